@@ -203,7 +203,7 @@ class QueuedMail(Leased):
     state = models.CharField(max_length=7, choices=State.choices, default=State.PENDING)
     next_at = models.DateTimeField(null=True)  # of the next attempt; null when there is none
     attempts = models.PositiveSmallIntegerField(default=0)
-    failures = models.PositiveSmallIntegerField(default=0)  # attempts that the server refused
+    failures = models.PositiveSmallIntegerField(default=0)  # attempts that ended with an error
     created_at = models.DateTimeField()
     ended_at = models.DateTimeField(null=True)
 

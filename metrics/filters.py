@@ -25,6 +25,7 @@ from projects.models import Rater
 from ratings.models import Assignment
 from ratings.services.rating_times import EPOCH
 
+EVERY_KIND = "all"  # people and models together, which are otherwise shown separately
 ITEM_PREFIX = "item."  # the parameter item.language=de selects items by their attribute "language"
 # All other parameters of a filter.
 FILTER_NAMES = ("from", "to", "kind", "group", "content_version", "exclude", "sample")
@@ -59,7 +60,7 @@ class RatingFilter:
     version of the item's content under which it was rated, or CURRENT_VERSION. ``excluded_raters``:
     sorted keys. ``sample``: RANDOM_SAMPLE for the ratings that were not requested because of what
     others had rated; ALL_RATINGS for all, also in the headline, which is otherwise based on the
-    former.
+    former. ``kind``: of the raters; EVERY_KIND for people and models as one group.
     """
 
     from_date: datetime.date | None = None
@@ -95,11 +96,9 @@ class RatingFilter:
                 raise BadRequest(
                     _("“%(name)s” can't filter items.") % {"name": f"{name[:40]}={value[:40]}"}
                 )
-        group, content_version, excluded_raters = (
-            _parse_text(query, "group"),
-            _parse_content_version(query),
-            _parse_excluded_raters(query),
-        )
+        group = _parse_text(query, "group")
+        content_version = _parse_content_version(query)
+        excluded_raters = _parse_excluded_raters(query)
         sample = query.get("sample") or ""
         if sample not in ("", *SAMPLE_CHOICES):
             raise build_invalid_value_error("sample", sample.replace("\0", ""), SAMPLE_CHOICES)
@@ -170,7 +169,7 @@ class RatingFilter:
             rows = rows.filter(counted_day__gte=(self.from_date - EPOCH).days)
         if self.to_date:
             rows = rows.filter(counted_day__lte=(self.to_date - EPOCH).days)
-        if self.kind:
+        if self.kind not in ("", EVERY_KIND):
             rows = rows.filter(rater__kind=self.kind)
         return self._filter_subjects(rows, "")
 

@@ -1,9 +1,10 @@
 """Send queued mails: each is claimed by one worker, composed, sent, and marked as sent.
 
-SMTP cannot say afterwards whether a message was accepted. A worker that is killed after the server
-accepted it and before that is stored, or a connection that breaks in between, leaves an attempt
-without an outcome. Such a mail is sent once more and never a third time, with the same Message-ID,
-by which many mail servers and programs drop the second one.
+SMTP cannot say afterwards whether a message was accepted. A worker that is killed while it sends,
+or a connection that breaks, leaves an attempt without an outcome. Such a mail is sent again,
+because a doubled mail is better than a lost one (RFC 5321, 4.5.4 and 6.1), with the same
+Message-ID, by which many mail servers and programs drop the second one. An interrupted attempt is
+not a failed one: each has the usual number of attempts of its own.
 """
 
 from __future__ import annotations
@@ -35,11 +36,9 @@ RUN_SECONDS = 30.0
 BATCH_SIZE = 100
 # Pauses after an attempt that failed; after the last one there is no further attempt.
 RETRY_DELAYS = tuple(datetime.timedelta(minutes=n) for n in (5, 30, 120, 360, 720, 1440))
-MAX_UNCONFIRMED = 2  # attempts without an outcome
+MAX_INTERRUPTED = len(RETRY_DELAYS) + 1  # attempts whose worker ended; the lease is their pause
 REPORT_FAILURES = datetime.timedelta(days=1)  # the system status counts failed mails for as long
 PERMANENT = range(500, 600)  # SMTP codes
-# The connection broke: perhaps after the server accepted the mail.
-AMBIGUOUS_ERRORS = (smtplib.SMTPServerDisconnected, TimeoutError, ConnectionError)
 
 
 def send_due_mails() -> int:
@@ -80,8 +79,7 @@ def _send_mail(mail_id: int, connection: Any) -> bool:
         if message is not None:
             connection.send_messages([message])
     except Exception as error:
-        is_ambiguous = isinstance(error, AMBIGUOUS_ERRORS)
-        _store_failure(mail, error, has_outcome=not is_ambiguous)
+        _store_failure(mail, error)
         with suppress(OSError):
             connection.close()
         connection.open()
@@ -109,8 +107,8 @@ def _claim_mail(mail_id: int) -> QueuedMail | None:
     )
     if mail is None:
         return None
-    if mail.attempts - mail.failures > MAX_UNCONFIRMED:
-        logger.error("mail %s was perhaps sent twice already; it is not tried again", mail.pk)
+    if mail.attempts - mail.failures > MAX_INTERRUPTED:
+        logger.error("mail %s: %s workers ended while they sent it", mail.pk, MAX_INTERRUPTED)
         _end(mail, State.FAILED)
         return None
     return mail
@@ -143,24 +141,18 @@ def _end(mail: QueuedMail, state: str) -> None:
         NotificationSettings.objects.filter(user=mail.user_id).update(digest_event=mail.until_event)
 
 
-def _store_failure(mail: QueuedMail, error: Exception, *, has_outcome: bool) -> None:
-    """Store that an attempt failed, and when the next one is; log why.
-
-    ``has_outcome``: whether the server has certainly not accepted the mail.
-    """
+def _store_failure(mail: QueuedMail, error: Exception) -> None:
+    """Store that an attempt failed, and when the next one is; log why."""
     if isinstance(error, OSError):
         logger.warning("mail %s to user %s failed: %s", mail.pk, mail.user_id, error)
     else:
         logger.exception("mail %s to user %s failed", mail.pk, mail.user_id)
-    retry_at = get_retry_time(RETRY_DELAYS, mail.attempts, timezone.now())
+    failures = mail.failures + 1
+    retry_at = get_retry_time(RETRY_DELAYS, failures, timezone.now())
     if retry_at is None or _is_permanent(error):
         _end(mail, State.FAILED)
         return
-    get_leased_rows(mail).update(
-        failures=mail.failures + has_outcome,
-        next_at=retry_at,
-        leased_until=None,
-    )
+    get_leased_rows(mail).update(failures=failures, next_at=retry_at, leased_until=None)
 
 
 def _is_permanent(error: Exception) -> bool:

@@ -623,9 +623,12 @@ known. A question with more than 5,000,000 comparisons (`too_many_comparisons`) 
 
 * `act`: an alert about the rater is open or acknowledged (`drift`, `low_agreement`, `newcomer`,
   `same_answer`, `too_fast`, `copies`), or the evidence on gold has reached the threshold of a pause
-  (`gold`).
+  (`gold`). A confirmed alert stays acknowledged until the rater is paused or somebody resolves it.
+  Every rater with this status is in the inbox, unless paused: by the alert, by a proposed warning
+  or pause, or by name.
 * `check`: an alert about the rater is muted, or the evidence of drift has reached 250 and is not
-  that of a common fall (`drift`). Also if the rater rates higher or lower than the others
+  that of a common fall (`drift`), or the 95% interval of the accuracy on five or more gold answers
+  is below the pass mark (`gold`). Also if the rater rates higher or lower than the others
   (`harsh`, `lenient`), agrees less with the others than these do with each other on the same items
   (`low_agreement`, unless an alert or a bias states the cause; see *Sentences about the results*),
   seldom repeats their own answers (`self`), as defined below, or did not pass the latest attempt at
@@ -670,10 +673,15 @@ _RATERS_TO_CHECK = """\
 
 The *Raters* page combines `metrics.agreement.rater_quality.funnel` with the alerts above.
 
-**Impact** is the expected number of wrong labels that a rater causes. It is the largest of: ratings
-x (median - kappa with the others), with the median over the raters with 30 or more compared items;
-compared items x bias of a biased rater, at most one label per item; and the same of each unresolved
-alert. The page and the inbox list the largest impact first.
+**Impact** is the expected number of a rater's ratings that are wrong: the sum of 1 - P(own answer)
+over all ratings of the rater. P is the probability of each category of the item, as in the labels
+(see *One label per item*): 1 for the category of a decision or a gold answer, otherwise the
+calibrated probability from all ratings of the item, or the share of votes where the labels are
+votes. A near miss on an ordered scale counts as wrong. One definition holds whatever the status and
+its reasons, so it changes little when others add a few ratings, and never exceeds the number of
+ratings. Good raters have errors, too: the status comes first in the order of the raters, and impact
+second. The accuracy on *Estimated rater errors* is the share of the other ratings. Without labels
+there is no impact yet. The inbox ranks alerts about raters by the same number.
 
 **Funnel** (Spiegelhalter 2005, Statistics in Medicine 24, 1185-1202). If raters differ by chance
 alone, a rater with n compared items lies within median -/+ 1.96 s / sqrt(n) in 95 of 100 cases. s^2

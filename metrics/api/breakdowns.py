@@ -101,10 +101,9 @@ class CategoryAgreementView(ApiView):
         may_be_pending=True,
     )
     def get(self, request: Request, project_id: int) -> Response:
-        project = self.get_project(request, project_id, role=VIEWER)
-        params, rating_filter = filtered.parse_filtered_request(request, ("question",))
-        question = get_question(project, params.get("question"))
-        question.project = project
+        _project, question, _params, rating_filter = filtered.parse_results_request(
+            self, request, project_id, pools_all=True
+        )
         agreement = filtered.SelectedAgreement.load(question, rating_filter).agreement
         if agreement is None:
             filtered.wait_for_first_results(question)
@@ -125,10 +124,9 @@ class DisputedItemsView(ApiView):
         may_be_pending=True,
     )
     def get(self, request: Request, project_id: int) -> Response:
-        project = self.get_project(request, project_id, role=VIEWER)
-        params, rating_filter = filtered.parse_filtered_request(request, ("question", "weights"))
-        question = get_question(project, params.get("question"))
-        question.project = project
+        _project, question, params, rating_filter = filtered.parse_results_request(
+            self, request, project_id, "weights", pools_all=True
+        )
         scale = QuestionScale.for_question(question)
         weights = filtered.choose_weights(params, question, scale)
         diagnosis = (

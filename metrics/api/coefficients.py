@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+from django.http import Http404
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from core.api.errors import BadRequest
+from core.api.errors import INVALID_PARAMETERS, BadRequest
 from core.api.parameters import parse_query_parameters
 from core.api.schema import QUESTION_PARAMETER, build_parameter, describe_get
-from metrics.filtered import filtered_jobs
 from metrics.filtered.coefficient_body import CoefficientBody
-from metrics.filters import ITEM_PREFIX, NO_FILTER, is_filterable_attribute
+from metrics.filters import EVERY_KIND, ITEM_PREFIX, is_filterable_attribute
 from metrics.models import FilteredResult
 from metrics.results.category_scores import CATEGORY_VALUES
 from metrics.results.clusters import QuestionClusters
 from metrics.results.pairs.pair_details import PairDetails, load_pair_table
 from metrics.scale import QuestionScale
 from projects.api.base import ApiView, get_question
-from projects.models import Member
+from projects.models import Member, Project, Rater
 
 from . import filtered
 from .agreement import get_rater
@@ -112,31 +112,30 @@ class CoefficientsView(ApiView):
         [
             QUESTION_PARAMETER,
             build_parameter("scores", "values, or item.NAME: a gold score of the items"),
+            *filtered.FILTER_PARAMETERS,
         ],
         may_be_pending=True,
     )
     def get(self, request: Request, project_id: int) -> Response:
         """Computed on request; 202 until a worker has computed them."""
-        project = self.get_project(request, project_id, role=VIEWER)
-        params = parse_query_parameters(request, ("question", "scores"))
-        question = get_question(project, params.get("question"))
-        question.project = project
+        _project, question, params, rating_filter = filtered.parse_results_request(
+            self, request, project_id, "scores", pools_all=True
+        )
         scores = params.get("scores", "")
         if scores not in ("", CATEGORY_VALUES) and not _is_item_attribute(scores):
             raise BadRequest(
                 "Unknown scores.",
                 fields={"scores": f"{CATEGORY_VALUES}, or {ITEM_PREFIX} and an attribute's name"},
             )
-        filtered_request = filtered_jobs.FilteredRequest(
-            FilteredResult.Kind.COEFFICIENTS, NO_FILTER, scores=scores
+        stored, computed_at = filtered.get_filtered_body(
+            question, rating_filter, FilteredResult.Kind.COEFFICIENTS, scores=scores
         )
-        stored, computed_at = filtered.get_computed_body(question, filtered_request)
         body = CoefficientBody.from_json(stored)
         return Response(
             {
                 "question": question.key,
                 "computed_at": computed_at,
-                "population": body.population,
+                "population": EVERY_KIND if rating_filter.kind == EVERY_KIND else body.population,
                 "raters": body.n_raters,
                 "items": body.n_items,
                 "ratings": body.n_ratings,
@@ -165,9 +164,7 @@ class PairDetailsView(ApiView):
         project = self.get_project(request, project_id, role=VIEWER)
         params = parse_query_parameters(request, ("question", "rater_a", "rater_b"))
         question = get_question(project, params.get("question"))
-        rater_a, rater_b = (
-            get_rater(project, params.get(name, "")) for name in ("rater_a", "rater_b")
-        )
+        rater_a, rater_b = (_get_named_rater(project, params, n) for n in ("rater_a", "rater_b"))
         if rater_a == rater_b:
             raise BadRequest(
                 "A pair is two different raters.", fields={"rater_b": "the same as rater_a"}
@@ -190,6 +187,15 @@ class PairDetailsView(ApiView):
                 ],
             }
         )
+
+
+def _get_named_rater(project: Project, params: dict[str, str], name: str) -> Rater:
+    """Return the rater that a parameter names. Raises BadRequest."""
+    try:
+        return get_rater(project, params.get(name, ""))
+    except Http404:
+        fields = {name: f"unknown rater '{params.get(name, '')[:64]}'"}
+        raise BadRequest(INVALID_PARAMETERS, fields=fields) from None
 
 
 def _is_item_attribute(scores: str) -> bool:

@@ -31,6 +31,7 @@ from metrics.filtered.dashboard_body import DashboardBody
 from metrics.filtered.rater_bodies import list_rater_agreements
 from metrics.filters import (
     CURRENT_VERSION,
+    EVERY_KIND,
     FILTER_NAMES,
     ITEM_PREFIX,
     SAMPLE_CHOICES,
@@ -101,7 +102,7 @@ def parse_filtered_request(
 
 
 def get_filtered_body(
-    question: Question, rating_filter: RatingFilter, kind: str, *raters: Rater
+    question: Question, rating_filter: RatingFilter, kind: str, *raters: Rater, scores: str = ""
 ) -> tuple[Mapping[str, Any], datetime.datetime | None]:
     """Return the body that a worker computed for the filter, and its time.
 
@@ -112,18 +113,8 @@ def get_filtered_body(
     except exceptions.BadRequest as error:
         raise _build_filter_error(error) from None
     request = filtered_jobs.FilteredRequest(
-        kind, rating_filter, tuple(rater.pk for rater in raters)
+        kind, rating_filter, tuple(rater.pk for rater in raters), scores
     )
-    return get_computed_body(question, request)
-
-
-def get_computed_body(
-    question: Question, request: filtered_jobs.FilteredRequest
-) -> tuple[Mapping[str, Any], datetime.datetime | None]:
-    """Return the body that a worker computed for the request, and its time.
-
-    Raises ResultPending.
-    """
     row = filtered_jobs.get_or_request_filtered_result(
         question, request, version=CountState.get_version(question.pk)
     )
@@ -280,29 +271,32 @@ def build_trend_reader(
 
 
 def parse_results_request(
-    view: ApiView, request: Request, project_id: int, *allowed: str
+    view: ApiView, request: Request, project_id: int, *allowed: str, pools_all: bool = False
 ) -> tuple[Project, Question, dict[str, str], RatingFilter]:
     """Return project, question, parameters and filter of a request for results.
 
-    The project is fetched with the permission check.
+    The project is fetched with the permission check. ``pools_all``: the population "all" is people
+    and models as one group, and not all ratings, of which the response has several populations.
     """
     project = view.get_project(request, project_id, role=Member.Role.VIEWER)
     params, rating_filter = parse_filtered_request(request, ("question", "population", *allowed))
     question = get_question(project, params.get("question"))
     question.project = project
     if "population" in params:
-        rating_filter = _select_population(project, params, rating_filter)
+        rating_filter = _select_population(project, params, rating_filter, pools_all=pools_all)
     return project, question, params, rating_filter
 
 
 def _select_population(
-    project: Project, params: dict[str, str], rating_filter: RatingFilter
+    project: Project, params: dict[str, str], rating_filter: RatingFilter, *, pools_all: bool
 ) -> RatingFilter:
     """Return the filter restricted to a population; unchanged where all raters are people."""
     population = get_choice(params, "population", list(POPULATION_KINDS), default="people")
     if rating_filter.kind:
         raise BadRequest(INVALID_PARAMETERS, fields={"kind": "not together with population"})
     has_models = Rater.objects.filter(project=project, kind=Rater.Kind.MODEL).exists()
-    if population == "people" and not has_models:
+    if population != "models" and not has_models:
         return rating_filter
-    return dataclasses.replace(rating_filter, kind=POPULATION_KINDS[population])
+    is_pooled = pools_all and population == "all"
+    kind = EVERY_KIND if is_pooled else POPULATION_KINDS[population]
+    return dataclasses.replace(rating_filter, kind=kind)

@@ -21,7 +21,7 @@ from django.utils import timezone
 from core.jobs.on_demand import OnDemandJob, delete_least_recently_requested
 from metrics.counting.store import encode_json
 from metrics.filtered import coefficient_body, dashboard_body, pair_bodies, rater_bodies
-from metrics.filters import FilterChoices, RatingFilter, is_filterable_attribute
+from metrics.filters import EVERY_KIND, FilterChoices, RatingFilter, is_filterable_attribute
 from metrics.models import CountState, FilteredResult
 from metrics.results.clusters import (
     QuestionClusters,
@@ -71,7 +71,7 @@ def _compute_rater(row: FilteredResult, rows: QuerySet[Any], scale: QuestionScal
         question=row.question, rater=rater, counted__gt=NO_CODE
     ).values("item_id")
     ratings = _load_ratings(rows.filter(item_id__in=own_items), scale)
-    models = _list_models(row.question.project)
+    models = _list_separate_models(row)
     clusters = _compute_clusters(ratings, models, scale, row.question.project)
     return rater_bodies.compute_rater_body(ratings, rater, scale, models=models, clusters=clusters)
 
@@ -80,7 +80,7 @@ def _compute_coefficients(
     row: FilteredResult, rows: QuerySet[Any], scale: QuestionScale
 ) -> ResultBody:
     project = row.question.project
-    ratings, models = _load_ratings(rows, scale), _list_models(project)
+    ratings, models = _load_ratings(rows, scale), _list_separate_models(row)
     scored = None
     if score_source := row.spec.get("scores"):
         displayed = coefficient_body.select_displayed(ratings, scale, models=models)
@@ -95,7 +95,7 @@ def _compute_dashboard(
     row: FilteredResult, rows: QuerySet[Any], scale: QuestionScale
 ) -> ResultBody:
     project, rating_filter = row.question.project, RatingFilter.from_spec(row.spec)
-    ratings, models = _load_ratings(rows, scale), _list_models(project)
+    ratings, models = _load_ratings(rows, scale), _list_separate_models(row)
     n_items = None
     if rating_filter.attributes:
         n_items = rating_filter.filter_items(Item.objects.filter(project=project)).count()
@@ -121,8 +121,12 @@ BODIES = {
 }
 
 
-def _list_models(project: Project) -> list[int]:
-    return list(project.raters.filter(kind=Rater.Kind.MODEL).values_list("pk", flat=True))
+def _list_separate_models(row: FilteredResult) -> list[int]:
+    """Return the models, whose results are separate from those of people; none for EVERY_KIND."""
+    if row.spec.get("kind") == EVERY_KIND:
+        return []
+    models = row.question.project.raters.filter(kind=Rater.Kind.MODEL)
+    return list(models.values_list("pk", flat=True))
 
 
 def _compute_clusters(

@@ -92,11 +92,20 @@ class GroupedPatterns:
     def iter_values(
         self, n_items: np.ndarray, scale: QuestionScale, name: str
     ) -> Iterator[GroupValues]:
-        """Yield the values for each row of n_items (D, P), in order.
+        """Yield the values for each row of n_items (D, P), in order; the same of equal rows.
 
         ``name``: the coefficient that is computed between people and models. All rows are computed
-        in one call: the formulas are vectorised, and a call costs as much as a thousand rows.
+        in one call: the formulas are vectorised, and a call costs as much as a thousand rows. Many
+        rows are equal, such as all time and the cumulative values of the last day, week and month.
         """
+        unique_items, indices = np.unique(n_items, axis=0, return_inverse=True)
+        values = list(self._iter_unique_values(unique_items, scale, name))
+        yield from (values[index] for index in indices.ravel())
+
+    def _iter_unique_values(
+        self, n_items: np.ndarray, scale: QuestionScale, name: str
+    ) -> Iterator[GroupValues]:
+        """Yield the values for each row of n_items (D, P)."""
         if not self.separates_models:
             for pooled in iter_values_by_name(scale.estimate_patterns(self.counts, n_items)):
                 yield GroupValues(pooled)

@@ -30,7 +30,7 @@ from projects.models import IdempotentResponse
 HEADER = "HTTP_IDEMPOTENCY_KEY"
 MAX_KEY_LENGTH = 255
 KEPT_FOR = datetime.timedelta(hours=24)
-MAX_RESPONSES = 500_000  # the newest ones are kept
+MAX_RESPONSES = 10_000  # of a user; the newest ones are kept
 MAX_CONTENT_BYTES = 1 << 20
 KEPT_HEADERS = ("Location", "Retry-After")
 
@@ -51,7 +51,9 @@ def run_once(handler: Callable[..., Any], request: Request, *args: Any, **kwargs
     digest = _compute_digest(type(caller).__name__.encode(), str(caller.pk).encode(), key.encode())
     request_digest = _compute_request_digest(request)
     with transaction.atomic():
-        claim = IdempotentResponse(digest=digest, request_digest=request_digest)
+        claim = IdempotentResponse(
+            user_id=request.user.pk, digest=digest, request_digest=request_digest
+        )
         # Waits for a running request with this key, until it is committed or rolled back.
         IdempotentResponse.objects.bulk_create([claim], ignore_conflicts=True)
         stored = IdempotentResponse.objects.get(digest=digest)
@@ -66,19 +68,22 @@ def run_once(handler: Callable[..., Any], request: Request, *args: Any, **kwargs
         if len(content) <= MAX_CONTENT_BYTES:
             stored.content = _build_cipher(request, key).encrypt(content)
         stored.save(update_fields=["is_complete", "content"])
+        _delete_excess_responses(request.user)
     return response
 
 
 def delete_old_responses() -> int:
-    """Delete responses older than a day, and all but the newest MAX_RESPONSES.
-
-    Returns the number of deleted responses.
-    """
+    """Delete responses older than a day; return how many."""
     oldest_kept = timezone.now() - KEPT_FOR
-    newest = IdempotentResponse.objects.order_by("-created_at").values_list("created_at", flat=True)
-    for excess in newest[MAX_RESPONSES : MAX_RESPONSES + 1]:
-        oldest_kept = max(oldest_kept, excess + datetime.timedelta(microseconds=1))
     return IdempotentResponse.objects.filter(created_at__lt=oldest_kept).delete()[0]
+
+
+def _delete_excess_responses(user: Any) -> None:
+    """Delete all but the newest MAX_RESPONSES of a user, so that nobody fills the database."""
+    responses = IdempotentResponse.objects.filter(user=user)
+    newest = responses.order_by("-created_at").values_list("created_at", flat=True)
+    for excess in newest[MAX_RESPONSES : MAX_RESPONSES + 1]:
+        responses.filter(created_at__lte=excess).delete()
 
 
 def _compute_request_digest(request: Request) -> str:

@@ -40,7 +40,8 @@ def show_confusions(request: HttpRequest, project_id: int) -> HttpResponse:
     selection = get_permitted_selection(request, project_id, role=Member.Role.VIEWER)
     consensus = Consensus.objects.filter(question=selection.question).first()
     context = {"project": selection.project, "selection": selection, "consensus": consensus}
-    rows = RaterConfusion.objects.filter(question=selection.question).select_related("rater")
+    rows = RaterConfusion.objects.filter(question=selection.question).exclude(confusion=[])
+    rows = rows.select_related("rater")
     if "rater" in request.GET:
         rater = get_by_key(Rater, selection.project, request.GET["rater"])
         confusion = rows.filter(rater=rater).first()

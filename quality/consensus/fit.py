@@ -27,13 +27,14 @@ CERTAINTY_LEVELS = (
 
 @dataclass(frozen=True)
 class ConfusionEstimate:
-    """Estimated confusion matrix of one rater; see models.RaterConfusion."""
+    """Estimated errors of one rater; see models.RaterConfusion."""
 
     rater: int
-    confusion: list[list[float]]
-    expected_counts: list[float]
+    expected_errors: float
     accuracy: float
-    bias: float | None
+    confusion: list[list[float]] = field(default_factory=list)
+    expected_counts: list[float] = field(default_factory=list)
+    bias: float | None = None
 
 
 @dataclass(frozen=True)
@@ -95,11 +96,11 @@ def fit_labels(
     votes, indexes = votes[indexes >= 0], indexes[indexes >= 0]
     if not votes.size:
         return _build_empty_labels(scale.k)
-    majority_labels = _compute_majority(votes, indexes, scale, method)
+    fixed_codes = _to_fixed_arrays(fixed.codes, scale)
+    majority_labels = _compute_majority(votes, indexes, scale, method=method, fixed=fixed_codes)
     if method != ConsensusMethod.DAWID_SKENE or scale.k < 2:
         return majority_labels
     columns = votes["item"], votes["rater"], indexes, scale.k
-    fixed_codes = _to_fixed_arrays(fixed.codes, scale)
     estimate = consensus.fit_dawid_skene(*columns, fixed=fixed_codes)
     if estimate.reason is not None:
         return replace(majority_labels, reason=estimate.reason)
@@ -120,7 +121,9 @@ def fit_labels(
         confidence=probability,
         shares=posterior,
         mean=None if scale.values is None else posterior @ scale.values,
-        confusions=_build_confusions(estimate, ordered=scale.type.ordered),
+        confusions=_add_matrices(
+            _estimate_errors(votes, indexes, posterior), estimate, ordered=scale.type.ordered
+        ),
         model=_describe_model(estimate, calibration, gold_calibration),
         calibration=[vars(calibration_bin) for calibration_bin in calibration.bins],
     )
@@ -136,7 +139,12 @@ def _to_fixed_arrays(
 
 
 def _compute_majority(
-    votes: np.ndarray, indexes: np.ndarray, scale: QuestionScale, method: str
+    votes: np.ndarray,
+    indexes: np.ndarray,
+    scale: QuestionScale,
+    *,
+    method: str,
+    fixed: tuple[np.ndarray, np.ndarray],
 ) -> ConsensusLabels:
     if method == ConsensusMethod.WEIGHTED:
         majority = consensus.weighted_majority_vote(votes["item"], votes["rater"], indexes, scale.k)
@@ -147,6 +155,11 @@ def _compute_majority(
     counts = cells.reshape(majority.items.size, scale.k)
     ratings = counts.sum(axis=1)
     shares = counts / np.maximum(ratings, 1)[:, None]
+    probabilities = shares.copy()
+    is_fixed = np.isin(majority.items, fixed[0])
+    probabilities[is_fixed] = np.eye(scale.k)[
+        fixed[1][np.searchsorted(fixed[0], majority.items[is_fixed])]
+    ]
     return ConsensusLabels(
         item=majority.items,
         label=majority.code,
@@ -154,6 +167,7 @@ def _compute_majority(
         shares=shares,
         mean=None if scale.values is None else shares @ scale.values,
         ratings=ratings,
+        confusions=_estimate_errors(votes, indexes, probabilities),
     )
 
 
@@ -173,20 +187,38 @@ def _describe_model(
     }
 
 
-def _build_confusions(estimate: consensus.DawidSkene, *, ordered: bool) -> list[ConfusionEstimate]:
+def _estimate_errors(
+    votes: np.ndarray, indexes: np.ndarray, probabilities: np.ndarray
+) -> list[ConfusionEstimate]:
+    """Return the expected number of wrong ratings of each rater, in the order of their ids.
+
+    ``probabilities`` (N, k): of each category of the items, in ascending order of their ids.
+    """
+    _items, item_index = np.unique(votes["item"], return_inverse=True)
+    raters, rater_index = np.unique(votes["rater"], return_inverse=True)
+    errors = np.bincount(rater_index, 1 - probabilities[item_index, indexes]).clip(0.0)
+    accuracy = 1 - errors / np.bincount(rater_index)
+    rows = zip(raters.tolist(), errors.tolist(), accuracy.tolist(), strict=True)
+    return [ConfusionEstimate(*row) for row in rows]
+
+
+def _add_matrices(
+    errors: list[ConfusionEstimate], estimate: consensus.DawidSkene, *, ordered: bool
+) -> list[ConfusionEstimate]:
+    """Return the errors of raters with their confusion matrices."""
     rows = zip(
-        estimate.raters.tolist(),
+        errors,
         estimate.confusion.tolist(),
         estimate.expected_counts.tolist(),
-        estimate.accuracy.tolist(),
         estimate.bias.tolist(),
         strict=True,
     )
-    confusions = []
-    for rater, confusion, expected_counts, accuracy, bias in rows:
-        confusions.append(
-            ConfusionEstimate(
-                rater, confusion, expected_counts, accuracy, bias if ordered else None
-            )
+    return [
+        replace(
+            rater_errors,
+            confusion=confusion,
+            expected_counts=expected_counts,
+            bias=bias if ordered else None,
         )
-    return confusions
+        for rater_errors, confusion, expected_counts, bias in rows
+    ]

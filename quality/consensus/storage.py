@@ -90,7 +90,10 @@ COLUMNS = (
     "reason",
     "computed_at",
 )
-CONFUSION_COLUMNS = ("question_id", "rater_id", "confusion", "expected_counts", "accuracy", "bias")
+CONFUSION_COLUMNS = (
+    "question_id", "rater_id", "confusion", "expected_counts", "expected_errors", "accuracy",
+    "bias",
+)  # fmt: skip
 COMPARED_COLUMNS = ("code", "source", "confidence", "distribution", "mean", "n_ratings", "reason")
 LabelRow = tuple[Any, ...]  # of COLUMNS
 
@@ -278,23 +281,19 @@ class _LeasedQuestion:
 
 
 def _store_confusions(question_id: int, labels: ConsensusLabels) -> None:
-    """Write the confusion matrices of all raters in batches; delete those of other raters."""
-    rows = []
-    for confusion in labels.confusions:
-        matrix, expected_counts = (
-            json.dumps(confusion.confusion),
-            json.dumps(confusion.expected_counts),
+    """Write the estimated errors of all raters in batches; delete those of other raters."""
+    rows = [
+        (
+            question_id,
+            estimate.rater,
+            json.dumps(estimate.confusion),
+            json.dumps(estimate.expected_counts),
+            estimate.expected_errors,
+            estimate.accuracy,
+            estimate.bias,
         )
-        rows.append(
-            (
-                question_id,
-                confusion.rater,
-                matrix,
-                expected_counts,
-                confusion.accuracy,
-                confusion.bias,
-            )
-        )
+        for estimate in labels.confusions
+    ]
     for start in range(0, len(rows), BATCH_SIZE):
         with transaction.atomic():
             bulk.upsert(

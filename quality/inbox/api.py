@@ -22,8 +22,8 @@ class InboxRowOut(serializers.Serializer):
     kind = serializers.ChoiceField(list(rows.ACTIONS))
     text = serializers.CharField()
     impact = serializers.FloatField(
-        help_text="Expected number of wrong labels that the decision can prevent; where that is"
-        " unknown, the number of people and things that wait"
+        help_text="Of a rater: expected number of wrong ratings; of uncertain items: expected"
+        " number of wrong labels; else the number of people and things that wait"
     )
     url = serializers.URLField(help_text="Page on which it is decided")
     created_at = serializers.DateTimeField(
@@ -65,7 +65,7 @@ def _serialize_row(request: Request, row: rows.InboxRow) -> dict[str, object]:
         "question": question.key if question else None,
         "kind": row.stored.entry_kind,
         "text": row.text,
-        "impact": row.stored.impact,
+        "impact": row.stored.row_impact,
         "url": request.build_absolute_uri(row.url),
         "created_at": row.alert.created_at if row.alert else None,
     }

@@ -105,8 +105,8 @@ class AlertQuerySet(models.QuerySet["Alert"]):
 class Alert(models.Model):
     """An alert with the numbers at the time when it was raised.
 
-    These never change, whatever the later ratings. Only ``state``, ``cause``, ``muted_until``,
-    ``supported`` and ``impact`` do.
+    These never change, whatever the later ratings. Only ``state``, ``cause``, ``muted_until`` and
+    ``supported`` do.
     """
 
     question = models.ForeignKey(Question, models.CASCADE, related_name="alerts", db_index=False)
@@ -134,8 +134,8 @@ class Alert(models.Model):
     n = models.PositiveIntegerField()  # items since the onset
     n_before = models.PositiveIntegerField()  # items before the onset, in the same segment
     evidence = models.FloatField()
-    # Expected number of wrong labels: those of the alert, or of its rater's comparison if more
-    # (quality.rater_status.comparison).
+    # Items that the change made wrong. The inbox ranks an alert about a rater by the rater's
+    # impact instead (quality.inbox.rows).
     impact = models.FloatField(default=0.0, db_default=0.0)
     # Further data behind the alert: docs/api.md.
     facts = models.JSONField(default=dict)
@@ -181,6 +181,16 @@ class Alert(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} since {self.since}"
+
+    @property
+    def is_confirmed(self) -> bool:
+        """Return whether it is confirmed, and waits until its rater is paused or it is resolved."""
+        return self.state == AlertState.ACKNOWLEDGED and self.cause == AlertCause.REAL
+
+    @property
+    def raters(self) -> list[Rater]:
+        """The raters that it is about."""
+        return [rater for rater in (self.rater, self.other_rater) if rater is not None]
 
     def compute_own_impact(self) -> float:
         """Return the number of items that the change made wrong, an item counted once at most."""

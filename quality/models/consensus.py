@@ -110,14 +110,18 @@ class ItemLabel(models.Model):
 
 
 class RaterConfusion(models.Model):
-    """Confusion matrix of a rater, as estimated with the consensus."""
+    """Expected errors of a rater, and the confusion matrix that the consensus estimates."""
 
     question = models.ForeignKey(Question, models.CASCADE, related_name="+", db_index=False)
     rater = models.ForeignKey(Rater, models.CASCADE, related_name="+")
-    # (k, k): rows are true categories, columns the rater's answers; rows sum to 1.
+    # (k, k): rows are true categories, columns the rater's answers; rows sum to 1. Empty, like
+    # expected_counts, for methods that estimate none.
     confusion = models.JSONField()
     # (k,): expected number of ratings behind each row.
     expected_counts = models.JSONField()
+    # Sum over the rater's ratings of the probability that the item has another label: the impact
+    # of a rater (quality.rater_status). accuracy: the share of the other ratings.
+    expected_errors = models.FloatField(db_default=0.0)
     accuracy = models.FloatField()
     bias = models.FloatField(null=True)  # in ranks, on ordered scales
 

@@ -66,7 +66,8 @@ class RaterStatusOut(serializers.Serializer):
     group = serializers.CharField(allow_blank=True)
     status = serializers.ChoiceField([status.value for status in RaterStatus])
     impact = serializers.FloatField(
-        help_text="Expected number of wrong labels that the rater causes, as in the inbox"
+        allow_null=True,
+        help_text="Expected number of wrong ratings; null before the items have labels",
     )
     reasons = StatusReasonOut(many=True, help_text="Reasons for the status")
     ratings = serializers.IntegerField()

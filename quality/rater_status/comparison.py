@@ -28,7 +28,7 @@ from metrics.results.values import build_uncounted_value
 from metrics.scale import QuestionScale, get_weighted_name
 from projects.models import Question, Rater
 from quality import recomputation
-from quality.models import Alert, AlertState, StoredRaterComparison
+from quality.models import RaterConfusion, StoredRaterComparison
 
 BODY_FORMAT = 8  # version of the stored body; bodies of older releases are ignored
 MIN_ITEMS = 30  # compared items below which a rater's result is not interpreted
@@ -87,7 +87,8 @@ class RaterComparison(NamedTuple):
     ``middle``: median kappa of the raters with enough items, None with fewer than three;
     ``spread``: standard deviation of one item in the funnel; ``weights``: weighting of all kappas
     here, that of the headline; ``higher_is_harsher``: the scale grades faults; ``outlying``: the
-    raters who agree less with the others than these do with each other, on the same items.
+    raters who agree less with the others than these do with each other, on the same items;
+    ``expected_errors``: {rater id: expected number of wrong ratings}, read with the comparison.
     """
 
     computed_at: datetime.datetime | None
@@ -97,6 +98,7 @@ class RaterComparison(NamedTuple):
     raters: dict[int, ComparedRater]
     higher_is_harsher: bool = False
     outlying: Mapping[int, OutlyingFigures] = MappingProxyType({})
+    expected_errors: Mapping[int, float] = MappingProxyType({})
 
     @property
     def funnel(self) -> funnel.Funnel | None:
@@ -105,25 +107,12 @@ class RaterComparison(NamedTuple):
             return None
         return funnel.Funnel(self.middle, self.spread)
 
-    def compute_impact(self, rater: int, alerts: Iterable[Alert] = ()) -> float:
-        """Return the expected number of wrong labels that a rater causes.
+    def get_impact(self, rater: int) -> float | None:
+        """Return the expected number of the rater's ratings that are wrong.
 
-        The largest of: the ratings times the gap between the rater's kappa and the median; the
-        shared items times the bias of a biased rater, an item counted once at most; and the impact
-        of each of the rater's unresolved ``alerts``.
+        None while their items have no labels yet (quality.consensus).
         """
-        impacts = [0.0, *(alert.impact for alert in alerts)]
-        result = self.raters.get(rater)
-        if result is not None and result.value is not None and self.middle is not None:
-            impacts.append(result.n_ratings * (self.middle - result.value))
-        if result is not None and result.is_biased and result.bias is not None:
-            impacts.append(result.n_items * min(abs(result.bias), 1.0))
-        return max(impacts)
-
-    def compute_alert_impact(self, alert: Alert) -> float:
-        """Return the impact of an alert: its own, or that of its raters if it is larger."""
-        raters = [rater for rater in (alert.rater_id, alert.other_rater_id) if rater is not None]
-        return max([alert.compute_own_impact(), *map(self.compute_impact, raters)])
+        return self.expected_errors.get(rater)
 
 
 def get_comparison(question: Question) -> RaterComparison:
@@ -132,15 +121,21 @@ def get_comparison(question: Question) -> RaterComparison:
 
 
 def get_comparisons(questions: Collection[Question]) -> dict[int, RaterComparison]:
-    """Return {question id: its latest comparison}, in two queries."""
+    """Return {question id: its latest comparison}, in three queries."""
     rows = StoredRaterComparison.objects.filter(question__in=questions)
     stored = {row.question_id: row for row in rows}
     diagnoses = Diagnosis.objects.filter(question__in=questions)
     findings = dict(diagnoses.values_list("question_id", "findings"))
+    errors: dict[int, dict[int, float]] = {}
+    confusions = RaterConfusion.objects.filter(question__in=questions).order_by()
+    for question_id, rater_id, n_errors in confusions.values_list(
+        "question_id", "rater_id", "expected_errors"
+    ):
+        errors.setdefault(question_id, {})[rater_id] = n_errors
     return {
         question.pk: _parse_comparison(
             question, stored.get(question.pk), findings.get(question.pk, [])
-        )
+        )._replace(expected_errors=errors.get(question.pk, {}))
         for question in questions
     }
 
@@ -195,19 +190,6 @@ def _compute_and_store_comparison(row: StoredRaterComparison) -> None:
     metadata = {"input_version": input_version, "duration_seconds": time.monotonic() - started}
     if not get_leased_rows(row).update(body=body, **metadata, computed_at=timezone.now()):
         raise LeaseLost
-    _update_alert_impacts(question)
-
-
-def _update_alert_impacts(question: Question) -> None:
-    """Update the impacts of the unresolved alerts about raters by the latest comparison."""
-    alerts = Alert.objects.filter(question=question, rater__isnull=False).defer("chart")
-    comparison, changed = get_comparison(question), []
-    for alert in alerts.exclude(state=AlertState.RESOLVED).order_by("pk"):
-        impact = comparison.compute_alert_impact(alert)
-        if impact != alert.impact:
-            alert.impact = impact
-            changed.append(alert)
-    Alert.objects.bulk_update(changed, ["impact"])
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,11 @@ def _split_points(
         return raters, []
     ranked = sorted(
         raters,
-        key=lambda rater: (not _needs_check(rater), not _is_outside(rater, funnel), -rater.impact),
+        key=lambda rater: (
+            not _needs_check(rater),
+            not _is_outside(rater, funnel),
+            -(rater.impact or 0.0),
+        ),
     )
     return ranked[:MAX_POINTS], ranked[MAX_POINTS:]
 

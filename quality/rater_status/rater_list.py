@@ -19,17 +19,16 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from core.text import parse_id
-from metrics.agreement.rater_quality.gold import PAUSE_EVIDENCE
 from metrics.views.common.selection import get_choice
 from projects.models import Question, Rater
 from quality.models import Alert, AlertKind, DriftState, GoldScore, RepeatScore
 from quality.rater_status import comparison
 from quality.rater_status.status import (
-    STATUS_ORDER,
     FailedExam,
     RaterStatus,
     ReasonCode,
     StatusReason,
+    build_rank,
     get_failed_exams,
     get_inconsistent_scores,
     get_status,
@@ -71,7 +70,7 @@ class RaterListEntry(NamedTuple):
     group: str
     result: comparison.ComparedRater | None
     status: RaterStatus
-    impact: float
+    impact: float | None
     flags: set[str]  # keys of FLAGS
     reasons: list[StatusReason]  # the most severe first
 
@@ -119,10 +118,10 @@ def _get_result_field(name: str) -> Callable[[RaterList, RaterListEntry], Any]:
 
 
 NO_VALUE: tuple[float | None, int] = (None, 0)
-_STATUS_RANKS = {status: rank for rank, status in enumerate(STATUS_ORDER)}
 # Column -> sort key. Raters without a value come last, before them those with too few items.
 SORT_KEYS: dict[str, Callable[[RaterList, RaterListEntry], Any]] = {
-    "status": lambda _all, line: (-_STATUS_RANKS[line.status], line.impact),
+    # Better raters have the larger rank: "-status" begins with the worst.
+    "status": lambda _all, line: tuple(-part for part in build_rank(line.status, line.impact)),
     "impact": lambda _all, line: line.impact,
     "rater": lambda _all, line: line.key,
     "ratings": _get_result_field("n_ratings"),
@@ -158,10 +157,8 @@ class RaterList:
 
         False while no rating was counted, and in a project without people.
         """
-        is_computed, input_version = (
-            self.comparison.computed_at is not None,
-            comparison.get_input_versions(self.question.pk),
-        )
+        is_computed = self.comparison.computed_at is not None
+        input_version = comparison.get_input_versions(self.question.pk)
         return not is_computed and bool(input_version) and bool(self.raters)
 
     @cached_property
@@ -171,7 +168,7 @@ class RaterList:
         alerts = get_unresolved_alerts_by_rater(self.question)
         drift_states = DriftState.objects.filter(question=self.question, watched=True)
         drift_of = {row.rater_id: row for row in drift_states}
-        gold_scores = GoldScore.objects.filter(question=self.question, evidence__gte=PAUSE_EVIDENCE)
+        gold_scores = GoldScore.objects.below_pass_mark().filter(question=self.question)
         gold_of = {row.rater_id: row for row in gold_scores}
         repeats_of = get_inconsistent_scores(self.question)
         failed_exams = get_failed_exams(self.question)
@@ -264,7 +261,7 @@ def build_entry(
         rater.group,
         result,
         get_status(reasons),
-        rater_comparison.compute_impact(rater.pk, alerts),
+        rater_comparison.get_impact(rater.pk),
         flags,
         reasons,
     )

@@ -10,7 +10,6 @@ from django.db.models import Case, Count, F, Min, Q, QuerySet, Sum, When, Window
 from django.db.models.functions import RowNumber
 
 from core.web.tables import Interval
-from metrics.agreement.rater_quality.gold import PAUSE_EVIDENCE
 from metrics.agreement.weights import UNWEIGHTED, get_weighted_name
 from metrics.models import PeriodUnit, RaterResult, Result
 from projects.models import Project, Question, Rater
@@ -20,8 +19,8 @@ from quality.models import DriftState, GoldScore, RepeatScore
 from .comparison import get_comparisons
 from .rater_list import RaterListEntry, build_entry
 from .status import (
-    STATUS_ORDER,
     RaterStatus,
+    build_rank,
     find_inconsistent_scores,
     list_failed_exams,
     list_unresolved_alerts,
@@ -46,7 +45,7 @@ class RaterWithStatus:
     @property
     def rank(self) -> tuple[int, float]:
         """Sort key, worst first."""
-        return STATUS_ORDER.index(self.entry.status), -self.entry.impact
+        return build_rank(self.entry.status, self.entry.impact)
 
 
 @dataclass
@@ -107,7 +106,7 @@ class Person:
 
 
 def _get_rank(person: Person) -> tuple[int, float]:
-    return person.worst.rank if person.worst else (STATUS_ORDER.index(RaterStatus.UNKNOWN), 0.0)
+    return person.worst.rank if person.worst else build_rank(RaterStatus.UNKNOWN, None)
 
 
 # Column -> ascending sort key; the worst status and the largest numbers come first.
@@ -197,7 +196,7 @@ def _list_raters_with_status(question_ids: Collection[int]) -> list[RaterWithSta
     }
     gold = {
         (row.question_id, row.rater_id): row
-        for row in GoldScore.objects.filter(question__in=questions, evidence__gte=PAUSE_EVIDENCE)
+        for row in GoldScore.objects.below_pass_mark().filter(question__in=questions)
     }
     scores_of: dict[int, list[RepeatScore]] = {}
     for score in RepeatScore.objects.filter(question__in=questions).defer("table", "months"):

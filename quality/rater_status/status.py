@@ -14,14 +14,22 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from metrics.agreement.estimate import Value
-from metrics.agreement.rater_quality.gold import NO_GOLD, PAUSE_EVIDENCE
+from metrics.agreement.rater_quality.gold import NO_GOLD
 from metrics.agreement.rater_quality.repeats import NO_REPEATS, find_inconsistent_raters
 from metrics.models import RaterResult
 from metrics.results.clusters import QuestionClusters
 from metrics.results.values import build_uncounted_value
 from metrics.scale import get_weighted_name
 from projects.models import Question, Rater
-from quality.models import Alert, AlertKind, AlertState, DriftState, GoldScore, RepeatScore
+from quality.models import (
+    Alert,
+    AlertKind,
+    AlertState,
+    DriftState,
+    GoldResult,
+    GoldScore,
+    RepeatScore,
+)
 from ratings.models import Exam
 
 from .comparison import ComparedRater, RaterComparison, get_comparison, has_enough_items
@@ -40,6 +48,11 @@ class RaterStatus(StrEnum):
 STATUS_ORDER = (RaterStatus.ACT, RaterStatus.CHECK, RaterStatus.OK, RaterStatus.UNKNOWN)
 # Statuses that a reason may imply, the most severe first.
 SEVERITY = (RaterStatus.ACT, RaterStatus.CHECK, RaterStatus.UNKNOWN)
+
+
+def build_rank(status: RaterStatus, impact: float | None) -> tuple[int, float]:
+    """Return the sort key of a rater, worst first: by status, then by impact."""
+    return STATUS_ORDER.index(status), -(impact or 0.0)
 
 
 class ReasonCode(StrEnum):
@@ -82,7 +95,8 @@ class RaterSummary:
 
     ``peers``, ``bias``: stored estimates; ``gold`` and ``repeats``: scores on gold answers and on
     repeated items, None without any; ``drift``: the latest drift state; ``alerts``: unresolved
-    alerts, oldest first; ``impact``: the expected number of wrong labels that the rater causes.
+    alerts, oldest first; ``impact``: the expected number of the rater's wrong ratings, None before
+    their items have labels.
     """
 
     rater: Rater
@@ -94,7 +108,7 @@ class RaterSummary:
     repeats: RepeatScore | None
     drift: DriftState | None
     alerts: list[Alert] = field(default_factory=list)
-    impact: float = 0.0
+    impact: float | None = None
     reasons: list[StatusReason] = field(default_factory=list)
 
     @property
@@ -121,7 +135,7 @@ class RaterSummary:
     @property
     def rank(self) -> tuple[int, float]:
         """Sort key, worst first: by status, then by impact."""
-        return STATUS_ORDER.index(self.status), -self.impact
+        return build_rank(self.status, self.impact)
 
 
 def build_undefined_value(reason: str) -> Value:
@@ -140,7 +154,7 @@ def list_rater_summaries(
     """Return the summaries of the project's people, or of these raters, in order of their ids.
 
     ``kinds``: of the raters. The status of a model is unknown, because the rules are for people.
-    ``comparison``: the comparison to use; by default the latest one. Ten queries.
+    ``comparison``: the comparison to use; by default the latest one. Eleven queries.
     """
     people = Rater.objects.filter(project_id=question.project_id, kind__in=kinds)
     conditions: dict[str, object] = {"question": question}
@@ -152,7 +166,7 @@ def list_rater_summaries(
         question, conditions, comparison.weights, scale_is_ordered=scale_is_ordered
     )
     drifts = {row.rater_id: row for row in DriftState.objects.filter(**conditions)}
-    golds = {row.rater_id: row for row in GoldScore.objects.filter(**conditions)}
+    golds = {row.rater_id: row for row in GoldScore.objects.with_result().filter(**conditions)}
     repeats = {row.rater_id: row for row in RepeatScore.objects.filter(**conditions)}
     alerts = get_unresolved_alerts_by_rater(question)
     summaries = [
@@ -163,7 +177,7 @@ def list_rater_summaries(
             repeats=repeats.get(rater.pk),
             drift=drifts.get(rater.pk),
             alerts=alerts.get(rater.pk, []),
-            impact=comparison.compute_impact(rater.pk, alerts.get(rater.pk, [])),
+            impact=comparison.get_impact(rater.pk),
         )
         for rater in people.order_by("pk")
     ]
@@ -281,14 +295,16 @@ def list_reasons(
     """Return the reasons for a rater's status, the most severe ones first.
 
     ``peers``: agreement with the others; ``repeats``: of an inconsistent rater; ``alerts``:
-    unresolved ones. ``drift`` counts if it is watched, ``gold`` if its evidence is that of a pause.
+    unresolved ones. ``drift`` counts if it is watched, ``gold`` (of ``with_result``) if it is
+    below the pass mark.
     """
     result = comparison.raters.get(rater_id)
     reasons = [_build_alert_reason(alert) for alert in alerts]
     check = RaterStatus.CHECK
-    if gold is not None and gold.evidence >= PAUSE_EVIDENCE:
+    if gold is not None and gold.result in (GoldResult.FAILED, GoldResult.BELOW):
         score = gold.accuracy, gold.low, gold.high, gold.n
-        reasons.insert(0, StatusReason(ReasonCode.GOLD, RaterStatus.ACT, *score))
+        status = RaterStatus.ACT if gold.result == GoldResult.FAILED else check
+        reasons.insert(0, StatusReason(ReasonCode.GOLD, status, *score))
     if drift is not None and drift.watched:
         size = drift.size, drift.low, drift.high, drift.n
         reasons.append(StatusReason(ReasonCode.DRIFT, check, *size))

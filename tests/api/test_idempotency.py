@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
@@ -141,9 +142,23 @@ def test_housekeeping_deletes_responses_after_a_day(
     monkeypatch.setattr(housekeeping, "_cleaned_at", 0.0)
     housekeeping.run_due_housekeeping()
     assert set(IdempotentResponse.objects.values_list("digest", flat=True)) == {"23", "1"}
-    monkeypatch.setattr(idempotency, "MAX_RESPONSES", 1)
-    assert idempotency.delete_old_responses() == 1
-    assert IdempotentResponse.objects.get().digest == "1"
+
+
+def test_newest_responses_of_each_user_are_kept(
+    monkeypatch: pytest.MonkeyPatch, lead: User, viewer: User
+) -> None:
+    monkeypatch.setattr(idempotency, "MAX_RESPONSES", 2)
+    token_headers = {user: f"Bearer {tokens.create_token(user=user)}" for user in (lead, viewer)}
+    ids = []
+    for user, key in ((viewer, "v"), (lead, "a"), (lead, "b"), (lead, "c"), (lead, "b")):
+        client = APIClient(headers={"Authorization": token_headers[user], "Idempotency-Key": key})
+        response = client.post("/api/v1/projects/", PROJECT, format="json")
+        ids.append(response.json()["id"])
+    assert ids[2] == ids[4], "the newest two of the lead are kept"
+    assert Counter(IdempotentResponse.objects.values_list("user", flat=True)) == {
+        viewer.pk: 1,
+        lead.pk: 2,
+    }
 
 
 def test_requests_without_key_query_nothing(

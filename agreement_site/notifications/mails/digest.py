@@ -7,7 +7,7 @@ Raters. So mail and pages never disagree.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -55,6 +55,7 @@ def describe_changes(events: Sequence[Event], *, only_open: bool = False) -> lis
         .select_related("question__project", "rater", "other_rater")
         .in_bulk([event.data["alert"] for event in last.values() if event.kind in ALERT_KINDS])
     )
+    verdicts = _get_current_verdicts(last.values())
     lines = []
     for event in last.values():
         if event.kind in ALERT_KINDS:
@@ -62,7 +63,7 @@ def describe_changes(events: Sequence[Event], *, only_open: bool = False) -> lis
             if alert is not None and not (only_open and alert.state != AlertState.OPEN):
                 lines.append(_describe_alert(alert, marks_new=not only_open))
         elif event.kind in GATE_VERDICTS:
-            if _is_current_verdict(event):
+            if verdicts.get(_parse_gate_id(event)) == GATE_VERDICTS[event.kind]:
                 lines.append(_describe_gate(event))
         elif (line := _describe_rater(event)) is not None:
             lines.append(line)
@@ -81,10 +82,14 @@ def _describe_alert(alert: Alert, *, marks_new: bool) -> Line:
     return Line(sentence, build_absolute_url(url), str(alert.question))
 
 
-def _is_current_verdict(event: Event) -> bool:
-    """Return whether the gate still exists, and has no other verdict by now."""
-    gate = Gate.objects.filter(pk=parse_id(event.subject.partition("/")[2]) or 0).first()
-    return gate is not None and gate.verdict == GATE_VERDICTS[event.kind].value
+def _get_current_verdicts(events: Iterable[Event]) -> dict[int, str]:
+    """Return {gate id: its verdict by now} of the gates of these events that still exist."""
+    gate_ids = [_parse_gate_id(event) for event in events if event.kind in GATE_VERDICTS]
+    return dict(Gate.objects.filter(pk__in=gate_ids).values_list("pk", "verdict"))
+
+
+def _parse_gate_id(event: Event) -> int:
+    return parse_id(event.subject.partition("/")[2]) or 0
 
 
 def _describe_gate(event: Event) -> Line:

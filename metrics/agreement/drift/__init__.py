@@ -14,7 +14,6 @@ from .control_charts import ControlChart
 from .detection import (
     CANNOT_TELL_WHO,
     NO_PEERS,
-    NORMAL_QUANTILE,
     TOO_SHORT,
     DriftAlert,
     DriftContext,
@@ -42,7 +41,6 @@ __all__ = [
     "BIAS",
     "CANNOT_TELL_WHO",
     "DOWN",
-    "NORMAL_QUANTILE",
     "NO_PEERS",
     "PRIORS",
     "SCORE_OF_CHANNEL",

@@ -30,8 +30,6 @@ TOO_SHORT = "too_short"
 NO_PEERS = "no_peers"
 CANNOT_TELL_WHO = "cannot_tell_who"
 
-NORMAL_QUANTILE = 1.959964  # two-sided 95 % quantile of the normal distribution
-
 
 @dataclass(frozen=True)
 class DriftAlert:

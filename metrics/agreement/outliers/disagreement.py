@@ -13,10 +13,10 @@ from scipy import special
 
 from metrics.agreement.counts.clusters import MIN_CLUSTERS
 from metrics.agreement.counts.grouping import rank_rows
-from metrics.agreement.drift import AGREEMENT, NORMAL_QUANTILE, DriftResult
+from metrics.agreement.drift import AGREEMENT, DriftResult
 from metrics.agreement.drift.daily_scores import DailyScores, estimate_variances
 from metrics.agreement.drift.evidence import bayes_factor
-from metrics.agreement.estimate import Floats
+from metrics.agreement.estimate import NORMAL_QUANTILE, Floats
 
 from .finding import MIN_ITEMS_TO_TEST, RATER_DISAGREES, EvidenceSeries, OutlierFinding
 

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from metrics.agreement.estimate import NORMAL_QUANTILE
+
 MIN_ITEMS = 30  # compared items from which a rater enters the funnel
 MIN_RATERS = 3  # with fewer raters there is no funnel
-NORMAL_QUANTILE = 1.959964  # two-sided 95 % quantile of the normal distribution
 
 
 @dataclass(frozen=True)

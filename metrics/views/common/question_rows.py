@@ -82,9 +82,7 @@ class QuestionRow:
     def enough(self) -> int:
         """Number of items with at least the project's overlap of ratings."""
         numbers = self.agreement.details.get("by_ratings", {}) if self.agreement else {}
-        return sum(
-            items for number, items in numbers.items() if int(number) >= self.project.overlap
-        )
+        return count_items_with(self.project.overlap, numbers)
 
     @property
     def has_band_mismatch(self) -> bool:
@@ -97,6 +95,11 @@ class QuestionRow:
         """URL of the question's dashboard."""
         query = urlencode({"question": self.question.key})
         return f"{reverse('dashboard', args=[self.project.pk])}?{query}"
+
+
+def count_items_with(n_ratings: int, by_ratings: Mapping[str, int]) -> int:
+    """Return the number of items with at least so many ratings, of {ratings: number of items}."""
+    return sum(items for number, items in by_ratings.items() if int(number) >= n_ratings)
 
 
 def count_ratings(questions: Sequence[Question]) -> dict[int, int]:
@@ -115,14 +118,10 @@ def build_project_rows(
     """
     agreements = load_agreements(questions)
     findings = get_stored_findings(question.pk for question in questions)
-    weekly_trends, outliers = (
-        recent_weeks.get_recent_weeks(agreements),
-        list_outlier_raters(findings),
-    )
-    confusions, inboxes = (
-        _get_top_confusions(questions, findings),
-        INBOX_SOURCES.call(project, questions),
-    )
+    weekly_trends = recent_weeks.get_recent_weeks(agreements)
+    outliers = list_outlier_raters(findings)
+    confusions = _get_top_confusions(questions, findings)
+    inboxes = INBOX_SOURCES.call(project, questions)
     return [
         QuestionRow(
             project,

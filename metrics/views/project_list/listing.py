@@ -9,10 +9,10 @@ import math
 from collections import Counter
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
-from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Count, FilteredRelation, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Abs
 from django.urls import reverse
 from django.utils.functional import Promise
@@ -22,6 +22,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from core.web.links import render_link
 from metrics.agreement.explain import bands
+from metrics.models import PeriodUnit
 from metrics.results.disagreement.findings import is_band_withheld
 from metrics.results.question_agreement import load_agreements
 from metrics.views.common.getting_started import build_steps, is_card_shown
@@ -31,7 +32,7 @@ from metrics.views.common.insights import (
     list_outlier_raters,
 )
 from metrics.views.common.number_formats import format_count
-from metrics.views.common.question_rows import QuestionRow, count_ratings
+from metrics.views.common.question_rows import QuestionRow, count_items_with
 from metrics.views.common.trends import recent_weeks
 from projects.models import Deletion, Member, Project, Question, Rater
 from projects.permissions import get_effective_role
@@ -71,33 +72,64 @@ def build_rows(
 
 
 def _fill_rows(filled_rows: list[ProjectRow]) -> None:
-    """Load what sorting and grouping need: results and counts, with a fixed number of queries."""
+    """Load what grouping and most orders need: numbers of items and ratings, in three queries."""
     projects = [row.project for row in filled_rows]
-    all_questions = list(Question.objects.filter(project__in=projects))
     n_items = count_items_by_project(projects)
-    results, rating_counts = load_agreements(all_questions), count_ratings(all_questions)
-    rows_by_project: dict[int, list[QuestionRow]] = {}
-    by_id = {project.pk: project for project in projects}
-    for stored_question in all_questions:
-        new_row = QuestionRow(
-            by_id[stored_question.project_id],
-            stored_question,
-            results.get(stored_question.pk),
-            rating_counts.get(stored_question.pk, 0),
-        )
-        rows_by_project.setdefault(stored_question.project_id, []).append(new_row)
-    shown_rows = {
-        pk: _get_first_rated_question(questions) for pk, questions in rows_by_project.items()
-    }
-    uncounted = _count_uncounted([question.pk for question in all_questions])
+    questions: dict[int, list[_QuestionProgress]] = {}
+    for progress in _load_progress(projects):
+        questions.setdefault(progress.project, []).append(progress)
+    uncounted = _count_uncounted_by_project(
+        [q.question for group in questions.values() for q in group]
+    )
     for row in filled_rows:
         row.n_items = n_items[row.project.pk]
-        if row.project.pk in shown_rows and row.sees_results:
-            row.questions, row.shown_question = (
-                rows_by_project[row.project.pk],
-                shown_rows[row.project.pk],
-            )
+        if row.project.pk in questions and row.sees_results:
+            progresses = questions[row.project.pk]
+            first_rated = next((q for q in progresses if q.n_ratings), progresses[0])
+            row.shown_question_id = first_rated.question
+            row.enough = count_items_with(row.project.overlap, first_rated.by_ratings)
+            row.rating_counts = {q.question: q.n_ratings for q in progresses}
             row.uncounted = uncounted.get(row.project.pk, 0)
+
+
+class _QuestionProgress(NamedTuple):
+    """Ids of a question and its project, and its numbers of ratings, and of items by ratings."""
+
+    project: int
+    question: int
+    n_ratings: int
+    by_ratings: dict[str, int]
+
+
+def _load_progress(projects: list[Project]) -> list[_QuestionProgress]:
+    """Return the progress of the projects' questions in their order."""
+    all_time = FilteredRelation("results", condition=Q(results__period_unit=PeriodUnit.ALL))
+    questions = Question.objects.filter(project__in=projects).alias(all_time=all_time)
+    columns = questions.values_list(
+        "project_id", "pk", "count_state__ratings", "all_time__details__by_ratings"
+    )
+    return [
+        _QuestionProgress(project, question, n_ratings or 0, by_ratings or {})
+        for project, question, n_ratings, by_ratings in columns
+    ]
+
+
+def _add_questions(rows: list[ProjectRow]) -> None:
+    """Load the questions of these rows with their results."""
+    rows_by_project = {row.project.pk: row for row in rows if row.shown_question_id}
+    questions = list(Question.objects.filter(project__in=rows_by_project))
+    agreements = load_agreements(questions)
+    for question in questions:
+        row = rows_by_project[question.project_id]
+        question_row = QuestionRow(
+            row.project,
+            question,
+            agreements.get(question.pk),
+            row.rating_counts.get(question.pk, 0),
+        )
+        row.questions.append(question_row)
+        if question.pk == row.shown_question_id:
+            row.shown_question = question_row
 
 
 def _add_notes(rows: list[ProjectRow]) -> None:
@@ -124,17 +156,13 @@ def _add_setup_steps(rows: list[ProjectRow]) -> None:
         row.steps = build_steps(row.project, row.agreement, n_items=row.n_items, n_raters=n_raters)
 
 
-def _get_first_rated_question(questions: list[QuestionRow]) -> QuestionRow:
-    """Return the first question with ratings, or the first."""
-    return next((question for question in questions if question.n_ratings), questions[0])
-
-
 def load_page_details(page_rows: list[ProjectRow], user: Any) -> None:
     """Load the details that only the rows of the shown page need.
 
-    The decisions, the notes, the weekly trends, the raters, and the time of the last change of a
-    rating.
+    The questions with their results, the decisions, the notes, the weekly trends, the raters, and
+    the time of the last change of a rating.
     """
+    _add_questions([row for row in page_rows if not row.questions])
     needing = [row.project.pk for row in page_rows if row.impact is not None]
     for inbox in PROJECT_INBOX:
         decisions = inbox.describe_projects(user, needing)
@@ -271,11 +299,13 @@ SORTS: dict[str, tuple[str | Promise, Callable[[ProjectRow], Any]]] = {
 
 def _sort_rows(rows: list[ProjectRow], sort: str) -> list[ProjectRow]:
     """Sort the rows: starred projects first in any order, projects being deleted last."""
+    if sort == "agreement":
+        _add_questions(rows)
     key = SORTS[sort][1]
     return sorted(rows, key=lambda row: (row.is_being_deleted, not row.starred, key(row)))
 
 
-def _count_uncounted(questions: list[int]) -> dict[int, int]:
+def _count_uncounted_by_project(questions: list[int]) -> dict[int, int]:
     """Return {project id: number of uncounted ratings of these questions}."""
     rows = services_uncounted.get_ratings(questions).order_by().values_list("question__project_id")
     return dict(rows.annotate(Count("id")))

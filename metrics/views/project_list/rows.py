@@ -67,14 +67,22 @@ PROJECT_INBOX: Hook[ProjectInbox] = Hook("inbox_of_projects")
 
 @dataclass
 class ProjectRow:
-    """A project in the list."""
+    """A project in the list.
+
+    ``shown_question_id``: the question whose results the row shows; None without questions, and for
+    users who don't see results. ``enough``: its number of items with at least the project's overlap
+    of ratings. ``rating_counts``: {question id: number of counted ratings}.
+    """
 
     project: Project
     role: str
     is_being_deleted: bool = False  # being deleted: only the name is shown
     starred: bool | None = None  # None: the user is not a member and cannot star
-    questions: list[QuestionRow] = field(default_factory=list)
-    shown_question: QuestionRow | None = None  # the question whose results the project's row shows
+    shown_question_id: int | None = None
+    questions: list[QuestionRow] = field(default_factory=list)  # of the rows of the shown page
+    shown_question: QuestionRow | None = None
+    enough: int = 0
+    rating_counts: Mapping[int, int] = field(default_factory=dict)
     n_items: int = 0
     attention: list[str | SafeString] = field(default_factory=list)
     uncounted: int = 0
@@ -140,15 +148,10 @@ class ProjectRow:
         return self.shown_question is not None and self.shown_question.is_band_withheld
 
     @property
-    def has_band_mismatch(self) -> bool:
-        return any(question.has_band_mismatch for question in self.questions)
-
-    @property
     def n_ratings(self) -> int:
         """Number of counted ratings of all questions."""
-        return sum(question.n_ratings for question in self.questions)
+        return sum(self.rating_counts.values())
 
     @property
-    def enough(self) -> int:
-        """Number of items with at least the project's overlap of ratings."""
-        return self.shown_question.enough if self.shown_question else 0
+    def has_band_mismatch(self) -> bool:
+        return any(question.has_band_mismatch for question in self.questions)

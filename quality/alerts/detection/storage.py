@@ -25,7 +25,6 @@ from quality.models import (
     AlertStep,
     DriftState,
 )
-from quality.rater_status.comparison import get_comparison
 from ratings.models import ImportRun
 from ratings.services.rating_times import date_from_day
 
@@ -180,7 +179,7 @@ def _create_alert(question: Question, candidate: AlertCandidate) -> Alert:
     alert = Alert(
         question=question, kind=candidate.kind, created_at=timezone.now(), **candidate.fields
     )
-    alert.impact = get_comparison(question).compute_alert_impact(alert)
+    alert.impact = alert.compute_own_impact()
     alert.save()
     AlertStep.objects.create(alert=alert, at=alert.created_at, state=AlertState.OPEN)
     record_alert_event(alert, "alert.opened")

@@ -15,10 +15,9 @@ from metrics.views.common.number_formats import (
     format_signed,
 )
 from projects.models import GuidelineVersion
+from quality.alerts.sensitivity import DEFAULT_LEVEL
 from quality.models import Alert
 from ratings.services.rating_times import date_from_day, day_number
-
-DEFAULT_LEVEL = 5_000
 
 
 def format_day(date: datetime.date) -> str:

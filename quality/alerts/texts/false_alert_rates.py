@@ -6,11 +6,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from metrics.views.common.number_formats import format_count
+from quality.alerts.sensitivity import WORKING_DAYS_PER_YEAR
 from quality.models import Alert
 
 from .common import build_text_params, get_threshold_of_alert
-
-WORKING_DAYS_PER_YEAR = 250
 
 
 def describe_rater_error_rate(alert: Alert) -> str:

@@ -55,11 +55,11 @@ def lead_settings(lead: User, project: Any) -> None:
 def decide_gate() -> Callable[..., Gate]:
     """``decide_gate(question, "fail")`` stores a verdict of the gate "release" with its event."""
 
-    def decide(question: Question, verdict: str) -> Gate:
+    def decide(question: Question, verdict: str, name: str = "release") -> Gate:
         now = timezone.now()
         fields = {"question": question, "rules": [], "created_at": now, "changed_at": now}
         gate, _created = Gate.objects.update_or_create(
-            project=question.project, name="release", defaults={**fields, "verdict": verdict}
+            project=question.project, name=name, defaults={**fields, "verdict": verdict}
         )
         data = {"gate": gate.name, "question": question.key, "rules": []}
         with transaction.atomic():

@@ -13,6 +13,8 @@ import pytest
 import time_machine
 from django.contrib.auth.models import User
 from django.core import mail
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,6 +25,7 @@ from agreement_site.notifications.mails import digest
 from agreement_site.notifications.mails.content import Line, Section
 from core.jobs.outbox import MAX_JITTER
 from events import feed
+from events.models import Event
 from projects.models import Member, Question
 from projects.services.raters.updates import set_rater_paused
 from quality.alerts.services import change_alert_state
@@ -138,6 +141,18 @@ def test_digest_states_no_verdict_that_a_gate_no_longer_has(
     with time_machine.travel(MONDAY + datetime.timedelta(days=7, minutes=1)):
         sweep.sweep_mail()
     assert not mail.outbox
+
+
+def test_one_query_reads_all_gates_of_a_digest(
+    question: Question, decide_gate: Callable[..., Gate]
+) -> None:
+    for verdict, name in (("fail", "release"), ("pass", "weekly"), ("not_enough", "pilot")):
+        decide_gate(question, verdict, name)
+    events = list(Event.objects.filter(kind__in=digest.GATE_VERDICTS).order_by("pk"))
+    with CaptureQueriesContext(connection) as queries:
+        lines = digest.describe_changes(events)
+    assert [line.text.partition("”")[0] for line in lines] == ["“release", "“weekly", "“pilot"]
+    assert len(queries) == 1
 
 
 def test_digest_says_which_alerts_later_ratings_would_not_raise(

@@ -116,7 +116,7 @@ def test_mail_that_another_worker_sends_is_left_alone(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_mail_of_killed_workers_is_sent_twice_at_most(
+def test_mail_of_killed_workers_is_sent_again(
     smtp_server: SmtpServer, lead: User, question: Question, open_alert: Callable[..., Alert]
 ) -> None:
     open_alert(question, "ann")
@@ -158,13 +158,49 @@ def test_mail_of_killed_workers_is_sent_twice_at_most(
     def end_lease() -> None:
         QueuedMail.objects.update(leased_until=timezone.now() - datetime.timedelta(seconds=1))
 
-    end_lease()
-    assert outbox._claim_mail(row.pk) is not None, "a second worker dies with the mail"
+    for _killed_worker in range(outbox.MAX_INTERRUPTED - 2):
+        end_lease()
+        assert outbox._claim_mail(row.pk) is not None, "a further worker dies with the mail"
     end_lease()
     smtp_server.respond = lambda _message: "250 OK"
-    assert outbox.send_due_mails() == 0, "not a third time"
+    assert outbox.send_due_mails() == 1
     row.refresh_from_db()
-    assert (row.state, row.attempts) == ("failed", 3)
+    assert (row.state, row.failures, len(smtp_server.messages)) == ("sent", 0, 2)
+    assert len({message["Message-ID"] for message in smtp_server.messages}) == 1
+
+
+@pytest.mark.django_db
+def test_interrupted_attempts_do_not_count_as_refused(
+    smtp_server: SmtpServer, lead: User, question: Question, open_alert: Callable[..., Alert]
+) -> None:
+    """Each of the usual refusals follows an interrupted attempt, yet none of the mail is lost."""
+    open_alert(question, "ann")
+    row = queue_news(lead, question.project)
+    smtp_server.respond = lambda _message: "451 try later"
+    now = timezone.now()
+    for refusals in range(1, len(outbox.RETRY_DELAYS) + 1):
+        with time_machine.travel(now):
+            assert outbox._claim_mail(row.pk) is not None
+        with time_machine.travel(now + 2 * outbox.LEASE):
+            outbox.send_due_mails()
+        row.refresh_from_db()
+        assert (row.state, row.attempts, row.failures) == ("pending", 2 * refusals, refusals)
+        assert row.next_at is not None
+        now = row.next_at
+    assert len(smtp_server.messages) == len(outbox.RETRY_DELAYS)
+
+
+@pytest.mark.django_db
+def test_mail_that_ends_every_worker_is_given_up(
+    lead: User, project: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    row = queue_news(lead, project)
+    for _worker in range(outbox.MAX_INTERRUPTED):
+        assert outbox._claim_mail(row.pk) is not None
+        QueuedMail.objects.update(leased_until=timezone.now() - datetime.timedelta(seconds=1))
+    assert outbox._claim_mail(row.pk) is None
+    row.refresh_from_db()
+    assert (row.state, "7 workers ended" in caplog.text) == ("failed", True)
 
 
 @pytest.mark.django_db

@@ -67,7 +67,8 @@ def test_statistics_of_two_raters(api: Any, address: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("query", "status"), [("", 404), ("rater_a=ann", 404), ("rater_a=ann&rater_b=ann", 400)]
+    ("query", "status"),
+    [("", 400), ("rater_a=ann&rater_b=nobody", 400), ("rater_a=ann&rater_b=ann", 400)],
 )
 def test_two_different_raters_are_required(api: Any, address: str, query: str, status: int) -> None:
     assert api.get(f"{address}pair/?{query}").status_code == status

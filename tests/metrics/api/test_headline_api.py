@@ -121,6 +121,22 @@ def test_population_is_chosen_by_a_parameter(api: Any, two_raters_question: Any,
         response = api.get(f"{address}?{query}")
         assert response.status_code == 400
         assert field in response.json()["error"]["fields"]
+    n_ratings, most_raters = {}, {}
+    for population in ("people", "models", "all"):
+        for tail in ("categories/", "disputed/", "coefficients/"):
+            assert api.get(f"{address}{tail}?population={population}").status_code in (200, 202)
+            filtered_jobs.FILTERED_RESULT_JOB.sweep()
+        coefficients = api.get(f"{address}coefficients/?population={population}").json()
+        assert (coefficients["population"], coefficients["raters"]) == (
+            population,
+            4 if population == "all" else 2,
+        )
+        categories = api.get(f"{address}categories/?population={population}").json()["categories"]
+        n_ratings[population] = sum(category["ratings"] for category in categories)
+        items = api.get(f"{address}disputed/?population={population}").json()["items"]
+        most_raters[population] = max((item["ratings"] for item in items), default=0)
+    assert most_raters == {"people": 2, "models": 0, "all": 4}, "the models differ nowhere"
+    assert n_ratings == {"people": 16, "models": 12, "all": 28}
     status = f"/api/v1/projects/{two_raters_question.project_id}/raters/status/"
     rows = {
         population: api.get(f"{status}?population={population}").json()["results"]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import datetime
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
+from django.contrib.auth.models import User
 from django.utils import timezone
 
 from metrics.agreement import consensus as formulas
@@ -134,9 +136,32 @@ def test_rater_confusions_follow_the_ratings(
     rows = {row.rater_id: row for row in RaterConfusion.objects.all()}
     assert sorted(rows) == fit.raters.tolist(), "ann has no confusion matrix any more"
     for index, rater in enumerate(fit.raters.tolist()):
-        assert rows[rater].accuracy == pytest.approx(fit.accuracy[index])
         assert np.array(rows[rater].confusion) == pytest.approx(fit.confusion[index])
     assert RaterConfusion.objects.get(pk=before.pk).accuracy != before.accuracy
+
+
+@pytest.mark.parametrize("method", ConsensusMethod.values)
+def test_expected_errors_of_a_rater_are_those_of_the_labels(
+    rated_question: Question, lead: User, method: str
+) -> None:
+    """The sum of 1 - P(own answer), with P of the stored label, also of decisions and gold."""
+    decided, gold = Item.objects.filter(project=rated_question.project).order_by("key")[:2]
+    create_decision(question=rated_question, item=decided, code=3, reason="x", by=lead)
+    set_gold_answer(question=rated_question, item=gold, answer=[3], by=lead)
+    Consensus.objects.update_or_create(question=rated_question, defaults={"method": method})
+    recomputation.recompute_question(rated_question.pk, at_once=True)
+    labels = {row.item_id: row for row in ItemLabel.objects.all()}
+    assert {labels[decided.pk].distribution[3], labels[gold.pk].distribution[3]} == {1.0}
+    errors, n_ratings = Counter[int](), Counter[int]()
+    for rating in Rating.objects.filter(question=rated_question, code__gte=0):
+        n_ratings[rating.rater_id] += 1
+        errors[rating.rater_id] += 1 - labels[rating.item_id].distribution[rating.code]
+    rows = RaterConfusion.objects.all()
+    assert {row.rater_id: row.expected_errors for row in rows} == pytest.approx(errors, abs=1e-4)
+    for row in rows:
+        assert 0 < row.expected_errors < n_ratings[row.rater_id]
+        assert row.accuracy == pytest.approx(1 - row.expected_errors / n_ratings[row.rater_id])
+        assert bool(row.confusion) == (method == ConsensusMethod.DAWID_SKENE)
 
 
 @pytest.mark.parametrize("method", [ConsensusMethod.MAJORITY, ConsensusMethod.WEIGHTED])
@@ -289,6 +314,7 @@ def test_labels_are_calibrated_on_gold_answers(
     html = client_for(lead).get(page).text
     assert "Without gold answers for 30 items" in html
     assert "Assuming independent errors:" in html
+    assert ("less than one is expected to be wrong" in html) == (before.expected_errors <= 0.5)
     categories = list(question.categories.order_by("position"))
     for number in range(30):
         item = Item.objects.get(key=f"i{number:02}")
@@ -305,4 +331,7 @@ def test_labels_are_calibrated_on_gold_answers(
     assert confidence < 0.95
     html = client_for(lead).get(page).text
     assert "gold answers of 30 items; valid" in html
+    assert f"about {round(after.expected_errors)} are expected to be wrong" in " ".join(
+        html.split()
+    )
     assert "Assuming independent errors:" not in html

@@ -57,6 +57,7 @@ GoldInterventionState = Literal["proposed", "done", "overridden"]
 
 InboxRowOutKindEnum = Literal[
     "alerts",
+    "raters",
     "gold",
     "exam_settings",
     "appeals",
@@ -798,8 +799,8 @@ class InboxRow:
     question: str | None
     kind: InboxRowOutKindEnum
     text: str
-    # Expected number of wrong labels that the decision can prevent; where that is unknown, the
-    # number of people and things that wait
+    # Of a rater: expected number of wrong ratings; of uncertain items: expected number of wrong
+    # labels; else the number of people and things that wait
     impact: float
     # Page on which it is decided
     url: str
@@ -1185,8 +1186,8 @@ class RaterStatus:
     kind: RaterKind
     group: str
     status: StatusEnum
-    # Expected number of wrong labels that the rater causes, as in the inbox
-    impact: float
+    # Expected number of wrong ratings; null before the items have labels
+    impact: float | None
     # Reasons for the status
     reasons: list[StatusReason]
     ratings: int

@@ -17,6 +17,7 @@ from metrics.jobs.question_updates import update_question
 from metrics.models import Diagnosis, FilteredResult, RaterResult
 from projects.models import Item, Project, Question, Rater
 from projects.services.projects import change_project
+from quality.consensus import recomputation as consensus
 from quality.models import ItemLabel
 from quality.rater_status import comparison
 from tests import cast
@@ -363,6 +364,7 @@ def test_rater_with_largest_impact_is_named_first(
     cast.rate_many(question, ratings)
     update_question(question.pk)
     comparison.recompute_question(question.pk, at_once=True)
+    consensus.recompute_question(question.pk, at_once=True)
     for key, n in (("ann", 30), ("zoe", 60)):
         rater = project.raters.get(key=key)
         make_alert(question, rater, kind="rater_apart", measure="agreement", n=n)
