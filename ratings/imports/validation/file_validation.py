@@ -19,9 +19,8 @@ from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.problems import ProblemList, UnreadableFileError, truncate_text
 from ratings.imports.readers import TABLE_SOURCES, FileReader
 from ratings.imports.skipped_rows import StoredSkippedRecords
-from ratings.imports.staging.database import Heartbeat, StagingDatabase
+from ratings.imports.staging.database import Heartbeat, StagingDatabase, format_timestamp
 from ratings.imports.staging.queries import ConflictingItem, StagedRows
-from ratings.imports.staging.timestamps import format_timestamp
 from ratings.imports.values.label_notes import StoredQuestion
 from ratings.imports.zip_archives import MediaArchive
 from ratings.label_normalization import get_normal_form

@@ -19,9 +19,13 @@ from projects.services.raters import fields
 from ratings.imports import records
 from ratings.imports.problems import ImportProblem, ProblemList, truncate_text
 from ratings.imports.skipped_rows import SkippedRecordCounts
-from ratings.imports.staging.database import EncodedContent, EncodedRating, StagingDatabase
+from ratings.imports.staging.database import (
+    EncodedContent,
+    EncodedRating,
+    StagingDatabase,
+    to_microseconds,
+)
 from ratings.imports.staging.key_and_label_ids import KeyResolver, QuestionLabels, is_unicode
-from ratings.imports.staging.timestamps import to_microseconds
 from ratings.imports.values.label_interpretation import LabelOptions
 from ratings.services.rating_times import InvalidTime, parse_rated_at, validate_rated_at
 
