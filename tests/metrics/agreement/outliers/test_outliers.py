@@ -266,7 +266,7 @@ def test_fall_of_a_question_gives_one_finding():
     assert list_kinds(findings) == [(outliers.QUESTION_AGREEMENT_FELL, ())]
     (finding,) = findings
     assert finding.low <= finding.size <= finding.high < 0
-    assert abs(finding.onset - int(streams.compute_dates(SINCE))) <= 7
+    assert abs(finding.onset - int(streams.convert_working_days(SINCE))) <= 7
     assert finding.earliest <= finding.onset <= finding.latest <= finding.day
     assert finding.facts["is"] < finding.facts["was"]
     assert not [alarm for alarm in drift_alerts if alarm.onset <= finding.day]
@@ -274,7 +274,7 @@ def test_fall_of_a_question_gives_one_finding():
     assert (
         list_kinds(
             detect_alerts(
-                LONG, change=confuse_everybody, begins=[int(streams.compute_dates(SINCE))]
+                LONG, change=confuse_everybody, begins=[int(streams.convert_working_days(SINCE))]
             )[1]
         )
         == []
@@ -321,7 +321,14 @@ def detect_with_category_change(seed, *, error, shares, blur=0.0):
     is_moved = (rng.random(code.shape) < blur) & (code == 0) & (is_since[:, None] == 1)
     code[is_moved] = 1
     item = np.repeat(np.arange(day.size), 3)
-    columns = item, raters.ravel(), code.ravel(), np.repeat(streams.compute_dates(day), 3), 4, False
+    columns = (
+        item,
+        raters.ravel(),
+        code.ravel(),
+        np.repeat(streams.convert_working_days(day), 3),
+        4,
+        False,
+    )
     findings = outliers.detect_outliers(drift.detect_drift(*columns), 4).findings
     return [finding for finding in findings if finding.kind == outliers.CATEGORY_COLLAPSED]
 
