@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from metrics.example.streams import compute_dates
+from metrics.example.streams import convert_working_days
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -114,7 +114,7 @@ def simulate_shape(shape: Shape, seed: int, *, ordered: bool) -> SimulatedRating
         item=item,
         rater=stream.raters[is_rated],
         code=code[is_rated],
-        date=compute_dates(stream.day)[item],
+        date=convert_working_days(stream.day)[item],
         k=stream.k,
         ordered=ordered,
         attributes=[stream.attribute[item]]

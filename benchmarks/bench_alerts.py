@@ -249,7 +249,7 @@ def bench_detection(options: argparse.Namespace) -> None:
 def count_items_until_alert(stream: streams.SimulatedStream, result: drift.DriftResult) -> float:
     """Return the drifter's own compared items from the onset to the first alert; infinite without
     one."""
-    since = int(streams.compute_dates(ONSET_DAY))
+    since = int(streams.convert_working_days(ONSET_DAY))
     days = [alarm.day for alarm in result.alerts if alarm.rater == 7 and alarm.day >= since]
     if not days:
         return np.inf
@@ -265,7 +265,7 @@ def check_intervals(
 
     Empty when the alert concerns another channel than the planted drift.
     """
-    since = int(streams.compute_dates(ONSET_DAY))
+    since = int(streams.convert_working_days(ONSET_DAY))
     first_alerts = [alarm for alarm in result.alerts if alarm.rater == 7 and alarm.day >= since][:1]
     covered = []
     for alarm in first_alerts:

@@ -96,11 +96,9 @@ class RatingFilter:
                 raise BadRequest(
                     _("“%(name)s” can't filter items.") % {"name": f"{name[:40]}={value[:40]}"}
                 )
-        group, content_version, excluded_raters = (
-            _parse_text(query, "group"),
-            _parse_content_version(query),
-            _parse_excluded_raters(query),
-        )
+        group = _parse_text(query, "group")
+        content_version = _parse_content_version(query)
+        excluded_raters = _parse_excluded_raters(query)
         sample = query.get("sample") or ""
         if sample not in ("", *SAMPLE_CHOICES):
             raise build_invalid_value_error("sample", sample.replace("\0", ""), SAMPLE_CHOICES)

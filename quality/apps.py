@@ -43,15 +43,20 @@ def _register_work() -> None:
     from projects import hooks as project_hooks
     from ratings.annotation.assignments import exams
     from ratings.label_studio import hooks as label_studio_hooks
+    from ratings.privacy.personal_data import PERSONAL_RECORDS
 
     from . import integrity
+    from .alerts import services as alerts
     from .consensus import integrity as consensus_integrity
     from .exams import sequential_test
     from .gates import services as gates
     from .labels import label_studio
+    from .personal_records import QUALITY_RECORDS
 
     project_hooks.RATERS_RENAMED.register(gates.rename_raters_in_gates)
+    project_hooks.RATER_PAUSED.register(alerts.resolve_alerts_of_paused)
     label_studio_hooks.AFTER_PULL.register(label_studio.write_labels)
+    PERSONAL_RECORDS.register(QUALITY_RECORDS)
     exams.EXAM_POLICY.register(sequential_test.SEQUENTIAL_TEST_POLICY)
     label_audit = audit_hooks.RegisteredAudit(
         consensus_integrity.list_differences, consensus_integrity.repair_labels

@@ -92,7 +92,7 @@ RUN_ON_SQLITE_ALONE = {
     ),
     REQUESTS: (
         "tests/agreement_site/accounts/identity_providers/",
-        "tests/agreement_site/accounts/test_password_reset.py",
+        "tests/agreement_site/accounts/test_account_mail_views.py",
         "tests/agreement_site/accounts/test_second_factor.py",
         "tests/agreement_site/audit_log/test_actions.py",
         "tests/agreement_site/audit_log/test_stream.py",

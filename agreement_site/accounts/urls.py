@@ -7,7 +7,7 @@ from django.urls import path, re_path
 
 from agreement_site.accounts import preferences, sessions
 
-from . import password_reset, second_factor, sign_in
+from . import account_mail_views, second_factor, sign_in
 from .identity_providers import backchannel_logout, oidc, saml
 
 urlpatterns = [
@@ -96,23 +96,23 @@ urlpatterns = [
     # e-mail
     path(
         "password/forgotten/",
-        password_reset.RequestPasswordReset.as_view(),
+        account_mail_views.RequestPasswordReset.as_view(),
         name="account_reset_password",
     ),
     path(
         "password/forgotten/sent/",
-        password_reset.PasswordResetRequested.as_view(),
+        account_mail_views.PasswordResetRequested.as_view(),
         name="account_reset_password_done",
     ),
     re_path(
         r"^password/forgotten/(?P<uidb36>[0-9A-Za-z]+)-(?P<key>[^/]+)/$",
-        password_reset.ResetPassword.as_view(),
+        account_mail_views.ResetPassword.as_view(),
         name="account_reset_password_from_key",
     ),
-    path("account/address/", password_reset.ChangeEmailAddress.as_view(), name="account_email"),
+    path("account/address/", account_mail_views.ChangeEmailAddress.as_view(), name="account_email"),
     path(
         "account/address/<key>/",
-        password_reset.ConfirmEmailAddress.as_view(),
+        account_mail_views.ConfirmEmailAddress.as_view(),
         name="account_confirm_email",
     ),
     # sessions

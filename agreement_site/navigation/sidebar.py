@@ -316,7 +316,7 @@ def _count_by_page(project: Any, inbox: list[selectors.InboxEntry]) -> dict[str,
     if may(project.role, Capability.REVIEW):
         counts[selectors.UNCERTAIN_ITEMS] = selectors.count_uncertain_items(project, MAX_COUNT)
     if may(project.role, Capability.MANAGE):
-        counts["skipped_and_flagged"] = count_skipped_items(project)
+        counts["skipped_and_flagged"] = count_skipped_or_flagged_items(project)
     return counts
 
 
@@ -353,7 +353,7 @@ def _only_annotates(user: Any) -> bool:
     return set(roles.distinct()) == {Role.ANNOTATOR}
 
 
-def count_skipped_items(project: Project) -> int:
+def count_skipped_or_flagged_items(project: Project) -> int:
     """Return the number of items that raters skipped or flagged, at most MAX_COUNT."""
     return Assignment.objects.skipped_or_flagged_in(project)[:MAX_COUNT].count()
 

@@ -220,10 +220,8 @@ def _execute_follow_up(
     positions = [columns.index(column) for column in key]
     keys = json.dumps([[row[position] for position in positions] for row in rows])
     if connection.vendor == "postgresql":
-        source, key_sql = (
-            f"{JSON_ROWS_SQL} WITH ORDINALITY AS k(value, line)",
-            "(k.value->>{})::bigint",
-        )
+        source = f"{JSON_ROWS_SQL} WITH ORDINALITY AS k(value, line)"
+        key_sql = "(k.value->>{})::bigint"
     else:
         source, key_sql = "json_each(%s) AS k", "json_extract(k.value, '$[{}]')"
     key_condition = " AND ".join(
@@ -308,10 +306,8 @@ def update_rows_by_id(
             )
         else:
             changes = ", ".join(f'"{column}" = %s' for column in columns)
-            sql, move_id_last = (
-                f"UPDATE {table} SET {changes} WHERE {key} = %s",
-                itemgetter(*range(1, 1 + len(columns)), 0),
-            )
+            sql = f"UPDATE {table} SET {changes} WHERE {key} = %s"
+            move_id_last = itemgetter(*range(1, 1 + len(columns)), 0)
             if len(rows) <= MAX_PIPELINED_ROWS:
                 execute_statements((sql, move_id_last(row)) for row in rows)
             else:

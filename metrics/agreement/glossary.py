@@ -38,8 +38,8 @@ TERMS: dict[str, tuple[str, str]] = {
     "interval": (
         _("95% interval"),
         _(
-            "In brackets: the range that contained the true value in 97 of 100 "
-            "simulated studies, in 90 with few items and a rare category."
+            "In brackets: the range that contained the true value in 96 of 100 simulated "
+            "studies, in 85 to 90 with ten items and a rare category."
         ),
     ),
     "band": (

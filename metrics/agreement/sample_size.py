@@ -42,6 +42,8 @@ MAX_ERROR_FACTOR = 1.25  # a pilot is too small to plan from if its error is kno
 SIMULATED_STUDIES = 2_000
 MAX_ADDITIONAL = 10**9  # more items than this are reported as unknown
 REPLICATES = 400
+PSEUDO_ITEMS = 2.0  # of the bootstrap, about half of the square of the normal quantile
+MIN_SHARE_OF_ITEMS = 0.8  # with as many ratings as a plan of ratings per item
 _ASSURANCE_QUANTILE = float(special.ndtri(ASSURANCE))
 _MAX_STEPS = 50  # of the search; four to six are usual
 
@@ -161,20 +163,37 @@ def compute_pilot_items(log_se_sd: float, n: int) -> int:
 def estimate_log_se_sd(
     counts: npt.ArrayLike, n_items: npt.ArrayLike, weights: npt.ArrayLike | None = None
 ) -> float:
-    """Return the standard deviation of the logarithm of Fleiss' kappa's standard error.
+    """Return the standard deviation of the logarithm of the error that Fleiss' kappa is planned by.
 
     counts (P, k): patterns; n_items (P,): numbers of items. By the bootstrap over items, with a
-    fixed seed; 0 where fewer than two replicates have an error.
+    fixed seed; 0 where fewer than two replicates have an error. PSEUDO_ITEMS are added, spread over
+    all pairs of answers: a few items that agree do not show that no others exist.
     """
-    items = np.asarray(n_items, float)
-    n = round(float(items.sum()))
+    patterns, items = _add_pseudo_items(np.asarray(counts, float), np.asarray(n_items, float))
+    n = round(float(np.sum(n_items)))
     if n < 2:
         return 0.0
     rng = np.random.default_rng(0)
     samples = rng.multinomial(n, items / items.sum(), size=REPLICATES)
-    se = np.asarray(fleiss.fleiss_kappa(np.asarray(counts), samples, weights=weights).se)
-    logs = np.log(se[np.isfinite(se) & (se > 0)])
+    estimates = fleiss.fleiss_kappa(patterns, samples, weights=weights)
+    half_widths = (np.asarray(estimates.high) - np.asarray(estimates.low)) / 2
+    errors = np.fmax(np.asarray(estimates.se), half_widths / float(t_quantile(n - 1)))
+    logs = np.log(errors[np.isfinite(errors) & (errors > 0)])
     return float(logs.std(ddof=1)) if logs.size >= 2 else 0.0
+
+
+def _add_pseudo_items(patterns: Floats, items: Floats) -> tuple[Floats, Floats]:
+    """Add pseudo-items with the most common number of ratings, of the categories in use."""
+    sizes = patterns.sum(axis=1)
+    numbers = np.bincount(sizes.astype(int), items * (sizes >= 2))
+    used = np.flatnonzero(items @ patterns > 0)
+    if not numbers.any() or not used.size:
+        return patterns, items
+    identity = np.eye(patterns.shape[1])[used]
+    answers = (int(np.argmax(numbers)) - 1) * identity[:, None] + identity[None]
+    pairs = answers.reshape(-1, patterns.shape[1])
+    mass = np.full(len(pairs), PSEUDO_ITEMS / len(pairs))
+    return np.concatenate([patterns, pairs]), np.concatenate([items, mass])
 
 
 def compute_items_needed_before(
@@ -300,7 +319,10 @@ def compute_plans(
     *,
     clusters: tuple[float, int] | None = None,
 ) -> list[OverlapPlan]:
-    """Return the plans for Fleiss' kappa with 2, 3, .. up to the largest number of ratings an item.
+    """Return the plans for Fleiss' kappa with 2, 3, .. ratings per item.
+
+    Up to the number that MIN_SHARE_OF_ITEMS of the compared items have: items with fewer ratings
+    would make a plan with more of them look worse than it is.
 
     counts (P, k): patterns; n_items (P,): numbers of items. clusters: the design effect and the
     number of clusters of the items; None for independent items.
@@ -311,9 +333,8 @@ def compute_plans(
     patterns, items = patterns[rated], items[rated]
     n = round(float(items.sum()))
     effect, n_clusters = clusters or (1.0, None)
-    max_ratings = int(patterns.sum(axis=1).max()) if len(patterns) else 0
     plans = []
-    for m in range(2, max_ratings + 1):
+    for m in range(2, _find_common_number(patterns, items) + 1):
         fewer, numbers = thin_patterns(patterns, items, m)
         value = fleiss.fleiss_kappa(fewer, numbers, weights=weights).to_value()
         if n_clusters is not None:
@@ -328,9 +349,17 @@ def compute_plans(
         ).items
         ratings = None if needed is None else needed * m
         df = (n if n_clusters is None else n_clusters) - 1
-        half_width_now = to_finite_float(t_quantile(df) * se)
-        plans.append(OverlapPlan(m, half_width_now, needed, ratings))
+        plans.append(OverlapPlan(m, to_finite_float(t_quantile(df) * se), needed, ratings))
     return plans
+
+
+def _find_common_number(patterns: Floats, items: Floats) -> int:
+    """Return the largest number of ratings that enough compared items have; 0 without any."""
+    sizes = patterns.sum(axis=1)
+    compared = np.where(sizes >= 2, items, 0)
+    order = np.argsort(-sizes)
+    is_enough = np.cumsum(compared[order]) >= MIN_SHARE_OF_ITEMS * compared.sum()
+    return int(sizes[order][np.argmax(is_enough)]) if compared.sum() else 0
 
 
 def find_cheapest_plan(plans: list[OverlapPlan]) -> OverlapPlan | None:

@@ -623,9 +623,12 @@ known. A question with more than 5,000,000 comparisons (`too_many_comparisons`) 
 
 * `act`: an alert about the rater is open or acknowledged (`drift`, `low_agreement`, `newcomer`,
   `same_answer`, `too_fast`, `copies`), or the evidence on gold has reached the threshold of a pause
-  (`gold`).
+  (`gold`). A confirmed alert stays acknowledged until the rater is paused or somebody resolves it.
+  Every rater with this status is in the inbox, unless paused: by the alert, by a proposed warning
+  or pause, or by name.
 * `check`: an alert about the rater is muted, or the evidence of drift has reached 250 and is not
-  that of a common fall (`drift`). Also if the rater rates higher or lower than the others
+  that of a common fall (`drift`), or the 95% interval of the accuracy on five or more gold answers
+  is below the pass mark (`gold`). Also if the rater rates higher or lower than the others
   (`harsh`, `lenient`), agrees less with the others than these do with each other on the same items
   (`low_agreement`, unless an alert or a bias states the cause; see *Sentences about the results*),
   seldom repeats their own answers (`self`), as defined below, or did not pass the latest attempt at

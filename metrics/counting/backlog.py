@@ -54,8 +54,8 @@ ADVISORY_LOCK_KEY = (
 
 
 @transaction.atomic
-def open_backlog(question_id: int) -> None:
-    """Open a backlog: the question is counted in ranges until ``claim_range`` finds none left.
+def start_backlog(question_id: int) -> None:
+    """Start a backlog: the question is counted in ranges until ``claim_range`` finds none left.
 
     Items that get their first uncounted rating later do not belong to it, so that it ends.
     """

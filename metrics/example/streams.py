@@ -115,10 +115,10 @@ class SimulatedStream:
     @property
     def date(self) -> IntArray:
         """Days since 1970-01-01 of the ratings (M,)."""
-        return compute_dates(self.day)
+        return convert_working_days(self.day)
 
 
-def compute_dates(day: npt.ArrayLike) -> IntArray:
+def convert_working_days(day: npt.ArrayLike) -> IntArray:
     """Return days since 1970-01-01 of working days, which are counted from a Monday on."""
     first_day = (FIRST_MONDAY - datetime.date(1970, 1, 1)).days
     day = np.asarray(day, np.int64)

@@ -86,11 +86,9 @@ def _build_gold_scores(codes: Sequence[tuple[int, int]]) -> list[float]:
 
     Halfway between where the two raters differ, and the remaining sum where they agree.
     """
-    ratings, sums, agreed = (
-        [0] * len(MEAN_GRADE_SCORES),
-        [0.0] * len(MEAN_GRADE_SCORES),
-        [0] * len(MEAN_GRADE_SCORES),
-    )
+    ratings = [0] * len(MEAN_GRADE_SCORES)
+    sums = [0.0] * len(MEAN_GRADE_SCORES)
+    agreed = [0] * len(MEAN_GRADE_SCORES)
     for grade_a, grade_b in codes:
         for grade in (grade_a, grade_b):
             ratings[grade] += 1

@@ -92,9 +92,9 @@ class SelectedRatings:
 
     def select_displayed(self, scale: QuestionScale) -> np.ndarray:
         """Return the ratings to display: without models, unless these are pooled or alone."""
-        return self.ratings[self.select_rows(scale)]
+        return self.ratings[self.build_display_mask(scale)]
 
-    def select_rows(self, scale: QuestionScale) -> np.ndarray:
+    def build_display_mask(self, scale: QuestionScale) -> np.ndarray:
         """Return a mask (M,) of the ratings to display."""
         has_own_values = self.separates_models and not scale.pooled
         return ~self.is_model if has_own_values else np.ones(len(self.ratings), bool)
@@ -123,7 +123,7 @@ def compute_dashboard(
     parts = _compute_parts(selected, scale, pairwise_means, means)
     tables = _count_tables(displayed, heatmap_raters, scale)
     if cluster_numbers is not None:
-        cluster_numbers = cluster_numbers[selected.select_rows(scale)]
+        cluster_numbers = cluster_numbers[selected.build_display_mask(scale)]
     displayed_ratings = DisplayedRatings(
         patterns.counts, patterns.n_items, tables, displayed, cluster_numbers
     )

@@ -27,8 +27,8 @@ from projects.models import Question
 from ratings.models import Rating
 from ratings.services import uncounted as services_uncounted
 
-from .expected_results import get_expected_and_stored_periods, get_expected_and_stored_raters
 from .recount import PeerRows, Recount
+from .recounted_results import get_expected_and_stored_periods, get_expected_and_stored_raters
 
 # Of results: the same formula on arrays of another shape may round its sums differently.
 TOLERANCE = 1e-9

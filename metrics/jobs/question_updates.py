@@ -81,7 +81,7 @@ def update_question_for_seconds(
         if not progress.has_more:
             break
         in_parallel = True
-        backlog.open_backlog(question_id)
+        backlog.start_backlog(question_id)
         hints.send_hint(question_id)  # a free worker helps, and hints the next one
         while True:
             counted = backlog.count_ranges(question_id, seconds=min(TURN_SECONDS, seconds))

@@ -12,7 +12,6 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from core.db import bulk
-from metrics import result_listeners
 from metrics.counting import small_question_counting as counting
 from metrics.counting import store
 from metrics.models import CountState, PatternTally
@@ -44,17 +43,14 @@ def update_small_questions(*, excluded: set[int]) -> int:
     """
     try:
         candidates = counting.list_small_uncounted_questions(excluded)
-        updated = _update_candidates(candidates) if len(candidates) > 1 else []
+        return _update_candidates(candidates) if len(candidates) > 1 else 0
     except Exception:
         logger.exception("counting small questions in a batch failed; each is counted separately")
         return 0
-    for question_id in updated:
-        result_listeners.RESULTS_CHANGED.notify_on_commit(question_id)
-    return len(updated)
 
 
 @transaction.atomic
-def _update_candidates(candidates: list[int]) -> list[int]:
+def _update_candidates(candidates: list[int]) -> int:
     states = counting.lock_small_count_states(candidates, QUESTIONS_AT_ONCE)
     versions = {pk: state.version for pk, state in states.items()}
     groups, rows, notes = counting.count_uncounted_items(states)
@@ -63,7 +59,7 @@ def _update_candidates(candidates: list[int]) -> list[int]:
     changed = [pk for pk, state in states.items() if state.version > versions[pk]]
     _save_states([states[pk] for pk in changed])
     counting.mark_ratings_counted(rows, notes)
-    return changed
+    return len(changed)
 
 
 def _save_states(states: list[CountState]) -> None:

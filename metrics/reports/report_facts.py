@@ -31,6 +31,7 @@ from metrics.results.question_results import compute_details
 from metrics.results.values import HeadlineResult, ResultDetails, Values
 from metrics.scale import QuestionScale
 from projects.models import Item, Project, Question, ScaleVersion
+from ratings.models import ImportRun
 
 from .rating_history import HistoricalRatings, get_ratings_at
 
@@ -47,6 +48,7 @@ class BasisFacts(TypedDict):
     n_models: int
     models: list[str]  # keys
     rated_from_to: list[str]  # times of the first and of the last rating
+    has_untimed_ratings: bool  # these have the time of their import
 
 
 class ResultFacts(TypedDict):
@@ -134,6 +136,7 @@ def _build_basis_facts(
             datetime.datetime.fromtimestamp(timestamp, tz=datetime.UTC).isoformat()
             for timestamp in ends
         ],
+        "has_untimed_ratings": ImportRun.has_untimed_ratings(question.project_id, until=moment),
     }
 
 

@@ -20,7 +20,6 @@ from django.db import transaction
 from django.db.models import F, Q
 from django.utils import timezone
 
-from metrics import result_listeners
 from metrics.models import CountState, Diagnosis, PeriodUnit, Result
 from metrics.scale import QuestionScale
 from ratings.services import uncounted
@@ -127,4 +126,3 @@ def _store_deferred_results(
         Diagnosis(
             question_id=state.question_id, **vars(diagnosis), computed_at=timezone.now()
         ).save()  # inserts or updates
-        result_listeners.RESULTS_CHANGED.notify_on_commit(state.question_id)

@@ -169,10 +169,8 @@ class ResultRows:
 
     def __add__(self, other: ResultRows) -> ResultRows:
         joined = ResultRows(self.complete + other.complete)
-        joined.without_cumulative, joined.cumulative_only = (
-            self.without_cumulative + other.without_cumulative,
-            self.cumulative_only + other.cumulative_only,
-        )
+        joined.without_cumulative = self.without_cumulative + other.without_cumulative
+        joined.cumulative_only = self.cumulative_only + other.cumulative_only
         joined.empty_periods = self.empty_periods + other.empty_periods
         return joined
 

@@ -16,7 +16,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from core.db import bulk
-from metrics import periods, result_listeners
+from metrics import periods
 from metrics.counting import store
 from metrics.counting.question_counting import lock_count_state
 from metrics.models import ALL_DAYS, CountState, Diagnosis, PatternTally, PeerTally, Result
@@ -43,8 +43,6 @@ def refresh_results(question_id: int) -> bool:
             break
         while _refresh_raters_in_parallel(question_id):
             pass
-    if changed:
-        result_listeners.RESULTS_CHANGED.notify_on_commit(question_id)
     return changed
 
 
@@ -145,7 +143,6 @@ def compute_deferred_cumulative_results(question_id: int) -> bool:
     state.cumulative_from = None
     state.version += 1
     state.save()
-    result_listeners.RESULTS_CHANGED.notify_on_commit(question_id)
     return True
 
 

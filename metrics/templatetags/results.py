@@ -265,8 +265,7 @@ def has_untimed_imports(project: Project, rater: Rater | None = None) -> bool:
 
     With a rater, only if the rater has imported ratings.
     """
-    runs = ImportRun.objects.filter(project=project, state=ImportRun.State.DONE)
-    if not runs.filter(summary__n_without_time__gt=0).exists():
+    if not ImportRun.has_untimed_ratings(project.pk):
         return False
     if not rater:
         return True

@@ -90,11 +90,11 @@ def _build_csv_response(rows: Rows, name: str) -> HttpResponse:
     columns = [column for column in (rows[0] if rows else {}) if column != "url"]
     writer = csv.writer(response)
     writer.writerow(columns)
-    writer.writerows([_escape_cell(row[column]) for column in columns] for row in rows)
+    writer.writerows([_prepare_cell(row[column]) for column in columns] for row in rows)
     return response
 
 
-def _escape_cell(value: Any) -> Any:
+def _prepare_cell(value: Any) -> Any:
     """Escape a text that a spreadsheet would take for a formula; round tiny numbers to 0."""
     if isinstance(value, float):
         return tables.remove_rounding_error(value)

@@ -13,6 +13,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from core.text import fold_lookalikes
+from core.web.settings_form import SettingsForm
 from projects.models import Project, Question, QueueOrder, Scale, Weights
 from projects.services.project_validation import (
     MAX_ATTRIBUTE_LENGTH,
@@ -72,7 +73,11 @@ class ProjectForm(GuidelinesForm, GeneralForm):
     """A new project."""
 
 
-class GeneralSettingsForm(GeneralForm):
+class GuidelinesSettingsForm(SettingsForm, GuidelinesForm):
+    """The guidelines of an existing project."""
+
+
+class GeneralSettingsForm(SettingsForm, GeneralForm):
     """The general settings of an existing project."""
 
     cluster_attribute = forms.CharField(
@@ -95,7 +100,7 @@ class GeneralSettingsForm(GeneralForm):
     )
 
 
-class QualityChecksForm(forms.Form):
+class QualityChecksForm(SettingsForm):
     """The hidden tests of a project's raters."""
 
     gold_percent = forms.IntegerField(
@@ -306,7 +311,11 @@ class WeightsForm(forms.Form):
             allowed = {Weights.NONE, Weights.CUSTOM, Weights(question.weights)}
         weights = self.fields["weights"]
         assert isinstance(weights, forms.ChoiceField)
-        weights.choices = [choice for choice in Weights.choices if choice[0] in allowed]
+        weights.choices = [
+            (selected, Scale(question.scale).describe_weights(selected))
+            for selected in Weights
+            if selected in allowed
+        ]
 
     @property
     def has_own_matrix(self) -> bool:

@@ -47,6 +47,15 @@ class Scale(models.TextChoices):
             return Weights.QUADRATIC if selected == Weights.NONE else Weights(selected)
         return Weights.CUSTOM if selected == Weights.CUSTOM else Weights.NONE
 
+    def describe_weights(self, selected: str) -> str:
+        """Return what pages call the weights that apply if a lead selects ``selected``."""
+        if self.numeric and selected == Weights.NONE:
+            return str(_("distances between values"))
+        weights = self.get_effective_weights(selected)
+        if self.ordered and weights != selected:
+            return str(_("%(weights)s (default)") % {"weights": weights.label})
+        return str(weights.label)
+
 
 class Weights(models.TextChoices):
     """Weightings of partial agreement between two different categories."""
@@ -131,6 +140,11 @@ class Question(models.Model):
     def effective_weights(self) -> Weights:
         """The weights that coefficients use."""
         return Scale(self.scale).get_effective_weights(self.weights)
+
+    @property
+    def weights_description(self) -> str:
+        """The weights that coefficients use, in the reader's language."""
+        return Scale(self.scale).describe_weights(self.weights)
 
     @property
     def effective_gold_tolerance(self) -> float:

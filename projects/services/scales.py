@@ -238,11 +238,9 @@ def _write_categories(
             category = existing[code]
             updated.append(category)
         category.position = position
-        category.label, category.value, category.hotkey = (
-            new_category.label,
-            new_category.value,
-            new_category.hotkey,
-        )
+        category.label = new_category.label
+        category.value = new_category.value
+        category.hotkey = new_category.hotkey
     # Two categories may swap labels or hotkeys: clear the unique values before setting new ones.
     for category in updated:
         Category.objects.filter(pk=category.pk).update(label=f"\x1f{category.code}", hotkey="")

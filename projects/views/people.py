@@ -153,7 +153,7 @@ def _change_members(
 @login_required
 @require_POST
 def undo_action(request: HttpRequest, project_id: int) -> HttpResponse:
-    """Undo an action; ``undo`` is the token that the response to it contained."""
+    """Undo a bulk action on people; ``undo`` is the token in the response to it."""
     project = get_project(request.user, project_id, role=LEAD)
     try:
         bulk_actions.undo_action(

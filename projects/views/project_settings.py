@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
@@ -14,10 +13,11 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from core.web.settings_form import SettingsForm
 from projects.forms.question_templates import QUESTION_TEMPLATES
 from projects.forms.settings import (
     GeneralSettingsForm,
-    GuidelinesForm,
+    GuidelinesSettingsForm,
     ProjectForm,
     QualityChecksForm,
 )
@@ -151,7 +151,7 @@ def change_settings(request: HttpRequest, project_id: int) -> HttpResponse:
 def change_guidelines(request: HttpRequest, project_id: int) -> HttpResponse:
     """Show and change the guidelines; a changed text is a new version."""
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
-    return _edit_settings(request, project, GuidelinesForm, page="guidelines_settings")
+    return _edit_settings(request, project, GuidelinesSettingsForm, page="guidelines_settings")
 
 
 @login_required
@@ -165,7 +165,7 @@ def change_quality_checks(request: HttpRequest, project_id: int) -> HttpResponse
 def _edit_settings(
     request: HttpRequest,
     project: Project,
-    form_class: type[forms.Form],
+    form_class: type[SettingsForm],
     *,
     page: str,
     **context: Any,
@@ -175,7 +175,7 @@ def _edit_settings(
     form = form_class(request.POST if request.method == "POST" else None, initial=initial)
     if request.method == "POST" and form.is_valid():
         try:
-            projects.change_project(project=project, by=request.user, **form.cleaned_data)
+            projects.change_project(project=project, by=request.user, **form.get_changes())
         except InvalidProjectChange as error:
             add_form_errors(form, error.fields)
         else:

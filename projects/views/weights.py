@@ -42,9 +42,6 @@ def build_matrix_context(
     return {
         "preview": preview,
         "labels": labels,
-        "stand_in": effective_weights.label
-        if effective_weights and effective_weights != weights
-        else "",
         "doubt": weight_matrix.find_order_violation(matrix, labels)
         if Scale(question_shown.scale).ordered
         else None,
@@ -81,13 +78,16 @@ def list_earlier_weights(question_shown: Question) -> list[WeightsVersion]:
             continue
         labels = [category["label"] for category in declaration["categories"]]
         custom = declaration["weights"] == Weights.CUSTOM
+        scale = Scale(declaration["scale"])
         matrix = (
             declaration["matrix"]
             if custom
-            else weight_matrix.build_rank_matrix(declaration["weights"], len(labels))
+            else weight_matrix.build_rank_matrix(
+                scale.get_effective_weights(declaration["weights"]), len(labels)
+            )
         )
-        name = Weights(declaration["weights"]).label
-        earlier.append(WeightsVersion(str(name), _build_preview(labels, matrix), version))
+        name = scale.describe_weights(declaration["weights"])
+        earlier.append(WeightsVersion(name, _build_preview(labels, matrix), version))
     return earlier[::-1]
 
 

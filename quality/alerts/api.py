@@ -93,7 +93,9 @@ class AlertStepIn(StrictSerializer):
     state = serializers.ChoiceField(AlertState.values)
     reason = StrictCharField(required=False, allow_blank=True)
     cause = serializers.ChoiceField(
-        AlertCause.values, required=False, help_text="Cause of a resolved alert"
+        AlertCause.values,
+        required=False,
+        help_text="Cause of a resolved alert; real with acknowledged: confirmed",
     )
     muted_until = serializers.DateField(
         required=False, help_text="A muted alert reopens on this day"

@@ -9,10 +9,13 @@ import datetime
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from quality.models import Alert, AlertState, AlertStep
+from projects.models import Rater
+from projects.services.raters.updates import set_rater_paused
+from quality.models import Alert, AlertCause, AlertState, AlertStep
 
 from .detection.storage import record_alert_event
 from .kinds import KINDS
@@ -44,9 +47,9 @@ def change_alert_state(
 ) -> Alert:
     """Change the state of an alert (open, acknowledged, muted, resolved), and store the step.
 
-    ``muted_until``: the day on which a muted alert reopens; None mutes without an end. ``cause``:
-    the cause of a resolved alert, one of the causes of its kind (kinds.py). After a drift was
-    resolved with ``not_rater``, the next scan compares others with the rater's ratings again.
+    ``muted_until``: the day on which a muted alert reopens, None for no end. ``cause``: of a
+    resolved alert one of those of its kind, or ``real`` of an acknowledged one (is_confirmed).
+    After ``not_rater``, the next scan compares others with the rater's ratings again.
     Raises InvalidAlertStep. Repeating the current state without a reason changes nothing. Locks the
     alert's row.
     """
@@ -88,7 +91,8 @@ def _validate_step(
         raise InvalidAlertStep(
             "cause", _("one of %(known)s") % {"known": ", ".join(allowed_causes)}
         )
-    if cause and state != AlertState.RESOLVED:
+    is_confirmed = state == AlertState.ACKNOWLEDGED and cause == AlertCause.REAL and alert.rater_id
+    if cause and state != AlertState.RESOLVED and not is_confirmed:
         raise InvalidAlertStep("cause", _("only with the state resolved"))
     if muted_until is not None and state != AlertState.MUTED:
         raise InvalidAlertStep("muted_until", _("only with the state muted"))
@@ -99,6 +103,34 @@ def _validate_step(
     if len(reason) > MAX_REASON_LENGTH:
         raise InvalidAlertStep(
             "reason", _("at most %(most)s characters") % {"most": MAX_REASON_LENGTH}
+        )
+
+
+@transaction.atomic
+def confirm_and_pause(*, alert: Alert, rater: Rater, reason: str = "", by: Any) -> None:
+    """Confirm an alert and pause a rater that it is about, which resolves the alert."""
+    change_alert_state(
+        alert=alert, state=AlertState.ACKNOWLEDGED, cause=AlertCause.REAL, reason=reason, by=by
+    )
+    set_rater_paused(rater=rater, paused=True, by=by)
+
+
+def resolve_alerts_of_paused(rater: Rater, by: Any) -> None:
+    """Resolve the confirmed alerts about a rater who was paused (hook ``rater_paused``)."""
+    if not rater.paused:
+        return
+    confirmed = Alert.objects.filter(
+        Q(rater=rater) | Q(other_rater=rater),
+        state=AlertState.ACKNOWLEDGED,
+        cause=AlertCause.REAL,
+    )
+    for alert in confirmed.order_by("pk").select_related("question"):
+        change_alert_state(
+            alert=alert,
+            state=AlertState.RESOLVED,
+            cause=AlertCause.REAL,
+            reason=_("Rater paused"),
+            by=by,
         )
 
 

@@ -11,6 +11,7 @@ from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
@@ -24,7 +25,7 @@ from projects.permissions import get_project
 from quality.alerts import services
 from quality.alerts.kinds import ABOUT_QUESTION, CATEGORY_USE, DEVIATING_RATINGS, KINDS
 from quality.inbox import selectors
-from quality.models import Alert, AlertScan, AlertState, AlertStep, DriftState
+from quality.models import Alert, AlertCause, AlertScan, AlertState, AlertStep, DriftState
 from quality.models.alert import AlertQuerySet
 from quality.rater_status import texts
 
@@ -34,6 +35,7 @@ VIEWER = Member.Role.VIEWER
 LEAD = Member.Role.LEAD
 ALERTS_PER_PAGE = 50
 MUTE_DAYS = (1, 7, 30)
+PAUSE = "pause"  # begins the value of "do" that pauses a rater
 INBOX = "inbox"  # value of "from" when the inbox led to the alert
 
 
@@ -94,18 +96,25 @@ def change_state(request: HttpRequest, project_id: int, alert_id: int) -> HttpRe
     project = get_project(request.user, project_id, role=LEAD)
     alert = _get_alert_or_404(project, alert_id)
     state, _sep, cause = request.POST.get("do", "").partition(":")
+    reason = request.POST.get("reason", "")
+    to_pause = [rater for rater in alert.raters if state == PAUSE and cause == str(rater.pk)]
     try:
         muted_until = (
             _parse_date(request.POST.get("muted_until", "")) if state == AlertState.MUTED else None
         )
-        services.change_alert_state(
-            alert=alert,
-            state=state,
-            cause=cause,
-            reason=request.POST.get("reason", ""),
-            muted_until=muted_until,
-            by=request.user,
-        )
+        if to_pause:
+            services.confirm_and_pause(
+                alert=alert, rater=to_pause[0], reason=reason, by=request.user
+            )
+        else:
+            services.change_alert_state(
+                alert=alert,
+                state=state,
+                cause=cause,
+                reason=reason,
+                muted_until=muted_until,
+                by=request.user,
+            )
     except services.InvalidAlertStep as error:
         return _render_alert(request, project, alert, error=error.message, status=400)
     if request.POST.get("from") == INBOX:
@@ -155,6 +164,23 @@ def _get_alert_or_404(project: Project, alert_id: int) -> Alert:
     return alert
 
 
+def _list_outcomes(alert: Alert) -> list[tuple[str, str | Promise]]:
+    """Return (value of "do", label) of the outcomes of an alert that is not resolved.
+
+    While its rater is not paused, a confirmed alert stays until somebody resolves it.
+    """
+    causes = dict(KINDS[alert.kind].causes)
+    resolved: list[tuple[str, str | Promise]] = [
+        (f"{AlertState.RESOLVED}:{cause}", label) for cause, label in causes.items()
+    ]
+    if alert.is_confirmed:
+        return [(resolved[0][0], _("Resolve alert"))]
+    if any(not rater.paused for rater in alert.raters):
+        confirm = f"{AlertState.ACKNOWLEDGED}:{AlertCause.REAL}"
+        return [(confirm, causes[AlertCause.REAL]), *resolved[1:]]
+    return resolved
+
+
 def _list_mute_choices() -> list[tuple[str, str]]:
     """Return (day on which the alert reopens, length of the mute)."""
     today = timezone.now().date()
@@ -201,7 +227,8 @@ def _render_alert(
         else None,
         "steps": AlertStep.objects.filter(alert=alert).select_related("by"),
         "mute_choices": _list_mute_choices(),
-        "causes": [(cause.value, label) for cause, label in definition.causes.items()],
+        "outcomes": _list_outcomes(alert),
+        "to_pause": [rater for rater in alert.raters if not rater.paused],
         "error": error,
         "reason": request.POST.get("reason", ""),
         "from_inbox": INBOX in (request.GET.get("from"), request.POST.get("from")),

@@ -61,7 +61,10 @@ def get_gold_codes(question_id: int, moment: datetime.datetime | None = None) ->
 
 
 def get_decided_codes(question_id: int, moment: datetime.datetime | None = None) -> dict[int, int]:
-    """Return {item id: code} of the decisions, without withdrawn ones."""
+    """Return {item id: code} of each item's newest decision, of those up to ``moment``.
+
+    Items whose newest decision was withdrawn are left out.
+    """
     rows = Decision.objects.filter(question_id=question_id).order_by("number")
     if moment is not None:
         rows = rows.filter(created_at__lte=moment)

@@ -51,11 +51,9 @@ def get_label_rules(question: Question) -> LabelRules:
 
 @transaction.atomic
 def set_label_rules(*, question: Question, by: Any, **values: Any) -> LabelRules:
-    """Set some of RULES and record the change.
+    """Set some of RULES, which are fields of LabelRules, and record the change.
 
-    ``request_ratings``: request further ratings from the next sweep on; ``second_opinion_share``:
-    share of decided items shown to a second adjudicator; ``show_to_raters``: raters see decisions
-    on their items after ``show_after_days`` days. Raises InvalidSettings, without changes.
+    Raises InvalidSettings, without changes.
     """
     current = get_label_rules(question)
     before = {name: getattr(current, name) for name in RULES}

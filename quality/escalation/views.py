@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as _lazy
 from django.views.decorators.http import require_http_methods
 
+from core.web.settings_form import SettingsForm
 from metrics.views.common.selection import Selection, get_permitted_selection
 from projects.models import Member
 from quality.escalation import settings
@@ -19,7 +20,7 @@ from quality.escalation.settings import summarize_escalations
 from quality.validation import InvalidSettings
 
 
-class LabelRulesForm(forms.Form):
+class LabelRulesForm(SettingsForm):
     """Form of the rules; bounds are checked in quality.escalation.settings."""
 
     request_ratings = forms.BooleanField(
@@ -59,7 +60,7 @@ def edit_label_rules(request: HttpRequest, project_id: int) -> HttpResponse:
     form = LabelRulesForm(request.POST or None, initial=current)
     if request.method == "POST" and form.is_valid():
         try:
-            settings.set_label_rules(question=question, by=request.user, **form.cleaned_data)
+            settings.set_label_rules(question=question, by=request.user, **form.get_changes())
         except InvalidSettings as invalid:
             for name, message in invalid.fields.items():
                 form.add_error(name, message)

@@ -17,6 +17,7 @@ from django.utils.translation import gettext_lazy as _lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
+from core.web.settings_form import SettingsForm
 from core.web.tables import get_page_size
 from metrics.agreement.rater_quality.gold import expected_exam_length
 from metrics.views.common.number_formats import format_percent
@@ -36,7 +37,7 @@ LEAD = Member.Role.LEAD
 FINISHED_STATES = (Exam.State.PASSED, Exam.State.FAILED, Exam.State.WAIVED)
 
 
-class ExamRulesForm(forms.Form):
+class ExamRulesForm(SettingsForm):
     """Form of the exam's rules; bounds are checked in quality.exams.settings."""
 
     required = forms.BooleanField(label=_lazy("Require an exam before rating"), required=False)
@@ -83,12 +84,12 @@ class ExamRulesForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         """Use the numbers of a preset that was chosen now; changed numbers are custom."""
-        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
-        preset = cleaned.pop("preset", "")
-        numbers = settings.PRESETS.get(preset)
-        if numbers is None or "preset" not in self.changed_data:
+        cleaned = super().clean()
+        changes = self.get_changes()
+        numbers = settings.PRESETS.get(cleaned.pop("preset", ""))
+        if numbers is None or "preset" not in changes:
             return cleaned
-        typed = set(numbers) & set(self.changed_data)
+        typed = set(numbers) & set(changes)
         if any(cleaned.get(name) != numbers[name] for name in typed):
             self.add_error("preset", _("Choose a difficulty or advanced numbers, not both."))
         return cleaned | numbers
@@ -230,7 +231,7 @@ def edit_exam_rules(request: HttpRequest, project_id: int) -> HttpResponse:
     form = ExamRulesForm(request.POST or None, initial=initial)
     if request.method == "POST" and form.is_valid():
         try:
-            settings.set_exam_rules(question=question, by=request.user, **form.cleaned_data)
+            settings.set_exam_rules(question=question, by=request.user, **form.get_changes())
         except InvalidSettings as invalid:
             for name, message in invalid.fields.items():
                 form.add_error(name, message)

@@ -76,6 +76,10 @@ def list_outdated_questions() -> list[int]:
 MAX_EVIDENCE = 1e300
 
 
+# Replaces the kappa of fewer answers than formulas.MIN_ANSWERS.
+TOO_FEW_ANSWERS = dict.fromkeys(("value", "low", "high", "se")) | {"reason": "too_few_items"}
+
+
 def group_scored_responses(
     responses: Sequence[GoldResponse],
     gold_of_item: Mapping[int, CurrentGold],
@@ -126,7 +130,8 @@ def compute_gold_score(
         high=high,
         table=table.tolist(),
         chance=result.chance,
-        kappa=result.kappa,
+        # Of few answers it would say nothing: no surface has it.
+        kappa=result.kappa if n >= formulas.MIN_ANSWERS else result.kappa | TOO_FEW_ANSWERS,
         bias=result.bias if scale.type.ordered else None,
         classes=_list_class_scores(responses, gold_of_item, scale),
         weeks=_list_week_scores(responses, np.array(right), evidence_by_answer),

@@ -9,6 +9,7 @@ from typing import Any
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
+from django.db.models import Sum
 from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -16,7 +17,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from core.web.tables import Interval, get_page_size
-from metrics.agreement.rater_quality.gold import MIN_ANSWERS, PAUSE_EVIDENCE
+from metrics.agreement.rater_quality.gold import MIN_ANSWERS
 from metrics.views.common.selection import Selection, get_permitted_selection, get_selection
 from projects.models import GoldAnswer, Item, Member, Question, Rater, Scale
 from projects.permissions import get_project
@@ -62,7 +63,7 @@ def show_gold(request: HttpRequest, project_id: int) -> HttpResponse:
     """Show raters' scores, suspected gold answers, and how often each gold answer was shown."""
     selection = _get_readable_selection(request, project_id)
     question = selection.question
-    scores = GoldScore.objects.filter(question=question).select_related("rater")
+    scores = GoldScore.objects.with_result().filter(question=question).select_related("rater")
     sorted_scores = scores.order_by("high", "low", "rater__key")
     raters = Paginator(sorted_scores, get_page_size(RATERS_PER_PAGE)).get_page(
         request.GET.get("page")
@@ -90,8 +91,7 @@ def show_gold(request: HttpRequest, project_id: int) -> HttpResponse:
         ),
         "interventions": _list_interventions(question),
         "rules": GoldState.Rule.choices,
-        "pause_at": PAUSE_EVIDENCE,
-        "worded_from": MIN_ANSWERS,
+        "n_scored": scores.aggregate(n=Sum("n", default=0))["n"],
         "ordered": Scale(question.scale).ordered,
     }
     return render(request, "quality/gold/overview.html", context)
@@ -138,7 +138,8 @@ def show_rater(request: HttpRequest, project_id: int, rater_id: int) -> HttpResp
     """Show one rater's answers on gold, by category and by week."""
     selection = _get_readable_selection(request, project_id)
     rater = get_object_or_404(Rater, project=selection.project, pk=rater_id)
-    score = GoldScore.objects.filter(question=selection.question, rater=rater).first()
+    scores = GoldScore.objects.with_result().filter(question=selection.question, rater=rater)
+    score = scores.first()
     labels = {row.code: row.label for row in selection.question.categories.all()}
     context = {
         "project": selection.project,
@@ -154,8 +155,6 @@ def show_rater(request: HttpRequest, project_id: int, rater_id: int) -> HttpResp
             {**row, "date": date_from_day(row["start"])}
             for row in reversed(score.weeks if score else [])
         ],
-        "pause_at": PAUSE_EVIDENCE,
-        "worded_from": MIN_ANSWERS,
     }
     return render(request, "quality/gold/rater.html", context)
 

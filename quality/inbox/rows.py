@@ -21,17 +21,20 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from metrics.views.common.number_formats import format_count
-from projects.models import Member, Project, Question
+from projects.models import Member, Project, Question, Rater
 from quality.alerts.kinds import KINDS
 from quality.models import Alert, RaterConfusion
+from quality.rater_status.status import ReasonCode
+from quality.rater_status.texts import REASON_TEXTS
 from ratings.models import Assignment
 
 from . import selectors
 
 Role = Member.Role
-ORDER = ("-row_impact", "in_project", "entry_kind", "in_question", "alert_id")
+ORDER = ("-row_impact", "in_project", "entry_kind", "in_question", "alert_id", "about_rater")
 ACTIONS: dict[str, Promise] = {
     selectors.ALERTS: gettext_lazy("Open alert"),
+    selectors.RATERS: gettext_lazy("View rater"),
     selectors.INTERVENTIONS: gettext_lazy("Decide on pause"),
     selectors.EXAMS: gettext_lazy("Decide on exam"),
     selectors.APPEALS: gettext_lazy("Answer appeals"),
@@ -75,19 +78,39 @@ class StoredRow(NamedTuple):
     """A row as the query returns it.
 
     ``entry_kind``: a key of ACTIONS; ``in_question``: 0 where the row is about the project;
-    ``alert_id``: 0 where it is not an alert; ``number``: how many things of this kind.
+    ``alert_id``, ``about_rater``: 0 where it is not an alert, or not a rater; ``number``: how many
+    things of this kind.
     """
 
     entry_kind: str
     in_project: int
     in_question: int
     alert_id: int
+    about_rater: int
     number: int
     row_impact: float
 
 
 def select_rows(scope: InboxScope) -> QuerySet[Any, Any]:
     """Return a query of StoredRow, in no order."""
+    of_rater = Q(rater=OuterRef("rater"))
+    alerts = _select_each(
+        selectors.get_open_alerts().filter(question__project__in=scope.results),
+        selectors.ALERTS,
+        _get_largest_impact(of_rater | Q(rater=OuterRef("other_rater")), F("impact")),
+        alert_id=F("pk"),
+    )
+    raters = _select_each(
+        selectors.get_raters_below_pass_mark().filter(question__project__in=scope.results),
+        selectors.RATERS,
+        _get_largest_impact(of_rater, F("n") - F("right")),
+        about_rater=F("rater_id"),
+    )
+    return alerts.union(raters, *_list_counts(scope), all=True)
+
+
+def _list_counts(scope: InboxScope) -> list[QuerySet[Any, Any]]:
+    """Return queries of the rows that are numbers of things."""
     counted = [
         _count(
             selectors.get_uncertain_labels().filter(question__project__in=scope.review),
@@ -120,31 +143,27 @@ def select_rows(scope: InboxScope) -> QuerySet[Any, Any]:
         _count(rows.filter(project__in=scope.led), kind, project=F("project_id"))
         for rows, kind in by_project
     ]
-    return _select_alerts(scope).union(*counted, all=True)
+    return counted
 
 
-def _select_alerts(scope: InboxScope) -> QuerySet[Any, Any]:
-    return (
-        selectors.get_open_alerts()
-        .filter(question__project__in=scope.results)
-        .order_by()
-        .annotate(
-            entry_kind=Value(selectors.ALERTS),
-            in_project=F("question__project_id"),
-            in_question=F("question_id"),
-            alert_id=F("pk"),
-            number=Value(1),
-            row_impact=Coalesce(_build_rater_impact(), F("impact")),
-        )
-        .values_list(*StoredRow._fields)
+def _get_largest_impact(of_raters: Q, otherwise: Any) -> Coalesce:
+    """Return the largest impact of the raters of a row; ``otherwise`` before they have any."""
+    errors = RaterConfusion.objects.filter(of_raters, question=OuterRef("question"))
+    largest = Subquery(errors.order_by("-expected_errors").values("expected_errors")[:1])
+    return Coalesce(largest, Cast(otherwise, FloatField()))
+
+
+def _select_each(rows: QuerySet[Any], kind: str, impact: Any, **row_ids: F) -> QuerySet[Any, Any]:
+    """Return a StoredRow for each row; ``row_ids``: the column of alert_id or of about_rater."""
+    annotated = rows.order_by().annotate(
+        **{"alert_id": Value(0), "about_rater": Value(0), **row_ids},
+        entry_kind=Value(kind),
+        in_project=F("question__project_id"),
+        in_question=F("question_id"),
+        number=Value(1),
+        row_impact=impact,
     )
-
-
-def _build_rater_impact() -> Subquery:
-    """Return the impact of the rater of an alert, of a pair the larger one; NULL without any."""
-    about_rater = Q(rater=OuterRef("rater")) | Q(rater=OuterRef("other_rater"))
-    errors = RaterConfusion.objects.filter(about_rater, question=OuterRef("question"))
-    return Subquery(errors.order_by("-expected_errors").values("expected_errors")[:1])
+    return annotated.values_list(*StoredRow._fields)
 
 
 def _count(
@@ -156,8 +175,9 @@ def _count(
         in_project=F("question__project_id") if project is None else project,
         in_question=F("question_id") if project is None else Value(0),
         alert_id=Value(0),
+        about_rater=Value(0),
     )
-    grouped = annotated.values("entry_kind", "in_project", "in_question", "alert_id")
+    grouped = annotated.values("entry_kind", "in_project", "in_question", "alert_id", "about_rater")
     return grouped.annotate(
         number=Count("pk"), row_impact=Cast(impact or Count("pk"), FloatField())
     ).values_list(*StoredRow._fields)
@@ -197,12 +217,15 @@ class InboxRow:
     project: Project
     question: Question | None
     alert: Alert | None = None
+    rater: Rater | None = None
 
     @property
     def text(self) -> str:
         """The decision as a text."""
         if self.alert is not None:
             return str(KINDS[self.alert.kind].sentence(self.alert))
+        if self.rater is not None:
+            return f"{self.rater}: {REASON_TEXTS[ReasonCode.GOLD]}"
         return selectors.describe_number(self.stored.entry_kind, self.stored.number)
 
     @property
@@ -210,7 +233,10 @@ class InboxRow:
         """URL of the page on which it is decided."""
         if self.alert is not None:
             return reverse("alert", args=[self.project.pk, self.alert.pk])
-        url = reverse(self.stored.entry_kind, args=[self.project.pk])
+        if self.rater is not None:
+            url = reverse("rater", args=[self.project.pk, self.rater.key])
+        else:
+            url = reverse(self.stored.entry_kind, args=[self.project.pk])
         return f"{url}?{urlencode({'question': self.question.key})}" if self.question else url
 
     @property
@@ -219,7 +245,7 @@ class InboxRow:
 
 
 def describe_rows(rows: Sequence[tuple[Any, ...]]) -> list[InboxRow]:
-    """Return the rows with what they are about, in three queries."""
+    """Return the rows with what they are about, in four queries."""
     stored_rows = [StoredRow(*row) for row in rows]
     projects = Project.objects.in_bulk({row.in_project for row in stored_rows})
     questions = Question.objects.in_bulk({row.in_question for row in stored_rows} - {0})
@@ -228,9 +254,14 @@ def describe_rows(rows: Sequence[tuple[Any, ...]]) -> list[InboxRow]:
         .select_related("question__project", "rater", "other_rater")
         .in_bulk({row.alert_id for row in stored_rows} - {0})
     )
+    raters = Rater.objects.in_bulk({row.about_rater for row in stored_rows} - {0})
     return [
         InboxRow(
-            row, projects[row.in_project], questions.get(row.in_question), alerts.get(row.alert_id)
+            row,
+            projects[row.in_project],
+            questions.get(row.in_question),
+            alerts.get(row.alert_id),
+            raters.get(row.about_rater),
         )
         for row in stored_rows
     ]

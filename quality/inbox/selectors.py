@@ -21,6 +21,7 @@ from quality.models import (
     Appeal,
     Escalation,
     GoldIntervention,
+    GoldScore,
     ItemLabel,
     LabelSource,
 )
@@ -28,13 +29,13 @@ from quality.models.alert import AlertQuerySet
 from quality.models.consensus import DOUBT
 from ratings.models import Exam
 
-ALERTS, INTERVENTIONS, EXAMS, APPEALS = (
-    "alerts",
-    "gold",
-    "exam_settings",
-    "appeals",
-)  # URL names of the pages
+# URL names of the pages
+ALERTS = "alerts"
+INTERVENTIONS = "gold"
+EXAMS = "exam_settings"
+APPEALS = "appeals"
 UNCERTAIN_ITEMS = "review"
+RATERS = "raters"
 SKIPPED = "skipped_and_flagged"
 WEBHOOKS = "webhooks"
 APPROVALS = "approvals"
@@ -69,6 +70,7 @@ def describe_number(kind: str, n: int) -> str:
     """Return the number of things of a kind as a text."""
     forms = {
         ALERTS: ngettext("%(number)s open alert", "%(number)s open alerts", n),
+        RATERS: ngettext("%(number)s rater to check", "%(number)s raters to check", n),
         INTERVENTIONS: ngettext(
             "%(number)s proposed warning or pause", "%(number)s proposed warnings or pauses", n
         ),
@@ -100,6 +102,7 @@ def get_entries_by_project(roles: Mapping[int, str]) -> dict[int, list[InboxEntr
     project_ids = list(roles)
     led_ids = [project for project, role in roles.items() if may(role, Capability.MANAGE)]
     rows = _count_by_project(ALERTS, get_open_alerts(), project_ids).union(
+        _count_by_project(RATERS, get_raters_below_pass_mark(), project_ids, per_question=True),
         _count_by_project(
             INTERVENTIONS,
             get_proposed_interventions(),
@@ -130,6 +133,7 @@ def get_entries_by_question(
         for capability in (Capability.MANAGE, Capability.REVIEW)
     )
     rows = _count_by_project(ALERTS, get_open_alerts(), visible_ids, per_question=True).union(
+        _count_by_project(RATERS, get_raters_below_pass_mark(), visible_ids, per_question=True),
         _count_by_project(
             INTERVENTIONS,
             get_proposed_interventions(),
@@ -160,12 +164,21 @@ def count_uncertain_items(project: Any, limit: int, *, question: Question | None
 
 
 def _sort_rows(rows: Iterable[Any]) -> list[Any]:
-    order = [ALERTS, INTERVENTIONS, EXAMS, APPEALS, UNCERTAIN_ITEMS, WEBHOOKS]
+    order = [ALERTS, RATERS, INTERVENTIONS, EXAMS, APPEALS, UNCERTAIN_ITEMS, WEBHOOKS]
     return sorted(rows, key=lambda row: order.index(row[0]))
 
 
 def get_open_alerts() -> AlertQuerySet:
-    return Alert.objects.filter(state=AlertState.OPEN)
+    """Return the alerts that nobody has resolved or muted: the reasons for the status act."""
+    return Alert.objects.filter(state__in=(AlertState.OPEN, AlertState.ACKNOWLEDGED))
+
+
+def get_raters_below_pass_mark() -> QuerySet[GoldScore]:
+    """Return the scores of raters who need action for them and have no proposed intervention."""
+    proposed = get_proposed_interventions().filter(
+        question=OuterRef("question"), rater=OuterRef("rater")
+    )
+    return GoldScore.objects.to_act_on().filter(~Exists(proposed))
 
 
 def get_open_appeals() -> QuerySet[Appeal]:

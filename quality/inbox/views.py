@@ -73,6 +73,8 @@ def act_on_alerts(request: HttpRequest) -> HttpResponse:
         raise BadRequest(_("Choose an action and at most %(n)s alerts.") % {"n": ROWS_PER_PAGE})
     led = rows.InboxScope.for_user(request.user).led
     open_alerts = selectors.get_open_alerts().filter(question__project__in=led, pk__in=ids)
+    if action == "investigate":
+        open_alerts = open_alerts.filter(state=AlertState.OPEN)
     alerts = list(open_alerts.order_by("pk").select_related("question"))
     for alert in alerts:
         if action == "mute":

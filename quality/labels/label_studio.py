@@ -114,7 +114,7 @@ def _get_changed_labels(connection: LabelStudioConnection) -> Any:
 
 
 class _Writer:
-    """Writes the labels of tasks of one connection."""
+    """Writes final labels of one connection to its tasks, as predictions or annotations."""
 
     def __init__(self, connection: LabelStudioConnection, client: Client) -> None:
         self.connection = connection

@@ -6,8 +6,9 @@ from django.db import migrations, models
 
 
 def request_recomputation(apps: Any, schema_editor: Any) -> None:
-    """Make all labels outdated, so that the next sweep computes the errors of their raters."""
-    apps.get_model("quality", "Consensus").objects.update(input_version={})
+    """Make labels and gold scores outdated, so that the next sweep computes the new numbers."""
+    for name in ("Consensus", "GoldState"):
+        apps.get_model("quality", name).objects.update(input_version={})
 
 
 class Migration(migrations.Migration):

@@ -23,7 +23,7 @@ from .gate import (
     GateVerdict,
     SigningKey,
 )
-from .gold import GoldIntervention, GoldItem, GoldReview, GoldScore, GoldState
+from .gold import GoldIntervention, GoldItem, GoldResult, GoldReview, GoldScore, GoldState
 from .recomputed import RecomputedResult, StoredRaterComparison
 from .repeats import RepeatScore, RepeatState
 
@@ -49,6 +49,7 @@ __all__ = [
     "GateVerdict",
     "GoldIntervention",
     "GoldItem",
+    "GoldResult",
     "GoldReview",
     "GoldScore",
     "GoldState",

@@ -182,6 +182,16 @@ class Alert(models.Model):
     def __str__(self) -> str:
         return f"{self.kind} since {self.since}"
 
+    @property
+    def is_confirmed(self) -> bool:
+        """Return whether it is confirmed, and waits until its rater is paused or it is resolved."""
+        return self.state == AlertState.ACKNOWLEDGED and self.cause == AlertCause.REAL
+
+    @property
+    def raters(self) -> list[Rater]:
+        """The raters that it is about."""
+        return [rater for rater in (self.rater, self.other_rater) if rater is not None]
+
     def compute_own_impact(self) -> float:
         """Return the number of items that the change made wrong, an item counted once at most."""
         share_wrong = 1.0 - self.size if self.measure in RIGHT_SHARES else min(abs(self.size), 1.0)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Self
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.db.models import Case, F, Q, Value, When
 from django.utils.translation import gettext_lazy as _
 
+from metrics.agreement.rater_quality.gold import MIN_ANSWERS, PAUSE_EVIDENCE
 from projects.models import GoldAnswer, Item, Question, Rater
 
 from .recomputed import RecomputedResult
@@ -110,6 +111,42 @@ class GoldState(RecomputedResult):
         return f"question {self.question_id}: {self.n_answers} answers"
 
 
+class GoldResult(models.TextChoices):
+    """Result of a rater on gold, the one rule of all pages; docs/statistics.md defines each."""
+
+    FAILED = "failed", _("Below")  # the evidence has reached that of a pause
+    BELOW = "below", _("Below")  # the 95% interval is below the pass mark
+    FEW = "few", _("Not enough data")
+    PASSED = "passed", _("Passed")
+    UNDECIDED = "undecided", _("Undecided")
+
+
+class GoldScoreQuerySet(models.QuerySet["GoldScore"]):
+    """Scores with their results."""
+
+    def with_result(self) -> Self:
+        """Annotate each score with its ``result``, a GoldResult."""
+        pass_mark = F("question__gold_state__pass_mark")
+        return self.annotate(
+            result=Case(
+                When(max_evidence__gte=PAUSE_EVIDENCE, then=Value(GoldResult.FAILED)),
+                When(n__lt=MIN_ANSWERS, then=Value(GoldResult.FEW)),
+                When(high__lt=pass_mark, then=Value(GoldResult.BELOW)),
+                When(low__gte=pass_mark, then=Value(GoldResult.PASSED)),
+                default=Value(GoldResult.UNDECIDED),
+            )
+        )
+
+    def below_pass_mark(self) -> Self:
+        """Return the scores that are a reason for a rater's status."""
+        return self.with_result().filter(result__in=(GoldResult.FAILED, GoldResult.BELOW))
+
+    def to_act_on(self) -> Self:
+        """Return the scores for which the rater needs action: people who are not paused."""
+        people = self.filter(rater__kind=Rater.Kind.HUMAN, rater__paused=False)
+        return people.with_result().filter(result=GoldResult.FAILED)
+
+
 class GoldScore(models.Model):
     """Score of a rater on the gold answers of a question.
 
@@ -144,6 +181,9 @@ class GoldScore(models.Model):
     # Number of answers, and time, when it first reached the threshold of a pause.
     n_until_pause = models.PositiveIntegerField(null=True)
     pause_reached_at = models.DateTimeField(null=True)
+
+    result: str  # of GoldScoreQuerySet.with_result
+    objects = GoldScoreQuerySet.as_manager()
 
     class Meta:
         constraints = [

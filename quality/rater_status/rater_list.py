@@ -19,7 +19,6 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from core.text import parse_id
-from metrics.agreement.rater_quality.gold import PAUSE_EVIDENCE
 from metrics.views.common.selection import get_choice
 from projects.models import Question, Rater
 from quality.models import Alert, AlertKind, DriftState, GoldScore, RepeatScore
@@ -159,10 +158,8 @@ class RaterList:
 
         False while no rating was counted, and in a project without people.
         """
-        is_computed, input_version = (
-            self.comparison.computed_at is not None,
-            comparison.get_input_versions(self.question.pk),
-        )
+        is_computed = self.comparison.computed_at is not None
+        input_version = comparison.get_input_versions(self.question.pk)
         return not is_computed and bool(input_version) and bool(self.raters)
 
     @cached_property
@@ -172,7 +169,7 @@ class RaterList:
         alerts = get_unresolved_alerts_by_rater(self.question)
         drift_states = DriftState.objects.filter(question=self.question, watched=True)
         drift_of = {row.rater_id: row for row in drift_states}
-        gold_scores = GoldScore.objects.filter(question=self.question, evidence__gte=PAUSE_EVIDENCE)
+        gold_scores = GoldScore.objects.below_pass_mark().filter(question=self.question)
         gold_of = {row.rater_id: row for row in gold_scores}
         repeats_of = find_inconsistent_scores([*load_repeat_scores(self.question).values()])
         failed_exams = get_failed_exams(self.question)

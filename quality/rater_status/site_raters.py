@@ -10,7 +10,6 @@ from django.db.models import Case, Count, F, Min, Q, QuerySet, Sum, When, Window
 from django.db.models.functions import RowNumber
 
 from core.web.tables import Interval
-from metrics.agreement.rater_quality.gold import PAUSE_EVIDENCE
 from metrics.agreement.weights import UNWEIGHTED, get_weighted_name
 from metrics.models import PeriodUnit, RaterResult, Result
 from projects.models import Project, Question, Rater
@@ -197,7 +196,7 @@ def _list_raters_with_status(question_ids: Collection[int]) -> list[RaterWithSta
     }
     gold = {
         (row.question_id, row.rater_id): row
-        for row in GoldScore.objects.filter(question__in=questions, evidence__gte=PAUSE_EVIDENCE)
+        for row in GoldScore.objects.below_pass_mark().filter(question__in=questions)
     }
     scores_of: dict[int, list[RepeatScore]] = {}
     for score in RepeatScore.objects.filter(question__in=questions).defer("table", "months"):

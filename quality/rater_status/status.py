@@ -14,14 +14,22 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from metrics.agreement.estimate import Value
-from metrics.agreement.rater_quality.gold import NO_GOLD, PAUSE_EVIDENCE
+from metrics.agreement.rater_quality.gold import NO_GOLD
 from metrics.agreement.rater_quality.repeats import NO_REPEATS, find_inconsistent_raters
 from metrics.models import RaterResult
 from metrics.results.clusters import QuestionClusters
 from metrics.results.values import build_uncounted_value
 from metrics.scale import get_weighted_name
 from projects.models import Question, Rater
-from quality.models import Alert, AlertKind, AlertState, DriftState, GoldScore, RepeatScore
+from quality.models import (
+    Alert,
+    AlertKind,
+    AlertState,
+    DriftState,
+    GoldResult,
+    GoldScore,
+    RepeatScore,
+)
 from ratings.models import Exam
 
 from .comparison import ComparedRater, RaterComparison, get_comparison, has_enough_items
@@ -158,7 +166,7 @@ def list_rater_summaries(
         question, conditions, comparison.weights, scale_is_ordered=scale_is_ordered
     )
     drifts = {row.rater_id: row for row in DriftState.objects.filter(**conditions)}
-    golds = {row.rater_id: row for row in GoldScore.objects.filter(**conditions)}
+    golds = {row.rater_id: row for row in GoldScore.objects.with_result().filter(**conditions)}
     repeats = load_repeat_scores(question)  # of all raters, who are compared with each other
     alerts = get_unresolved_alerts_by_rater(question)
     summaries = [
@@ -290,14 +298,16 @@ def list_reasons(
     """Return the reasons for a rater's status, the most severe ones first.
 
     ``peers``: agreement with the others; ``repeats``: of an inconsistent rater; ``alerts``:
-    unresolved ones. ``drift`` counts if it is watched, ``gold`` if its evidence is that of a pause.
+    unresolved ones. ``drift`` counts if it is watched, ``gold`` (of ``with_result``) if it is
+    below the pass mark.
     """
     result = comparison.raters.get(rater_id)
     reasons = [_build_alert_reason(alert) for alert in alerts]
     check = RaterStatus.CHECK
-    if gold is not None and gold.evidence >= PAUSE_EVIDENCE:
+    if gold is not None and gold.result in (GoldResult.FAILED, GoldResult.BELOW):
         score = gold.accuracy, gold.low, gold.high, gold.n
-        reasons.insert(0, StatusReason(ReasonCode.GOLD, RaterStatus.ACT, *score))
+        status = RaterStatus.ACT if gold.result == GoldResult.FAILED else check
+        reasons.insert(0, StatusReason(ReasonCode.GOLD, status, *score))
     if drift is not None and drift.watched:
         size = drift.size, drift.low, drift.high, drift.n
         reasons.append(StatusReason(ReasonCode.DRIFT, check, *size))

@@ -39,9 +39,8 @@ def describe_agreement(
     if is_outlier:
         template = _("Agrees far less than the others: %(value)s (median %(middle)s).")
     elif rater in comparison.outlying:
-        template = _(
-            "Agrees less than the others on the same items: %(value)s (median %(middle)s)."
-        )
+        # The median is of all items: on easy ones, a rater may be below the others and above it.
+        template = _("Agrees less than the others on the same items. Kappa with peers: %(value)s.")
     elif result.value is not None and result.value < comparison.middle:
         if has_cause:
             return ""
@@ -109,7 +108,7 @@ REASON_TEXTS: dict[str, Promise] = {
 ALERT_TEXTS: dict[str, Promise] = {
     AlertKind.RATER_APART: gettext_lazy("has agreed far less than the others from the start"),
     AlertKind.NEWCOMER_BELOW: gettext_lazy("is new and agrees less than the team"),
-    AlertKind.RATER_COPIES: gettext_lazy("agrees too often with another rater"),
+    AlertKind.RATER_COPIES: gettext_lazy("agrees more with another rater than expected"),
     AlertKind.RATER_SAME_ANSWER: gettext_lazy("almost always gives the same answer"),
     AlertKind.RATER_FAST: gettext_lazy("much faster than the others"),
 }

@@ -96,7 +96,7 @@ class AnswerForm(forms.Form):
             question: self.cleaned_data[get_field_name(question)] for question in self.questions
         }
 
-    def parts(self) -> list[dict[str, object]]:
+    def question_parts(self) -> list[dict[str, object]]:
         """Return the template data of each question: options, layout, selected code and errors.
 
         The first question with an error, else the first without an answer, else the last one is

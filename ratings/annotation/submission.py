@@ -137,7 +137,7 @@ def _store_answers(
     """Store the answers; return False, with nothing changed, if the rater has lost the slot."""
     assignment, last_closed_at, due_exam_question_id = rater_work.lock_assignment(rater, item)
     in_exam = assignment is not None and assignment.kind == Assignment.Kind.EXAM
-    _validate_assigned(rater, item, assignment, due_exam_question_id)
+    _validate_may_answer(rater, item, assignment, due_exam_question_id)
     if assignment is not None and assignment.state not in ANSWERABLE_STATES:
         return False
     is_first = assignment is not None and assignment.state == State.OPEN
@@ -190,7 +190,7 @@ def _build_judgements(
     }
 
 
-def _validate_assigned(
+def _validate_may_answer(
     rater: Rater, item: Item, assignment: Assignment | None, due_exam_question_id: int | None
 ) -> None:
     """Raise ItemNotAssigned, or ExamRequired if an exam is due and the item is not part of it."""

@@ -89,10 +89,8 @@ def store_request(request: RatingRequest) -> RecordOutcome:
     if connection.in_atomic_block or len(request.rows) > MAX_RATINGS_TO_BATCH:
         return _write_with_retry(request)
     if connection.vendor == "sqlite":
-        line, queued = (
-            _lines[SHARED_LINE],
-            _QueuedRequest(request, JudgementBatch({}, request.user)),
-        )
+        line = _lines[SHARED_LINE]
+        queued = _QueuedRequest(request, JudgementBatch({}, request.user))
     else:
         batch = rating_rows.resolve_rows(request)
         if batch.check_item_ids:

@@ -181,18 +181,14 @@ def count_matches(project: Project, filters: ItemFilters) -> ItemCount:
             if rated_ids is None
             else iter_matches(project, filters, rated_ids)
         )
-        n_items, limit = (
-            sum(1 for _item in islice(matches, MAX_COUNTED_TEXTS + 1)),
-            MAX_COUNTED_TEXTS,
-        )
+        n_items = sum(1 for _item in islice(matches, MAX_COUNTED_TEXTS + 1))
+        limit = MAX_COUNTED_TEXTS
     elif rated_ids is not None:
         chunks = (
             rated_ids[start : start + MAX_CHUNK] for start in range(0, len(rated_ids), MAX_CHUNK)
         )
-        n_items, limit = (
-            sum(rows.filter(pk__in=chunk).count() for chunk in chunks),
-            MAX_ITEMS_SCANNED,
-        )
+        n_items = sum(rows.filter(pk__in=chunk).count() for chunk in chunks)
+        limit = MAX_ITEMS_SCANNED
     else:
         n_items, limit = rows[: MAX_COUNTED + 1].count(), MAX_COUNTED
     if n_items > limit:

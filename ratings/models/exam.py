@@ -156,7 +156,7 @@ class Exam(models.Model):
         return 10 * float(self.rules.get("p_pass", 0))
 
     @property
-    def one_in(self) -> int | None:
+    def wrong_once_in(self) -> int | None:
         """N, where the outcome is wrong at most once in N exams; None without a probability."""
         return int(1 / self.error_probability + 1e-9) if self.error_probability else None
 

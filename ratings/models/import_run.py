@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime
+
 from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
@@ -87,6 +89,16 @@ class ImportRun(models.Model):
 
     def __str__(self) -> str:
         return f"{self.file_name} ({self.state})"
+
+    @classmethod
+    def has_untimed_ratings(
+        cls, project_id: int, *, until: datetime.datetime | None = None
+    ) -> bool:
+        """Return True if a file brought ratings without times, which have that of their import."""
+        runs = cls.objects.filter(
+            project=project_id, state=cls.State.DONE, summary__n_without_time__gt=0
+        )
+        return (runs.filter(created_at__lte=until) if until else runs).exists()
 
 
 class TimezoneBackfill(models.Model):

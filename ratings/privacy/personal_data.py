@@ -9,7 +9,8 @@ import itertools
 import json
 import secrets
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
@@ -17,6 +18,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from core import security_log
+from core.hooks import Hook
 from events.models import Event
 from projects import legal_hold
 from projects.models import Category, Deletion, Project, Rater, RaterIdentity
@@ -49,11 +51,27 @@ Labels = Mapping[int, Mapping[int, str]]  # {question id: {code: label}}
 Record = dict[str, object]  # one JSON line
 
 
+@dataclass(frozen=True)
+class PersonalRecords:
+    """Two functions of a higher package that stores data about raters.
+
+    ``iter_records`` yields the data for the export; ``clear_texts`` clears the texts that the rater
+    wrote, and returns their number.
+    """
+
+    iter_records: Callable[[Rater], Iterator[Record]]
+    clear_texts: Callable[[Rater], int]
+
+
+PERSONAL_RECORDS: Hook[PersonalRecords] = Hook("personal_records")
+
+
 def iter_personal_data(rater: Rater, *, as_shown: bool = False) -> Iterator[bytes]:
     """Yield JSON Lines of all data about the rater.
 
-    These are their identity, ratings with history, check answers, exams, assignments, and messages
-    from leads. ``as_shown``: with the pseudonym, where the project hides its raters.
+    These are their identity, ratings with history, check answers, exams, assignments, messages from
+    leads, and what higher packages store. ``as_shown``: with the pseudonym, where the project hides
+    its raters.
     """
     labels: dict[int, dict[int, str]] = defaultdict(dict)
     categories = Category.objects.filter(question__project=rater.project_id)
@@ -66,6 +84,7 @@ def iter_personal_data(rater: Rater, *, as_shown: bool = False) -> Iterator[byte
         _iter_exams(rater),
         _iter_assignments(rater),
         _iter_accounts_and_messages(rater),
+        *(records.iter_records(rater) for records in PERSONAL_RECORDS),
     )
     for record in itertools.chain.from_iterable(parts):
         yield (json.dumps(record, ensure_ascii=False, default=_format_value) + "\n").encode()
@@ -177,12 +196,13 @@ def _get_texts(judgement: JudgementBase) -> dict[str, str]:
 
 
 def _clear_texts_of_rater(rater: Rater) -> int:
-    """Clear all texts that a rater wrote; return the number of cleared comments."""
+    """Clear all texts that a rater wrote; return their number without the reasons of skips."""
     ratings = Rating.objects.filter(rater=rater)
     revisions = Revision.objects.filter(rating__rater=rater)
     check_answers = CheckAnswer.objects.filter(rater=rater)
     Assignment.objects.filter(rater=rater).exclude(skip_reason="").update(skip_reason="")
-    return sum(map(_clear_texts, (ratings, revisions, check_answers)))
+    n_comments = sum(map(_clear_texts, (ratings, revisions, check_answers)))
+    return n_comments + sum(records.clear_texts(rater) for records in PERSONAL_RECORDS)
 
 
 def _clear_texts(rows: QuerySet[Any]) -> int:

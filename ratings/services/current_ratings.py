@@ -126,7 +126,7 @@ def lock_and_get_current_ratings(
     if len(pairs) <= MAX_RATINGS_READ_SINGLY:
         statements += _build_single_queries(question.pk, pairs)
     else:
-        statements.append(_build_bulk_query(question.pk, pairs))
+        statements.append(_build_locking_select(question.pk, pairs))
     state_rows, version_rows, *rating_parts = bulk.execute_statements(statements)[
         len(lock_statements) :
     ]
@@ -178,7 +178,7 @@ def _build_single_queries(question_id: int, pairs: Iterable[Pair]) -> list[bulk.
     ]
 
 
-def _build_bulk_query(question_id: int, pairs: Iterable[Pair]) -> bulk.Statement:
+def _build_locking_select(question_id: int, pairs: Iterable[Pair]) -> bulk.Statement:
     items = {item for item, _rater in pairs}
     raters = {rater for _item, rater in pairs}
     condition, values = bulk.build_in_condition("item_id", sorted(items))

@@ -66,11 +66,8 @@ def run_backfill_step(project_id: int) -> int | None:
         backfill.last_question_id, backfill.last_item_id, backfill.last_rater_id = question_id, 0, 0
     rows = _get_next_rows(backfill)
     if len(rows) < RATINGS_PER_STEP:
-        backfill.last_question_id, backfill.last_item_id, backfill.last_rater_id = (
-            question_id + 1,
-            0,
-            0,
-        )
+        backfill.last_question_id = question_id + 1
+        backfill.last_item_id = backfill.last_rater_id = 0
     else:
         _pk, backfill.last_item_id, backfill.last_rater_id, *_ = rows[-1]
     backfill.save()

@@ -177,6 +177,9 @@
     if (!requested) keysFrom = performance.now() + UNREQUESTED_MS;
     if (!status.querySelector("[data-problem], [data-kept]")) showNotice("");
     heard.textContent = "";
+    // A response on its way while this item was reopened may have brought it, too.
+    const copy = ahead.findIndex((other) => other.dataset.item && other.dataset.item === section.dataset.item);
+    if (copy >= 0) ahead.splice(copy, 1);
     holder.replaceChildren(section);
     arrange(section);
     shownAt = performance.now();

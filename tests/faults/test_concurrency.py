@@ -212,7 +212,7 @@ def test_a_recount_waits_for_a_worker_that_finishes_a_share(
     save_ratings(
         question, *((item, rater, (item + rater) % 4) for item in items for rater in raters)
     )
-    backlog.open_backlog(question.pk)
+    backlog.start_backlog(question.pk)
     share = backlog.claim_range(question.pk)
     assert share is not None
     change = backlog.tally_range(share)

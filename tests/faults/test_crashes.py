@@ -118,13 +118,13 @@ def test_first_counting_of_a_question_is_atomic(question: Any, ids: Any) -> None
 
 
 def test_opening_a_backlog_is_atomic(question: Any, ids: Any, small_batches: None) -> None:
-    assert crash_at_each_statement(lambda: backlog.open_backlog(question.pk)) > 1
+    assert crash_at_each_statement(lambda: backlog.start_backlog(question.pk)) > 1
 
 
 def test_claiming_a_share_of_a_backlog_is_atomic(
     question: Any, ids: Any, small_batches: None
 ) -> None:
-    backlog.open_backlog(question.pk)
+    backlog.start_backlog(question.pk)
     assert crash_at_each_statement(lambda: backlog.claim_range(question.pk)) > 3
 
 
@@ -132,7 +132,7 @@ def test_claiming_a_share_of_a_backlog_is_atomic(
 def test_finishing_a_share_of_a_backlog_is_atomic(
     question: Any, ids: Any, small_batches: None, finish: Any
 ) -> None:
-    backlog.open_backlog(question.pk)
+    backlog.start_backlog(question.pk)
     share = backlog.claim_range(question.pk)
     assert share is not None
     change = backlog.tally_range(share)

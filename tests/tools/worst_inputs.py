@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import resource
 import time
 from collections.abc import Iterator
@@ -33,6 +34,7 @@ _UNITS = {
 }
 
 
+@functools.cache
 def list_worst_texts(length: int) -> dict[str, str]:
     """Return texts of a length by name, each with a last character that ends a match."""
     texts = {}

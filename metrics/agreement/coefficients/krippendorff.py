@@ -174,11 +174,9 @@ def _sum_squared_influence(
     observed, expected = disagreement
     total = sums.pairable_ratings
     p = divide_or_nan(margins, total[..., None])
-    pa, pe, a = (
-        1 - observed * (1 - divide_or_nan(1.0, total)),
-        1 - expected,
-        1 - divide_or_nan(observed, expected),
-    )
+    pa = 1 - observed * (1 - divide_or_nan(1.0, total))
+    pe = 1 - expected
+    a = 1 - divide_or_nan(observed, expected)
     chance_slope = 2 * (1 - a)
     is_pairable = sums.pairable.astype(float)
     item_scale = divide_or_nan(sums.n2, total * expected)

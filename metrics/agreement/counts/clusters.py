@@ -47,7 +47,11 @@ class ClusterEffects:
 
 
 def compute_cluster_effects(by_cluster: PatternCounts, estimate: Estimator) -> ClusterEffects:
-    """Return the design effects of patterns whose `day` is the number of their cluster."""
+    """Return the design effect of each coefficient.
+
+    by_cluster: patterns whose `day` is the number of their cluster. With more than MAX_PATTERNS
+    patterns, every second cluster is left out, again and again until no more than these remain.
+    """
     tally = _ClusterTally.from_patterns(by_cluster)
     comparable = tally.n_items[:, tally.counts.sum(axis=1) >= 2].sum(axis=1)
     while len(tally.counts) > MAX_PATTERNS and tally.n_items.shape[0] > 2:

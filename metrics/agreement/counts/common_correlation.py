@@ -103,7 +103,7 @@ class UrnPolynomials(NamedTuple):
     beyond_chance: Floats
 
     def compute_variance(self, a: Floats) -> Floats:
-        """Return the variance (...) at a (...)."""
+        """Return the variance at each a, in the shape of `a`."""
         dependent, below, far_below = (
             evaluate(self.coefficients[:, piece], a) for piece in range(3)
         )
@@ -171,19 +171,14 @@ class CommonCorrelationModel:
         pair with itself, b a - u^2 a^2 with u = 1 - s and b = q - s + u; for two pairs that share
         a rating, a (b + (r - q - 2 u^2) a + u^2 a^2) / (2 - a), and so on.
         """
-        (same, sharing, disjoint, own, other, same_rating, other_rating), moments = (
-            self.numbers[:7],
-            self.numbers[7:],
-        )
-        expected, s, q, r, h, h_square, h_weight = moments
+        same, sharing, disjoint, own, other, same_rating, other_rating = self.numbers[:7]
+        expected, s, q, r, h, h_square, h_weight = self.numbers[7:]
         beyond_chance, u = np.maximum(1 - expected, 1e-12), np.maximum(1 - s, 1e-12)
         scale = u / beyond_chance
         b, e, square = q - s + u, r - q, u * u
-        all_pairs, ratings, slopes = (
-            same + sharing + disjoint,
-            own + other,
-            same_rating + other_rating,
-        )
+        all_pairs = same + sharing + disjoint
+        ratings = own + other
+        slopes = same_rating + other_rating
         covariance = 2 * scale * (h_weight - s * h)
         slope_variance = scale**2 * (h_square - h * h)
         coefficients = np.zeros((DEGREE + 1, 3, *np.shape(s)))
@@ -225,6 +220,6 @@ class CommonCorrelationModel:
         return UrnPolynomials(coefficients, scale, (1 - end) / u, beyond_chance)
 
     def compute_variance(self, value: Floats) -> Floats:
-        """Return the variance of the estimator if its true value were `value` (...)."""
+        """Return the estimator's variance, in the shape of `value`, if that were the true value."""
         polynomials = self.build_polynomials()
         return polynomials.compute_variance((1 - value) / polynomials.scale)

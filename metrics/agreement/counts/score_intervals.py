@@ -251,13 +251,9 @@ def _narrow(polynomial: Floats, bracket: Floats) -> Floats:
         at_middle = evaluate(polynomial, middle)
         is_beyond = at_middle > 0
         retained_share = np.where(is_beyond == was_beyond, 0.5, 1.0)
-        inside, outside = (
-            np.where(is_beyond, inside, middle),
-            np.where(is_beyond, middle, outside),
-        )
-        low, high = (
-            np.where(is_beyond, retained_share * low, at_middle),
-            np.where(is_beyond, at_middle, retained_share * high),
-        )
+        inside = np.where(is_beyond, inside, middle)
+        outside = np.where(is_beyond, middle, outside)
+        low = np.where(is_beyond, retained_share * low, at_middle)
+        high = np.where(is_beyond, at_middle, retained_share * high)
         was_beyond = is_beyond
     return inside + low / np.minimum(low - high, -1e-300) * (outside - inside)

@@ -98,7 +98,15 @@ def diagnose(
         findings.append(_diagnose_rater_bias(pairs))
         if ordered:
             findings.append(_diagnose_consistency(pairs, values))
-    return [finding for finding in findings if finding is not None]
+    return _drop_repeated([finding for finding in findings if finding is not None])
+
+
+def _drop_repeated(findings: list[DiagnosticFinding]) -> list[DiagnosticFinding]:
+    """Leave out the two definitions of Fleiss' kappa where they are also compared with alpha."""
+    names = {finding.name for finding in findings}
+    if "definitions_apart" not in names:
+        return findings
+    return [finding for finding in findings if finding.name != "unequal_numbers"]
 
 
 def is_band_withheld(counts: npt.ArrayLike, n_items: npt.ArrayLike) -> bool:

@@ -10,7 +10,9 @@ as level, so that a question in which nobody copies ever raises such an alert wi
 at most 1 / 100.
 
 Where others rated the same items, the two must agree more than the third raters' agreement with
-them on these items explains, too: otherwise the items are easy.
+them on these items explains, too: otherwise the items are easy. Where nobody else did, the levels
+are those on items with two ratings: items of which only few have further ratings differ from these
+(disputed items are rated again), and who has no other partner on such items is not judged.
 
 Where items are in clusters, variances are multiplied by the ratio of the squares of d_gh - l_g l_h
 summed by pair and cluster, and by item; and a pair needs MIN_CLUSTERS common clusters.
@@ -90,7 +92,7 @@ def find_copies(drift: DriftResult) -> list[OutlierFinding]:
         reached = np.flatnonzero(series.evidence >= level)
         if not reached.size or series.evidence[-1] < level:
             continue
-        if _has_excess_over_third_raters(drift, pairs, pair, rows, bound, s2):
+        if _has_excess_on_alike_items(drift, pairs, pair, rows, bound, s2):
             expected = float(pairs.expected[pair])
             findings.append(
                 _build_finding(drift, pairs, pair, series, int(reached[0]), expected, s2)
@@ -198,12 +200,12 @@ def _build_series(  # noqa: PLR0917
     return EvidenceSeries(days.day, days.n, days.total / days.n, evidence)
 
 
-def _has_excess_over_third_raters(  # noqa: PLR0917
+def _has_excess_on_alike_items(  # noqa: PLR0917
     drift: DriftResult, pairs: _Pairs, pair: int, rows: Ints, bound: float, s2: float
 ) -> bool:
-    """Return whether the two agree more than their agreement with third raters explains.
+    """Return whether the two also agree more than their agreement with others on alike items.
 
-    True where less than half of their items have a third rating.
+    These are the same items, or other items with two ratings if most of theirs have no third one.
     """
     item_of_row = drift.data.ratings.item[drift.data.comparisons.own]
     item = item_of_row[rows]
@@ -220,10 +222,27 @@ def _has_excess_over_third_raters(  # noqa: PLR0917
     total = np.bincount(third_item, weights=residuals, minlength=size)[item]
     has_third = n > 0
     if 2 * has_third.sum() < rows.size:
-        return True
+        n_of_item = np.bincount(item_of_row[pairs.row], minlength=size)
+        return _has_excess_on_items_of_two(drift, pairs, pair, n_of_item[item_of_row], bound, s2)
     scores = (d[rows] - pairs.expected[pair])[has_third] - total[has_third] / n[has_third]
     variance = max(float(scores.var()), s2) / scores.size
     return float(scores.mean()) - bound > 2 * float(np.sqrt(variance))
+
+
+def _has_excess_on_items_of_two(  # noqa: PLR0917
+    drift: DriftResult, pairs: _Pairs, pair: int, n_of_row: Ints, bound: float, s2: float
+) -> bool:
+    """Return whether the two agree more than the levels on items with two ratings explain."""
+    is_alone = n_of_row[pairs.row] == 1  # of an item with two ratings there is one comparison
+    size = pairs.n.size
+    d = drift.data.differences[AGREEMENT][pairs.row]
+    n = np.bincount(pairs.pair[is_alone], minlength=size)
+    total = np.bincount(pairs.pair[is_alone], weights=d[is_alone], minlength=size)
+    mean = total / np.maximum(n, 1)
+    n_raters = drift.data.ratings.keys.size
+    expected = fit_expected_agreement(pairs.first, pairs.second, n, mean, n_raters)
+    excess = float(mean[pair] - expected[pair])
+    return excess - bound > 2 * float(np.sqrt(s2 / n[pair]))
 
 
 def _build_finding(  # noqa: PLR0917

@@ -247,10 +247,8 @@ def find_falls(
     falls = []
     for start, end in pairwise(ends.tolist()):
         segment_group = int(weeks.rater[start])
-        s2, kappa2 = (
-            float(score_variances.s2[segment_group]),
-            _AUTOCORRELATION_FACTOR * float(score_variances.kappa2[segment_group]),
-        )
+        s2 = float(score_variances.s2[segment_group])
+        kappa2 = _AUTOCORRELATION_FACTOR * float(score_variances.kappa2[segment_group])
         remaining = weeks.select(slice(start, end))
         while (
             fall := _find_first_fall(remaining, level, s2=s2, kappa2=kappa2, prior=prior)

@@ -191,7 +191,9 @@ def _format_rater_key(number: int) -> str:
 
 def _format_day(working_day: int) -> str:
     """Return the date of a working day."""
-    return str((EPOCH + datetime.timedelta(days=int(streams.compute_dates(working_day)))).date())
+    return str(
+        (EPOCH + datetime.timedelta(days=int(streams.convert_working_days(working_day)))).date()
+    )
 
 
 def _build_truth(stream: streams.SimulatedStream, plan: streams.StreamPlan) -> dict[str, object]:

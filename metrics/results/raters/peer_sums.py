@@ -42,10 +42,8 @@ class PeerSums:
         """
         rows = sorted(tallies, key=itemgetter(0, 1))
         width = scale.width
-        widths, with_moments = (
-            [row[4] for row in rows],
-            intervals and width <= MAX_MOMENT_CATEGORIES,
-        )
+        widths = [row[4] for row in rows]
+        with_moments = intervals and width <= MAX_MOMENT_CATEGORIES
         tables = store.decode_arrays([row[5] for row in rows], widths, width, axes=2)
         moments = (
             store.decode_arrays([row[6] for row in rows], widths, width, axes=3)

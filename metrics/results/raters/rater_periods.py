@@ -225,7 +225,10 @@ def _list_rater_period_values(
     *,
     intervals: bool = True,
 ) -> list[tuple[Any, ...]]:
-    """Return (rater, first day, Value of each name) for rows of COLUMNS, in this order."""
+    """Return (rater, first day, a Value for each name) of each period, by rater and day.
+
+    ``rows`` have COLUMNS in their order; ``span`` is the unit of the periods.
+    """
     sums = PeerSums.from_rows(rows, scale, intervals=intervals)
     if not len(sums.keys):
         return []

@@ -188,10 +188,8 @@ def compute_mean_pairwise_by_rater(
     if not raters:
         return {}
     kappas = [f"kappa_{name}" for name in WEIGHTINGS]
-    columns, sums = (
-        ", ".join(kappas),
-        ", ".join(f"SUM({kappa}), COUNT({kappa})" for kappa in kappas),
-    )
+    columns = ", ".join(kappas)
+    sums = ", ".join(f"SUM({kappa}), COUNT({kappa})" for kappa in kappas)
     # Raw SQL, because this runs after every change: the ORM needs two queries, and building them
     # takes longer than running them.
     sides, values = [], []

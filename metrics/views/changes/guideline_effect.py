@@ -16,6 +16,7 @@ from zoneinfo import ZoneInfo
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from metrics.agreement.comparison.before_after import compute_difference_interval
@@ -32,12 +33,13 @@ MAX_VERSIONS = 6  # the latest versions; each needs a filtered result of its own
 class VersionAgreement:
     """The headline coefficient of the ratings under one version of the guidelines.
 
-    ``from_date``, ``to_date``: the days of its ratings, None for the version in force; ``name``,
-    ``estimate``: None without ratings to compare, and while ``is_pending``.
+    ``from_date``, ``to_date``: the days of its ratings; no last day for the version in force, and
+    no days for a version that was in force for less than a whole day. ``name``, ``estimate``: None
+    without ratings to compare, and while ``is_pending``.
     """
 
     version: GuidelineVersion
-    from_date: datetime.date
+    from_date: datetime.date | None
     to_date: datetime.date | None
     name: str | None
     estimate: Mapping[str, Any] | None
@@ -106,8 +108,9 @@ def _get_agreement(
     from_date: datetime.date,
     to_date: datetime.date | None,
 ) -> VersionAgreement:
-    if to_date is not None and to_date < from_date:  # in force for less than a whole day
-        return VersionAgreement(version, from_date, to_date, None, None, is_pending=False)
+    today = timezone.now().astimezone(ZoneInfo(selection.project.time_zone)).date()
+    if from_date > (to_date or today):
+        return VersionAgreement(version, None, None, None, None, is_pending=False)
     period = RatingFilter(from_date=from_date, to_date=to_date)
     source = FilteredProjectSource(selection.select_ratings(period))
     if source.agreement is None:

@@ -41,11 +41,9 @@ def _get_change_template(change: float, *, is_clear: bool) -> str:
 
 def build_sentences(comparison: PeriodComparison, explanation: ChangeExplanation) -> list[str]:
     """Return sentences on the change, whether it is more than chance, and what explains it."""
-    before, after, move = (
-        explanation.result["before"],
-        explanation.result["after"],
-        explanation.result["change"],
-    )
+    before = explanation.result["before"]
+    after = explanation.result["after"]
+    move = explanation.result["change"]
     names = {
         "from": comparison.before.label if comparison.before else "",
         "to": comparison.after.label if comparison.after else "",

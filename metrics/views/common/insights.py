@@ -157,7 +157,7 @@ def _describe_prevalence_paradox(finding: NamedFinding) -> str:
 
 def _describe_unequal_numbers(finding: NamedFinding) -> str:
     return _(
-        "Items have %(fewest)s to %(most)s ratings: Fleiss’ kappa is %(pooled)s if "
+        "Of items with %(fewest)s to %(most)s ratings, Fleiss’ kappa is %(pooled)s if "
         "all ratings count equally for chance and %(by_item)s if all items do."
     ) % {
         "fewest": format_count(finding.figures["fewest_ratings"]),
@@ -285,14 +285,15 @@ def _describe_consistency_without_agreement(finding: NamedFinding) -> str:
     }
 
 
-def _describe_definitions_apart(finding: NamedFinding) -> str:
+def describe_definitions(figures: Mapping[str, Any]) -> str:
+    """Return a sentence on three definitions of agreement beyond chance that differ."""
     return _(
-        "The estimate of chance matters: Fleiss’ kappa is %(by_rating)s if all "
-        "ratings count equally, %(by_item)s if all items do; alpha is %(alpha)s."
+        "The definition matters: Fleiss’ kappa is %(by_rating)s with chance by rating and "
+        "%(by_item)s with chance by item; alpha is %(alpha)s."
     ) % {
-        "by_rating": format_number(finding.figures["fleiss_kappa"]),
-        "by_item": format_number(finding.figures["fleiss_kappa_gwet"]),
-        "alpha": format_number(finding.figures["krippendorff_alpha_nominal"]),
+        "by_rating": format_number(figures["fleiss_kappa"]),
+        "by_item": format_number(figures["fleiss_kappa_gwet"]),
+        "alpha": format_number(figures["krippendorff_alpha_nominal"]),
     }
 
 
@@ -312,7 +313,7 @@ def _describe_rare_category(finding: NamedFinding) -> str:
 
 
 _SENTENCES: dict[str, Callable[[NamedFinding], str]] = {
-    "definitions_apart": _describe_definitions_apart,
+    "definitions_apart": lambda finding: describe_definitions(finding.figures),
     "rare_category": _describe_rare_category,
     "few_items": _describe_few_items,
     WEIGHTINGS: _describe_weightings,

@@ -118,14 +118,10 @@ def build_project_rows(
     """
     agreements = load_agreements(questions)
     findings = get_stored_findings(question.pk for question in questions)
-    weekly_trends, outliers = (
-        recent_weeks.get_recent_weeks(agreements),
-        list_outlier_raters(findings),
-    )
-    confusions, inboxes = (
-        _get_top_confusions(questions, findings),
-        INBOX_SOURCES.call(project, questions),
-    )
+    weekly_trends = recent_weeks.get_recent_weeks(agreements)
+    outliers = list_outlier_raters(findings)
+    confusions = _get_top_confusions(questions, findings)
+    inboxes = INBOX_SOURCES.call(project, questions)
     return [
         QuestionRow(
             project,

@@ -121,7 +121,7 @@ def _get_at_path(row: RaterAgreement, path: str) -> Any:
     return value
 
 
-def _get_vs_peers_path(selection: Selection) -> str:
+def _get_vs_peers_lookup(selection: Selection) -> str:
     return f"{COEFFICIENT_PREFIX}{selection.vs_peers}"
 
 
@@ -146,13 +146,15 @@ COLUMNS = (
     RaterColumn(
         "vs_peers",
         _("Kappa with peers"),
-        _get_vs_peers_path,
+        _get_vs_peers_lookup,
         "estimate",
         first_sort="vs_peers",
         help_term="vs_peers",
     ),
-    RaterColumn("vs_peers_scale", _("Interval"), _get_vs_peers_path, "interval_chart", hidden=True),
-    RaterColumn("trend", _("Trend by week"), _get_vs_peers_path, "sparkline"),
+    RaterColumn(
+        "vs_peers_scale", _("Interval"), _get_vs_peers_lookup, "interval_chart", hidden=True
+    ),
+    RaterColumn("trend", _("Trend by week"), _get_vs_peers_lookup, "sparkline"),
     RaterColumn(
         "pairwise",
         _("Mean pairwise kappa"),

@@ -203,10 +203,8 @@ def get_by_key(model: type[KeyedModel], project: Project, key: str) -> KeyedMode
         if model is Item:
             message, list_url_name = _("Item “%(key)s” not found."), "items"
         else:
-            message, list_url_name = (
-                _("Rater “%(key)s” not found."),
-                "raters",
-            )
+            message = _("Rater “%(key)s” not found.")
+            list_url_name = "raters"
         raise UnknownSelectionError(
             message % {"key": key[:MAX_SHOWN_KEY_LENGTH]}, list_url_name=list_url_name
         )

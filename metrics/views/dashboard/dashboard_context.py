@@ -194,15 +194,13 @@ def list_trend_choices(selection: Selection) -> list[tuple[str, str]]:
 def get_trend_note(selection: Selection, agreement: QuestionAgreement | None) -> str:
     """Return a note if the trend is not simply that of the headline; empty otherwise.
 
-    It may be of other ratings, of another coefficient, or computed in another way.
+    It may be of other ratings or of another coefficient.
     """
     if agreement is not None and "sample" in agreement.headline:
         return _("Trend: with ratings requested for uncertain items.")
     if selection.requested_coefficient:
         return ""
     trend_name, name = selection.coefficient, selection.headline["name"]
-    if headline_trend.is_two_rater_coefficient(trend_name):
-        return _("Periods: days on which the first rater rated.")
     if trend_name == name:
         return ""
     return _("%(headline)s can't be computed per period. Shown: %(shown)s.") % {

@@ -16,7 +16,7 @@ from django.utils.translation import ngettext
 
 from metrics.agreement.explain import bands
 from metrics.results.values import Value
-from metrics.views.common import number_formats
+from metrics.views.common import insights, number_formats
 from metrics.views.common.confused_categories import build_items_url
 from metrics.views.common.selection import Selection
 from metrics.views.common.sources.base import ProjectSource
@@ -95,12 +95,7 @@ def _describe_doubt(source: ProjectSource, name: str, headline: Value) -> str:
         return ""
     figures = {finding["name"]: finding["figures"] for finding in source.diagnosis.findings}
     if (values := figures.get("definitions_apart")) is not None:
-        names = "fleiss_kappa", "fleiss_kappa_gwet", "krippendorff_alpha_nominal"
-        by_rating, by_item, alpha = (number_formats.format_number(values[name]) for name in names)
-        return _(
-            "The estimate of chance matters: Fleiss’ kappa is %(by_rating)s if all "
-            "ratings count equally, %(by_item)s if all items do; alpha is %(alpha)s."
-        ) % {"by_rating": by_rating, "by_item": by_item, "alpha": alpha}
+        return insights.describe_definitions(values)
     if (values := figures.get("rare_category")) is not None:
         n_items = values["rare_items"]
         return ngettext(

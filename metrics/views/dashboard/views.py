@@ -89,7 +89,9 @@ def _is_annotator_only(user: Any) -> bool:
     return not Member.objects.filter(user=user, role__in=roles).exists()
 
 
-def _build_empty_context(selection: Selection, source: ProjectSource) -> dict[str, object] | None:
+def _build_no_match_context(
+    selection: Selection, source: ProjectSource
+) -> dict[str, object] | None:
     """Return the context for a filter that matches no rating, or None if it matches any."""
     if not selection.filter or dashboard_context.has_ratings(source.agreement):
         return None
@@ -189,7 +191,7 @@ def _render_results(
         return unchanged
     context: dict[str, object] = {"fragment_key": "pending"}
     if not source.pending:
-        context = _build_empty_context(selection, source) or build_context(selection, source)
+        context = _build_no_match_context(selection, source) or build_context(selection, source)
     context |= {
         "project": project,
         "selection": selection,

@@ -78,7 +78,9 @@ def _fill_rows(filled_rows: list[ProjectRow]) -> None:
     questions: dict[int, list[_QuestionProgress]] = {}
     for progress in _load_progress(projects):
         questions.setdefault(progress.project, []).append(progress)
-    uncounted = _count_uncounted([q.question for group in questions.values() for q in group])
+    uncounted = _count_uncounted_by_project(
+        [q.question for group in questions.values() for q in group]
+    )
     for row in filled_rows:
         row.n_items = n_items[row.project.pk]
         if row.project.pk in questions and row.sees_results:
@@ -303,7 +305,7 @@ def _sort_rows(rows: list[ProjectRow], sort: str) -> list[ProjectRow]:
     return sorted(rows, key=lambda row: (row.is_being_deleted, not row.starred, key(row)))
 
 
-def _count_uncounted(questions: list[int]) -> dict[int, int]:
+def _count_uncounted_by_project(questions: list[int]) -> dict[int, int]:
     """Return {project id: number of uncounted ratings of these questions}."""
     rows = services_uncounted.get_ratings(questions).order_by().values_list("question__project_id")
     return dict(rows.annotate(Count("id")))

@@ -35,10 +35,8 @@ def build_context(selection: Selection, source: RaterSource) -> dict[str, object
     points, bias_points = trend.lines
     use_rows = compute_category_use(result, selection.scale)
     pairwise = get_weighted_name(MEAN_PAIRWISE, selection.weights)
-    can_draw, can_draw_bias = (
-        trend_points.is_drawable(points),
-        trend_points.is_drawable(bias_points),
-    )
+    can_draw = trend_points.is_drawable(points)
+    can_draw_bias = trend_points.is_drawable(bias_points)
     parts_shown = (source.pending, bool(result), can_draw, can_draw_bias, bool(use_rows))
     return {
         "whole": result,

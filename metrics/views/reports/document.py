@@ -22,7 +22,7 @@ from metrics.results.values import Value
 from metrics.scale import QuestionScale
 from metrics.views.common import cluster_texts, display_names, insights
 from metrics.views.common.number_formats import format_count, format_number
-from projects.models import BandScheme, Scale, Weights
+from projects.models import BandScheme, Scale
 
 from . import headline_texts
 from . import texts as reports_texts
@@ -162,16 +162,19 @@ def _build_basis(facts: ReportFacts, zone: ZoneInfo) -> ReportSection:
     declared, value = facts["declared"], facts["headline"]["value"]
     labels = ", ".join(category["label"] for category in declared["categories"])
     rated_from_to = [format_time(at, zone) for at in facts["rated_from_to"]]
+    dates_rated = " – ".join(dict.fromkeys(rated_from_to))
+    if facts["has_untimed_ratings"]:
+        dates_rated += ". " + _("Ratings without a time count from their import.")
     rows = [
         (_("Project"), facts["project"]["name"]),
         (_("As of"), format_time(facts["as_of"], zone)),
         (_("Ratings"), format_count(facts["n_ratings"])),
-        (_("Dates rated"), " – ".join(dict.fromkeys(rated_from_to))),
+        (_("Dates rated"), dates_rated),
         (_("People"), format_count(facts["n_people"])),
         (_("Models"), ", ".join(facts["models"]) or format_count(0)),
         (_("Based on"), _describe_basis(value)),
         (_("Scale"), f"{Scale(declared['scale']).label}: {labels}"),
-        (_("Weights"), str(Weights(declared["weights"]).label)),
+        (_("Weights"), Scale(declared["scale"]).describe_weights(declared["weights"])),
         (_("Guidelines"), _format_version(facts["guidelines"])),
     ]
     return ReportSection(_("Basis"), rows=[row for row in rows if row[1]])
@@ -205,7 +208,9 @@ def _build_coverage(facts: ReportFacts) -> ReportSection:
             n_not_comparable,
         ) % {"n": format_count(n_not_comparable)}
     kappa_note = ""
-    if by_ratings.get(1) and facts["headline"]["name"].startswith("fleiss_kappa"):
+    if by_ratings.get(1) and facts["headline"]["name"].startswith(
+        reports_texts.CHANCE_WITH_SINGLES
+    ):
         kappa_note = _("Items with one rating count for chance.")
     return ReportSection(
         _("Coverage"),

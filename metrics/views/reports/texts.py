@@ -13,7 +13,7 @@ from django.utils.translation import ngettext
 from metrics.agreement import registry
 from metrics.agreement.explain import bands
 from metrics.agreement.headline import COHEN, LEAD_CHOICE, get_report_key, get_unweighted_name
-from metrics.agreement.weights import UNWEIGHTED, WEIGHTINGS
+from metrics.agreement.weights import WEIGHTINGS
 from metrics.reports.report_facts import ReportFacts
 from metrics.results.values import Value
 from metrics.views.common import display_names
@@ -231,14 +231,14 @@ def _describe_scale(facts: ReportFacts) -> str:
         "scale": Scale(declared["scale"]).label,
         "k": len(declared["categories"]),
         "labels": ", ".join(category["label"] for category in declared["categories"]),
-        "weights": Weights(declared["weights"]).label,
+        "weights": Scale(declared["scale"]).describe_weights(declared["weights"]),
     }
-    if declared["weights"] == UNWEIGHTED:
+    if Scale(declared["scale"]).get_effective_weights(declared["weights"]) == Weights.NONE:
         return _("The scale was %(scale)s with %(k)s categories (%(labels)s).") % params
     return (
         _(
-            "The scale was %(scale)s with %(k)s categories (%(labels)s) and declared agreement "
-            "weights: %(weights)s."
+            "The scale was %(scale)s with %(k)s categories (%(labels)s) and agreement weights: "
+            "%(weights)s."
         )
         % params
     )
@@ -323,7 +323,7 @@ def _describe_missing_ratings(facts: ReportFacts) -> str:
 
 
 def _describe_rater_effects(name: str) -> str:
-    """Return whether raters are fixed or random in the coefficient and its interval."""
+    """Return the sentence on whether raters were fixed or a random sample."""
     if name.startswith("icc"):
         if name.startswith("icc3"):
             return _("Raters were fixed, items a random sample.")

@@ -20,7 +20,7 @@ def build_sentence(alert: Alert) -> str:
 
 def build_brief_text(alert: Alert, rater: int) -> str:
     other_rater = alert.other_rater if alert.rater_id == rater else alert.rater
-    text = _("agrees too often with %(name)s: %(together)s, expected %(expected)s")
+    text = _("agrees more with %(name)s than expected: %(together)s, expected %(expected)s")
     return text % {**_build_params(alert), "name": other_rater}
 
 
@@ -28,7 +28,7 @@ def list_basis(alert: Alert) -> list[str]:
     texts = [
         _("Based on %(n)s shared items up to %(noticed)s."),
         _("Difference from the expected kappa: %(low)s to %(high)s (95%% interval)."),
-        _("The data don't show who copied from whom."),
+        _("The data don't show why, nor who copied from whom."),
     ]
     return [text % _build_params(alert) for text in texts]
 
@@ -36,7 +36,7 @@ def list_basis(alert: Alert) -> list[str]:
 def list_explanations(_alert: Alert) -> list[str]:
     return [
         _("They discuss items, or share an account or a program."),
-        _("Only they had the same training."),
+        _("Only they share a training, or an understanding of the question."),
     ]
 
 

@@ -122,10 +122,8 @@ def get_exam_status(rater: Rater) -> ExamStatus | None:
     status = ExamStatus(question, question.exam_rules, latest, attempts_left)
     if is_open or not attempts_left:
         return status
-    min_correct, n_available = (
-        compute_min_correct_answers(question),
-        len(get_new_items_by_rater(question, [rater])[rater.pk]),
-    )
+    min_correct = compute_min_correct_answers(question)
+    n_available = len(get_new_items_by_rater(question, [rater])[rater.pk])
     if n_available < min_correct:
         return replace(status, min_correct=min_correct)
     # Each attempt has other items and uses at most ``rules.max_answers`` of them.

@@ -194,7 +194,7 @@ def assign_check(rater: Rater, due_check: DueCheck) -> int | None:
 def open_check_assignment(rater: Rater, item_id: int, kind: str) -> None:
     """Open an assignment that takes no slot, in the same transaction."""
     bulk.execute_statements(
-        [(_OPEN_CHECK_SQL, [item_id, rater.pk, str(kind), *_get_lease_times()])]
+        [(_OPEN_CHECK_SQL, [item_id, rater.pk, str(kind), *_build_new_lease_parameters()])]
     )
 
 
@@ -260,7 +260,7 @@ def _draw_fraction(rater: Rater, n_assigned: int, purpose: str) -> float:
     return int.from_bytes(digest[:6], "big") / 2**48
 
 
-def _get_lease_times() -> list[Any]:
+def _build_new_lease_parameters() -> list[Any]:
     """Return the start and the end of a new lease, adapted for the database."""
     adapt_time = connection.ops.adapt_datetimefield_value
     now = timezone.now()
@@ -307,5 +307,5 @@ def _assign_repeat(rater: Rater, n_assigned: int) -> int | None:
     if not rows:
         return None
     assignment_id, item_id = rows[int(_draw_fraction(rater, n_assigned, "repeat") * len(rows))]
-    bulk.execute_statements([(_OPEN_REPEAT_SQL, [*_get_lease_times(), assignment_id])])
+    bulk.execute_statements([(_OPEN_REPEAT_SQL, [*_build_new_lease_parameters(), assignment_id])])
     return item_id

@@ -32,7 +32,7 @@ def get_max_prefetched_items(rater: Rater) -> int:
 
 
 def _count_active_raters(rater: Rater) -> int:
-    """Return the number of raters with an open assignment in the project, including this one."""
+    """Return the number of raters with an unexpired open assignment; this rater always counts."""
     open_assignments = Assignment.objects.filter(
         state=Assignment.State.OPEN,
         leased_until__gt=timezone.now(),

@@ -208,7 +208,11 @@ def _skip_free_text_questions(
 
 
 def _merge_labels(report: FileReport, validator: RecordValidator, staging: StagingDatabase) -> None:
-    """Replace label ids in the staged rows by those of the interpreted labels."""
+    """Replace label ids in the staged rows by those of the interpreted labels.
+
+    Subtracts the rows whose label means "no answer" from the report. Staged rows change only if
+    the file has no problems.
+    """
     merged: dict[int, int | None] = {}
     for labels in validator.labels_by_question.values():
         label_ids = labels.get_label_ids()

@@ -169,10 +169,8 @@ class StartForm(forms.Form):
         scales = {}
         for index, key in enumerate(self.new_keys):
             labels = _split_lines(cleaned_data[_get_field_name("categories", index)])
-            scale, text = (
-                cleaned_data[_get_field_name("scale", index)],
-                cleaned_data[_get_field_name("text", index)],
-            )
+            scale = cleaned_data[_get_field_name("scale", index)]
+            text = cleaned_data[_get_field_name("text", index)]
             scales[key] = NewQuestionScale(scale, labels, text)
         return scales
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import APIResponse, Page, Route, expect
 
 from projects.models import Category, Item
 from projects.services import scales
@@ -79,6 +79,40 @@ def test_undo_reverts_the_last_answer_and_another_is_stored(open_annotation, ann
     expect_item(page, 2)
     expect(page.locator(".sheet__progress")).to_contain_text("2 today")
     wait_for_value(get_stored_codes, {"i00": 2, "i01": 3})
+
+
+def test_reopened_item_is_not_prefetched_a_second_time(open_annotation, annotator, items):
+    """A request for further items is answered while the response to the undo is on its way."""
+    Item.objects.exclude(pk__in=[item.pk for item in items[:4]]).delete()
+    page = open_annotation(annotator)
+    wait_until_ready(page, 3)
+    held_requests: list[Route] = []
+    undo_responses: list[tuple[Route, APIResponse]] = []
+    # A built-in method is no handler.
+    page.route("**/rate/next/**", lambda route: held_requests.append(route))  # noqa: PLW0108
+    page.keyboard.press("1")
+    page.keyboard.press("Enter")
+    expect_item(page, 1)
+    wait_for_value(get_stored_codes, {"i00": 0})
+    page.route("**/rate/undo/**", lambda route: undo_responses.append((route, route.fetch())))
+    page.keyboard.press("u")
+    for _wait in range(100):  # the routes are held meanwhile
+        if not undo_responses:
+            page.wait_for_timeout(50)
+    page.unroute("**/rate/next/**")
+    assert get_stored_codes() == {"i00": -1}
+    undo_route, undo_response = undo_responses[0]
+    ahead = int(page.locator("#desk").get_attribute("data-ahead"))
+    held_requests[0].continue_()
+    expect(page.locator("#desk")).to_have_attribute("data-ahead", str(ahead + 1))
+    undo_route.fulfill(response=undo_response)
+    expect_item(page, 0)
+    for number in range(4):
+        expect_item(page, number)
+        page.keyboard.press("2")
+        page.keyboard.press("Enter")
+    wait_for_value(get_stored_codes, {f"i{number:02}": 1 for number in range(4)})
+    expect(page.locator(".item-body__text")).to_have_count(0)
 
 
 def test_undo_key_has_priority_over_an_old_hotkey(open_annotation, annotator, items, question):

@@ -220,7 +220,7 @@ def test_lead_pauses_a_rater_and_resolves_an_alert(
     lead.locator("main table a").first.click()
     check_page(lead)
     lead.locator("main textarea[name=reason], main input[name=reason]").first.fill("talked to him")
-    lead.locator("button[value='resolved:real']").click()
+    lead.locator("button[value$=':real']").click()
     expect(lead.get_by_text("talked to him").first).to_be_visible()
     check_page(lead)
     lead.goto(f"{base}gold/")

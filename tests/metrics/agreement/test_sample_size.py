@@ -88,6 +88,25 @@ def test_nine_of_ten_studies_reach_the_assured_width(kappa, shares, half_width):
     assert reached[1] >= 0.885
 
 
+def test_pilots_with_few_disagreements_are_not_planned_too_small():
+    """Of 60 items of which 1 in 20 is of the rare category, about one differs."""
+    rng = np.random.default_rng(4)
+    patterns = np.array([[2, 0], [1, 1], [0, 2]])
+    shares = [0.9025 * 0.2 + 0.95 * 0.8, 0.095 * 0.2, 0.0025 * 0.2 + 0.05 * 0.8]
+    reached = []
+    for pilot in rng.multinomial(60, shares, size=80):
+        error = sample_size.compute_planning_error(fleiss.fleiss_kappa(patterns, pilot).to_value())
+        needed = sample_size.compute_items_needed(
+            error, 60, 0.1, log_se_sd=sample_size.estimate_log_se_sd(patterns, pilot)
+        )
+        if needed.additional:
+            items = pilot + rng.multinomial(needed.additional, shares)
+            estimate = fleiss.fleiss_kappa(patterns, items)
+            reached.append(float(estimate.high - estimate.low) / 2 <= 0.1)
+    assert len(reached) > 70
+    assert np.mean(reached) > 0.84
+
+
 def test_planning_error_is_that_of_the_interval_shown():
     """Twelve items with full agreement: the standard error is 0, the interval is wide."""
     counts, n_items = np.array([[3, 0], [0, 3]]), np.array([8, 4])
@@ -202,6 +221,15 @@ def test_fewer_ratings_an_item_give_wider_intervals():
         )
         sampled_errors.append(fleiss.fleiss_kappa(pair_counts, np.ones(300)).se)
     assert widths[0] == pytest.approx(stats.t.ppf(0.975, 299) * np.mean(sampled_errors), rel=0.01)
+
+
+def test_no_plan_for_more_ratings_than_most_items_have():
+    """Few items with many ratings say nothing of a study in which all items have so many."""
+    patterns = [[2, 0], [1, 1], [0, 2], [9, 3], [1, 0]]
+    plans = sample_size.compute_plans(patterns, [40, 10, 40, 10, 300], 0.05)
+    assert [plan.m for plan in plans] == [2]
+    plans = sample_size.compute_plans(patterns, [4, 1, 4, 90, 300], 0.05)
+    assert [plan.m for plan in plans] == list(range(2, 13))
 
 
 def test_no_plan_without_pairs():

@@ -95,7 +95,7 @@ def test_backlog_is_counted_in_ranges_and_closed(
 
 
 def test_worker_that_lost_its_range_claims_the_next(question: Any, backlog_ids: Ids) -> None:
-    backlog.open_backlog(question.pk)
+    backlog.start_backlog(question.pk)
     expired_range = claim_range(question)
     change = backlog.tally_range(expired_range)
     expire_leases()
@@ -107,7 +107,7 @@ def test_worker_that_lost_its_range_claims_the_next(question: Any, backlog_ids: 
 
 
 def test_workers_count_concurrently(question: Any, backlog_ids: Ids) -> None:
-    backlog.open_backlog(question.pk)
+    backlog.start_backlog(question.pk)
     first_range, second_range = claim_range(question), claim_range(question)
     assert second_range.first_item_id > first_range.last_item_id
     first_change, second_change = (
@@ -122,7 +122,7 @@ def test_workers_count_concurrently(question: Any, backlog_ids: Ids) -> None:
 
 def test_worker_continues_with_the_next_range(question: Any, backlog_ids: Ids) -> None:
     """The worker claims it while it holds the lock; the last worker closes the backlog."""
-    backlog.open_backlog(question.pk)
+    backlog.start_backlog(question.pk)
     share = claim_range(question)
     is_saved, next_range = backlog.save_and_claim_next(share, backlog.tally_range(share))
     assert is_saved
@@ -141,7 +141,7 @@ def test_worker_continues_with_the_next_range(question: Any, backlog_ids: Ids) -
 def test_worker_with_expired_lease_adds_nothing(
     question: Any, backlog_ids: Ids, late_first: bool
 ) -> None:
-    backlog.open_backlog(question.pk)
+    backlog.start_backlog(question.pk)
     expired_range = claim_range(question)
     expired_change = backlog.tally_range(expired_range)
     expire_leases()
@@ -159,7 +159,7 @@ def test_worker_with_expired_lease_adds_nothing(
 
 
 def test_sweep_counts_range_after_its_lease_expired(question: Any, backlog_ids: Ids) -> None:
-    backlog.open_backlog(question.pk)
+    backlog.start_backlog(question.pk)
     claim_range(question)
     question_updates.sweep_questions()
     assert Rating.objects.uncounted().count() == 6
@@ -184,7 +184,7 @@ def test_rating_changed_while_range_is_counted_stays_uncounted(
     record_codes(
         question, (items[0], raters[0], 3), (items[0], raters[1], 3), (items[4], raters[1], 3)
     )
-    backlog.open_backlog(question.pk)
+    backlog.start_backlog(question.pk)
     share = claim_range(question)
     change = backlog.tally_range(share)
     record_codes(question, (items[0], raters[2], NO_CODE), (items[0], raters[0], 0))
@@ -200,12 +200,12 @@ def test_rating_changed_while_range_is_counted_stays_uncounted(
 def test_recount_revokes_ranges_of_workers(question: Any, backlog_ids: Ids) -> None:
     question_updates.update_question(question.pk)
     record_codes(question, *((item, backlog_ids[1][0], 3) for item in backlog_ids[0]))
-    backlog.open_backlog(question.pk)
+    backlog.start_backlog(question.pk)
     share = claim_range(question)
     change = backlog.tally_range(share)
     question_updates.delete_counts_and_results(question)
     assert not backlog.save_range(share, change)
-    backlog.open_backlog(question.pk)
+    backlog.start_backlog(question.pk)
     assert (
         CountState.objects.get().backlog_total == 27
     )  # each rating once, though many were uncounted already
@@ -216,7 +216,7 @@ def test_recount_revokes_ranges_of_workers(question: Any, backlog_ids: Ids) -> N
 def test_category_added_meanwhile_widens_tally(question: Any, backlog_ids: Ids) -> None:
     question_updates.update_question(question.pk)
     record_codes(question, *((item, backlog_ids[1][0], 3) for item in backlog_ids[0][:4]))
-    backlog.open_backlog(question.pk)
+    backlog.start_backlog(question.pk)
     shares = [claim_range(question), claim_range(question)]
     changes = [backlog.tally_range(share) for share in shares]
     Category.objects.create(question=question, code=4, label="fatal", position=4, value=4)
@@ -232,7 +232,7 @@ def test_category_added_meanwhile_widens_tally(question: Any, backlog_ids: Ids) 
 def test_range_is_released_when_counting_fails(
     question: Any, backlog_ids: Ids, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    backlog.open_backlog(question.pk)
+    backlog.start_backlog(question.pk)
 
     def fail(*args: Any) -> None:
         raise DatabaseError("the connection is gone")
@@ -246,7 +246,7 @@ def test_range_is_released_when_counting_fails(
 
 
 def test_later_ratings_do_not_keep_backlog_open(question: Any, backlog_ids: Ids, rate: Any) -> None:
-    backlog.open_backlog(question.pk)
+    backlog.start_backlog(question.pk)
     counted = 0
     while backlog.count_ranges(question.pk):
         counted += 1
@@ -299,7 +299,7 @@ def test_sweep_gives_each_question_a_turn(
 
 def test_sweep_closes_a_counted_backlog(question: Any, backlog_ids: Ids) -> None:
     question_updates.update_question(question.pk)
-    backlog.open_backlog(question.pk)
+    backlog.start_backlog(question.pk)
     assert question_updates.list_pending_questions() == [question.pk]
     question_updates.sweep_questions()
     assert question_updates.list_pending_questions() == []
@@ -338,7 +338,7 @@ def test_pages_and_health_check_show_backlog_progress(
     question: Any, backlog_ids: Ids, lead: Any, client_for: Any
 ) -> None:
     client = client_for(lead)
-    backlog.open_backlog(question.pk)
+    backlog.start_backlog(question.pk)
     backlog.count_ranges(question.pk)
     version = CountState.objects.get().version
     for headers in ({}, {"X-Shown-Version": f"{version}.0", "X-Fragments": "-"}):
@@ -355,7 +355,7 @@ def test_status_command_shows_backlog_progress(question: Any, backlog_ids: Ids) 
     from agreement_site.management.commands.status import format_lines
     from agreement_site.system_status.report import collect_status
 
-    backlog.open_backlog(question.pk)
+    backlog.start_backlog(question.pk)
     backlog.count_ranges(question.pk)
     status = collect_status()
     assert json.loads(json.dumps(status.to_json()))["backlogs"] == {

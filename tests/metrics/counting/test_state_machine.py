@@ -235,7 +235,7 @@ class CountingMachine(RuleBasedStateMachine):
         """
         claimed = self.claimed_ranges
         if step == "open":
-            backlog.open_backlog(self.question_id)
+            backlog.start_backlog(self.question_id)
         elif step == "take":
             backlog_range = backlog.claim_range(self.question_id)
             if backlog_range is not None:

@@ -72,7 +72,7 @@ def test_only_the_drifting_rater_gets_an_alert():
     detection = drift.detect_drift(stream.item, stream.rater, stream.code, stream.date, 5, True)
     (alarm,) = detection.alerts
     assert (alarm.rater, alarm.channel) == (3, "down")
-    assert abs(alarm.onset - int(streams.compute_dates(40))) <= 7
+    assert abs(alarm.onset - int(streams.convert_working_days(40))) <= 7
 
 
 def test_gradual_drift_grows():

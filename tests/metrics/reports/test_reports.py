@@ -21,6 +21,7 @@ from metrics.reports.report_facts import compute_report_facts
 from projects.models import Question, Rater, RaterKindVersion
 from projects.services.raters.updates import change_rater
 from projects.services.scales import change_weights
+from ratings.models import ImportRun
 from tests import cast
 from tests.cast import Cast
 
@@ -179,6 +180,15 @@ def test_command_writes_markdown_or_json(rated_question: Any) -> None:
     assert "## What this does not show" in text
     assert "3 human raters gave 121 ratings of 41 items" in text
     assert "3 名人工标注者对 41 个条目" in text
+    assert "| Weights | quadratic (default) |" in text
+    assert "agreement weights: quadratic (default)." in text
+    assert "Ratings without a time" not in text
+    ImportRun.objects.create(
+        project=rated_question.project,
+        state=ImportRun.State.DONE,
+        summary={"n_without_time": 3},
+    )
+    assert "Ratings without a time count from their import. |" in run_report_command(project)
     moment = timezone.now().isoformat()
     first, second = (
         json.loads(run_report_command(project, "--as-of", moment, "--json"))

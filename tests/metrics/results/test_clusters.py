@@ -25,6 +25,7 @@ from metrics.results import deferred_results
 from metrics.results.clusters import QuestionClusters
 from metrics.results.disagreement import recent_change
 from metrics.results.headline import random_sample
+from metrics.views.common.cluster_texts import format_cluster_note
 from projects.models import Item, Project, Rater
 from projects.services.items import upsert
 from ratings.models import Rating
@@ -219,6 +220,27 @@ def test_pages_say_what_intervals_take_into_account(
     assert float(rows[0]["low"]) == pytest.approx(low)
     assert (rows[0]["cluster"], rows[0]["clusters"]) == ("document", "12")
     assert float(rows[0]["design_effect"]) > 3
+
+
+CLUSTER = {
+    "attribute": "document", "n_clusters": 25, "n_items": 90, "design_effect": 2.5, "reliable": True,
+}  # fmt: skip
+NOTES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    # text: changes of the clusters where it is true, and where it is false but tempting
+    "Computing intervals": ({"n_clusters": None}, {"n_clusters": 0}),
+    "All compared items have the same “document”": (
+        {"n_clusters": 1}, {"n_clusters": 2, "reliable": False},
+    ),
+    "90 items in 25 clusters (design effect 2.5)": ({}, {"n_clusters": 1}),
+    "With fewer than": ({"n_clusters": 9, "reliable": False}, {}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", NOTES)
+def test_each_note_on_clusters_has_its_reason(text: str) -> None:
+    true_changes, tempting_changes = NOTES[text]
+    assert text in format_cluster_note(CLUSTER | true_changes)
+    assert text not in format_cluster_note(CLUSTER | tempting_changes)
 
 
 def test_changes_of_weeks_are_compared_by_cluster(declare: Any, question: Any) -> None:

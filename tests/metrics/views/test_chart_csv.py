@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from metrics.jobs.question_updates import update_question
-from metrics.views.charts import _escape_cell
+from metrics.views.charts import _prepare_cell
 
 
 @pytest.mark.parametrize(
@@ -17,7 +17,7 @@ from metrics.views.charts import _escape_cell
     [("=1+1", "'=1+1"), ("＝1", "'＝1"), ("-1", "-1"), ("", ""), (None, None), (0.5, 0.5)],
 )
 def test_formula_cells_are_escaped(value: Any, cell: Any) -> None:
-    assert _escape_cell(value) == cell
+    assert _prepare_cell(value) == cell
 
 
 def test_each_table_of_the_dashboard_is_available_as_csv(

@@ -182,11 +182,11 @@ def test_weights_in_force_are_those_of_the_coefficients(scale, weights):
 @pytest.mark.parametrize(
     ("scale", "weights", "description"),
     [
-        ("ordinal", "none", "weights: quadratic (chosen: none)"),
+        ("ordinal", "none", "weights: quadratic (default)"),
         ("ordinal", "linear", "weights: linear"),
         ("nominal", "none", "weights: none"),
-        ("nominal", "linear", "weights: none (chosen: linear)"),
-        ("interval", "none", "weights: none (distances between values)"),
+        ("nominal", "linear", "weights: none"),
+        ("interval", "none", "weights: distances between values"),
     ],
 )
 def test_question_list_shows_the_weights_in_force(
@@ -197,13 +197,18 @@ def test_question_list_shows_the_weights_in_force(
     assert re.search(rf"{re.escape(description)}\s*</p>", page)
 
 
-def test_preview_of_no_weights_shows_the_default_weights(post_to_question, question):
+def test_no_weights_are_called_and_shown_as_the_default_weights(
+    post_to_question, client_for, lead, question
+):
     page = get_text(post_to_question("weights/check", {"weights": "none"}))
-    assert "Weighted coefficients use quadratic instead." in page
     assert "0.89" in page  # one step of three: 1 - 1/9
-    assert "Weighted coefficients use" not in get_text(
-        post_to_question("weights/check", {"weights": "linear"})
-    )
+    form = client_for(lead).get(f"/projects/{question.project_id}/settings/questions/severity/")
+    assert dict(form.context["weights_form"].fields["weights"].choices) == {
+        "none": "quadratic (default)",
+        "linear": "linear",
+        "quadratic": "quadratic",
+        "custom": "custom",
+    }
 
 
 def test_annotation_preview_shows_the_typed_question(client_for, lead):
@@ -339,6 +344,40 @@ def test_added_question_gets_an_unused_key(post_to_project, project):
     )
     assert "Question “severity” already exists" in get_text(duplicate_response)
     assert project.questions.count() == 2
+
+
+@pytest.mark.parametrize(
+    ("path", "field", "other_field"),
+    [
+        ("settings/", "overlap", "description"),
+        ("settings/checks/", "repeat_after_days", "repeat_after_items"),
+        ("labels/rules/", "max_ratings", "budget"),
+        ("exams/", "max_attempts", "max_answers"),
+    ],
+)
+def test_an_old_page_undoes_no_change_of_another_page(
+    post_to_project, client_for, lead, project, path, field, other_field
+):
+    """Two browser tabs show the page; each changes another field, then both change the same."""
+    page = client_for(lead).get(f"/projects/{project.pk}/{path}")
+    form = page.context["form"]
+    page_data = {}
+    for name in form.fields:
+        if f'name="{form[name].html_initial_name}"' in page.content.decode():
+            page_data[form[name].html_initial_name] = form[name].value()
+        page_data[name] = form[name].value()
+    data = {
+        name: value for name, value in page_data.items() if value is not None and value is not False
+    }
+    assert form[other_field].html_initial_name in data
+    for changed in (other_field, field):
+        response = post_to_project(path, data | {changed: 10})
+        assert response.status_code == 302, response.context["form"].errors
+    saved = client_for(lead).get(f"/projects/{project.pk}/{path}").context["form"].initial
+    assert (saved[other_field], saved[field]) in [(10, 10), ("10", 10)]
+    conflict = post_to_project(path, data | {field: 8})
+    assert conflict.status_code == 400
+    assert "Somebody else changed this to “10”" in get_text(conflict)
 
 
 @pytest.mark.parametrize("tab", ["", "guidelines/", "checks/"])

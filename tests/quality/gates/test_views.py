@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
@@ -163,3 +163,59 @@ def test_new_items_are_not_promised_to_reach_a_coverage() -> None:
     ]
     assert not texts.has_interval(rule)
     assert texts.has_interval(build_rule("pass", 0.8))
+
+
+def describe_rule(estimate: Mapping[str, Any] | None = None, **fields: Any) -> str:
+    """Return the sentences on one rule, by default of a coverage of 0.8 where 0.9 is the floor."""
+    value = {"value": 0.8, "low": 0.8, "high": 0.8, "reason": None} | dict(estimate or {})
+    rule = {
+        "measure": "coverage", "name": "coverage", "at_least": 0.9, "at_most": 3,
+        "verdict": "fail", "estimate": value, "needed_items": None,
+    }  # fmt: skip
+    (sentence,) = texts.list_sentences({"gate": "g", "rules": [rule | fields]})
+    return sentence
+
+
+NO_VALUE = {"value": None, "low": None, "high": None}
+OF_ALERTS = {"measure": "open_alerts", "name": "open_alerts"}
+RULE_SENTENCES: dict[str, tuple[str, str]] = {
+    # text: sentences where it is true, and where it is false but tempting
+    "4 open; the limit is 3.": (
+        describe_rule({"value": 4}, **OF_ALERTS), describe_rule({"value": 3}, **OF_ALERTS),
+    ),
+    "No value: there is no item.": (
+        describe_rule(NO_VALUE | {"reason": "no_items"}), describe_rule({"value": 0.0}),
+    ),
+    "0.800, without an interval": (
+        describe_rule({"low": None, "high": None}), describe_rule({"low": -1.0, "high": 1.0}),
+    ),
+    "Coverage: 0.800; the floor is": (
+        describe_rule(), describe_rule({"low": 0.79}),
+    ),
+    "0.800, between 0.790 and 0.800": (
+        describe_rule({"low": 0.79}), describe_rule(),
+    ),
+    "1 more item must be complete.": (
+        describe_rule(needed_items=1), describe_rule(needed_items=1, measure="gwet_ac1"),
+    ),
+    "About 1 more item is needed.": (
+        describe_rule(needed_items=1, measure="gwet_ac1"), describe_rule(needed_items=1),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", RULE_SENTENCES)
+def test_each_sentence_on_a_rule_has_its_reason(text: str) -> None:
+    sentence, tempting = RULE_SENTENCES[text]
+    assert text in sentence
+    assert text not in tempting
+
+
+def test_verdict_is_stated_as_decided() -> None:
+    """A value above the floor does not pass as long as its interval reaches below it."""
+    rule = build_rule("not_enough", 0.65)
+    for verdict, text in (("pass", "passes"), ("fail", "fails"), ("not_enough", "is undecided")):
+        sentence = texts.describe_verdict({"gate": "g", "verdict": verdict, "rules": [rule]})
+        others = {"passes", "fails", "is undecided"} - {text}
+        assert f"“g” {text}: " in sentence
+        assert not [other for other in others if other in sentence]

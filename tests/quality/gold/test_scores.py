@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Callable
 from typing import Any
 
@@ -22,6 +24,7 @@ from quality.gold import recomputation, settings, suspected_answers
 from quality.models import GoldItem, GoldReview, GoldScore, GoldState
 from ratings.annotation.assignments import exams
 from ratings.models import Rating
+from tests.cast import LABELS
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -175,6 +178,52 @@ def test_gold_missed_by_good_raters_is_suspected_until_decided(
     assert client_for(lead).post(address, {"verdict": "retire"}).status_code == 404
     with pytest.raises(suspected_answers.InvalidGoldReview):
         suspected_answers.create_review(gold=review.gold, verdict="keep", by=lead)
+
+
+def test_pages_and_api_name_the_same_raters_below_the_pass_mark(
+    question_with_gold: Question, rate: Callable[..., Any], client_for: Any, lead: Any
+) -> None:
+    """Regression: the gold page named a rater below the pass mark whom Raters did not name.
+
+    Far too few right answers need action, an interval below the pass mark a check. Four answers
+    give no kappa anywhere.
+    """
+    for number, item in enumerate(Item.objects.filter(gold_answers__isnull=False).order_by("key")):
+        gold = GoldAnswer.objects.get(item=item).answer[0]
+        labels = [LABELS[(gold + step) % 4] for step in range(2)]
+        rate(question_with_gold, item.key, "ann", labels[0])
+        rate(question_with_gold, item.key, "ben", labels[int(number % 2 or number > 36)])
+        rate(question_with_gold, item.key, "dan", labels[int(number % 4 > 0)])
+        if number < 4:
+            rate(question_with_gold, item.key, "new", labels[0])
+    question_updates.update_question(question_with_gold.pk)
+    while tasks.sweep_gold_and_repeats() or tasks.sweep_raters():
+        pass
+    client, base = client_for(lead), f"/projects/{question_with_gold.project_id}/"
+    page = client.get(f"{base}gold/")
+    results = {row.score.rater.key: row.score.result for row in page.context["score_rows"]}
+    assert {key: results[key] for key in ("ann", "ben", "dan", "new")} == {
+        "ann": "passed", "ben": "below", "dan": "failed", "new": "few",
+    }  # fmt: skip
+    below = sorted(key for key, result in results.items() if result in ("below", "failed"))
+    listed = client.get(f"{base}raters/?show=gold").context
+    assert sorted(row.listed.key for row in listed["rows"]) == below
+    assert {flag: n for flag, _text, n in listed["filter_chips"]}["gold"] == len(below)
+    statuses = {
+        row["rater"]: row for row in client.get(f"/api/v1{base}raters/status/").json()["results"]
+    }
+    for key, row in statuses.items():
+        reasons = [reason["code"] for reason in row["reasons"]]
+        assert ("gold" in reasons) == (key in below), key
+    assert (statuses["dan"]["status"], statuses["ben"]["status"]) == ("act", "check")
+    assert statuses["new"]["gold"]["value"] is None
+    table = csv.DictReader(io.StringIO(client.get(f"{base}raters.csv").text))
+    assert {row["rater"]: row["gold"] for row in table}["new"] == ""
+    n_scored = sum(row.score.n for row in page.context["score_rows"])
+    assert f"scored: {n_scored}." in " ".join(page.text.split())
+    assert next(row["text"] for row in client.get("/api/v1/inbox/").json()["results"]) == (
+        "dan: below the pass mark on gold answers"
+    )
 
 
 def test_gold_pages_are_for_leads_only(

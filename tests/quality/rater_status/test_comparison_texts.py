@@ -52,7 +52,7 @@ def make_comparison(middle: float | None = 0.7, **changes: Any) -> RaterComparis
         (
             make_comparison()._replace(outlying={1: (-0.2, 80)}),
             False,
-            "Agrees less than the others on the same items: 0.50",
+            "Agrees less than the others on the same items. Kappa with peers: 0.50",
         ),
         (make_comparison(n_items=29), True, "Not enough data yet: 29 shared items."),
         # 80 items are enough data: two raters have no median, and one category has no kappa.

@@ -13,7 +13,7 @@ from metrics.agreement.estimate import wilson_interval
 from metrics.jobs.question_updates import update_question
 from metrics.models import RaterResult
 from projects.models import Question, Rater
-from quality.models import Alert, GoldScore, RepeatScore
+from quality.models import Alert, DriftState, GoldScore, RepeatScore
 from quality.rater_status import comparison
 from quality.rater_status.rater_list import RaterFilter, RaterList
 from quality.rater_status.status import (
@@ -22,7 +22,11 @@ from quality.rater_status.status import (
     is_outlier,
     list_rater_summaries,
 )
-from quality.rater_status.texts import get_reason_text
+from quality.rater_status.texts import (
+    get_reason_text,
+    list_other_reason_texts,
+    list_reason_texts,
+)
 from ratings.models import Exam
 from tests.cast import rate_many
 
@@ -299,3 +303,26 @@ def test_inconsistent_rater_is_checked(question: Question, make_rater_result: An
     assert (reason.code, reason.status, reason.value, reason.n) == ("self", "check", 0.45, 40)
     assert not any(statuses[key].reasons for key in ("ann", "ben", "cleo"))
     assert [rater.key for rater in RaterList(question).select(RaterFilter(flag="self"))] == ["dan"]
+
+
+@pytest.mark.parametrize("is_watched", [True, False])
+def test_possible_drift_is_a_reason_where_the_rater_is_watched(
+    is_watched: bool, question: Question, make_rater_result: Any
+) -> None:
+    rater = make_rater_result("ann", 0.7)
+    DriftState.objects.create(
+        question=question, rater=rater, evidence=240.0, max_evidence=260.0, watched=is_watched, n=90
+    )
+    texts = list_other_reason_texts(get_statuses_by_key(question)["ann"])
+    assert ("may be drifting; too little evidence for an alert" in texts) == is_watched
+
+
+@pytest.mark.parametrize("state", ["open", "muted", "resolved"])
+def test_reason_without_details_says_whether_an_alert_is_open(
+    state: str, question: Question, make_rater_result: Any, make_alert: Any
+) -> None:
+    rater = make_rater_result("ann", 0.3)
+    make_alert(question, rater, kind="rater_apart", measure="agreement", size=0.3, state=state)
+    texts = list_reason_texts(get_statuses_by_key(question)["ann"])
+    assert ("has an open alert" in texts) == (state == "open")
+    assert ("has a muted alert" in texts) == (state == "muted")

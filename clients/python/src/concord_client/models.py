@@ -57,6 +57,7 @@ GoldInterventionState = Literal["proposed", "done", "overridden"]
 
 InboxRowOutKindEnum = Literal[
     "alerts",
+    "raters",
     "gold",
     "exam_settings",
     "appeals",

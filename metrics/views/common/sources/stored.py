@@ -64,14 +64,14 @@ class StoredProjectSource(ProjectSource):
 
     def get_population_trends(self) -> dict[str, list[float | None]]:
         lines = trend_points.get_population_trends(
-            self.question, self._get_period(), limit=trend_points.TABLE_PERIODS
+            self.question, self._choose_period_unit(), limit=trend_points.TABLE_PERIODS
         )
         coefficient = self.selection.headline["displayed_coefficient"]
         if headline_trend.is_two_rater_coefficient(
             coefficient
         ):  # the line of people is that of the headline
             people_points, _n_older = trend_points.get_project_table_points(
-                self.question, self._get_period(), coefficient
+                self.question, self._choose_period_unit(), coefficient
             )
             lines["people"] = [point.estimate.get("value") for point in people_points]
         return lines
@@ -80,18 +80,18 @@ class StoredProjectSource(ProjectSource):
         return count_items(self.selection.project)
 
     def get_trend(self, *names: str) -> TrendLines:
-        period = self._get_period()
+        period = self._choose_period_unit()
         lines = [trend_points.list_question_points(self.question, period, name) for name in names]
         return TrendLines(period, lines)
 
     def get_table_trend(self, *names: str) -> TrendLines:
-        period = self._get_period()
+        period = self._choose_period_unit()
         tables = [
             trend_points.get_project_table_points(self.question, period, name) for name in names
         ]
         return TrendLines(period, [points for points, _older in tables], tables[0][1])
 
-    def _get_period(self) -> str:
+    def _choose_period_unit(self) -> str:
         return self.selection.period or trend_points.choose_project_period(self.question)
 
     def list_heat_map_raters(self, choice: str = "") -> list[Rater]:
@@ -156,7 +156,7 @@ class StoredRaterSource(RaterSource):
         return RaterAgreement.from_row(row, clusters, with_table=True)
 
     def get_trend(self, *names: str) -> TrendLines:
-        period = self._get_period()
+        period = self._choose_period_unit()
         scale = self.selection.scale
         lines = trend_points.list_rater_points(
             self.question, self.rater, period, *names, scale=scale
@@ -164,14 +164,14 @@ class StoredRaterSource(RaterSource):
         return TrendLines(period, lines)
 
     def get_table_trend(self, *names: str) -> TrendLines:
-        period = self._get_period()
+        period = self._choose_period_unit()
         scale = self.selection.scale
         tables = trend_points.get_rater_table_points(
             self.question, self.rater, period, *names, scale=scale
         )
         return TrendLines(period, *tables)
 
-    def _get_period(self) -> str:
+    def _choose_period_unit(self) -> str:
         return self.selection.period or trend_points.choose_rater_period(self.question, self.rater)
 
     def list_pairs(self) -> list[pair_results.PairAgreement]:

@@ -45,7 +45,7 @@ class WorkbookArchive(zipfile.ZipFile):
 
 @functools.lru_cache(maxsize=8)
 def _get_counted_names(path: Path, size: int, mtime_ns: int) -> set[str]:
-    """Return the names of the parts of a file that were counted; its sheets are opened often."""
+    """Return the set, kept for a version of a file, to which names of counted parts are added."""
     return set()
 
 

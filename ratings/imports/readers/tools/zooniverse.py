@@ -121,10 +121,8 @@ def _compute_seconds(metadata: Any) -> float | None:
     """Return the seconds from the start to the end of a classification, or None."""
     if not isinstance(metadata, dict):
         return None
-    started, finished = (
-        parse_time(metadata.get("started_at")),
-        parse_time(metadata.get("finished_at")),
-    )
+    started = parse_time(metadata.get("started_at"))
+    finished = parse_time(metadata.get("finished_at"))
     if isinstance(started, datetime.datetime) and isinstance(finished, datetime.datetime):
         return (finished - started).total_seconds()
     return None

@@ -170,9 +170,13 @@ def test_constant_bias_is_diagnosed():
 
 
 def test_unequal_numbers_of_ratings_are_found():
-    codes = [[0, 0, -1, -1, -1, -1]] * 30 + [[1, 1, -1, -1, -1, -1]] * 5 + [[0, 1, 1, 1, 1, 0]] * 20
-    finding = diagnose_by_name(codes, 2)["unequal_numbers"]
-    assert (finding.figures["fewest_ratings"], finding.figures["most_ratings"]) == (2, 6)
+    pairs = [[0, 0, -1, -1, -1, -1]] * 30 + [[1, 1, -1, -1, -1, -1]] * 5
+    several = [[0, 1, -1, -1, -1, -1]] * 5 + [[0, 1, 1, -1, -1, -1]] * 2
+    finding = diagnose_by_name([*pairs, *several], 2)["unequal_numbers"]
+    assert (finding.figures["fewest_ratings"], finding.figures["most_ratings"]) == (2, 3)
+    apart = diagnose_by_name([*pairs, *[[0, 1, 1, 1, 1, 0]] * 20], 2)
+    assert "definitions_apart" in apart  # which compares both definitions, too
+    assert "unequal_numbers" not in apart
 
 
 def test_single_ratings_are_diagnosed_instead_of_unequal_numbers():

@@ -1,5 +1,6 @@
 """Test outlier detection: each cause gives one finding of the right kind."""
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -148,6 +149,39 @@ def test_copies_are_found_and_two_good_raters_are_not():
     assert list_kinds(detect_alerts(LONG)[1]) == []
 
 
+def simulate_teams(teams, error, copies_of=None, seed=5):
+    """Return rows (item, rater, code, day) of one item per team; ``error``: by size of the team.
+
+    copies_of: (rater, other): the rater copies 9 of 10 answers of the other.
+    """
+    rng = np.random.default_rng(seed)
+    rows = []
+    for item, team in enumerate(teams):
+        truth = int(rng.integers(2))
+        wrong = rng.random(len(team)) < error[len(team)]
+        codes = dict(zip(team, np.where(wrong, 1 - truth, truth).tolist(), strict=True))
+        if copies_of and set(copies_of) <= set(team) and rng.random() < 0.9:
+            codes[copies_of[0]] = codes[copies_of[1]]
+        rows += [(item, rater, code, 19_000 + item // 10) for rater, code in codes.items()]
+    return np.array(rows, np.int64).T
+
+
+def test_two_raters_of_easy_items_are_no_copies():
+    """Only hard items have many ratings; the two who rate the easy ones agree on them."""
+    teams = [tuple(range(8))] * 120 + [(0, 1)] * 480
+    item, rater, code, day = simulate_teams(teams, {2: 0.03, 8: 0.5})
+    result = drift.detect_drift(item, rater, code, day, 2, False)
+    assert list_kinds(copies.find_copies(result)) == []
+
+
+def test_copies_are_found_where_each_item_has_two_ratings():
+    pairs = list(itertools.combinations(range(8), 2))
+    for copies_of, expected in (((1, 0), [(outliers.RATER_COPIES, (0, 1))]), (None, [])):
+        item, rater, code, day = simulate_teams(pairs * 200, {2: 0.2}, copies_of)
+        result = drift.detect_drift(item, rater, code, day, 2, False)
+        assert list_kinds(copies.find_copies(result)) == expected
+
+
 def test_expected_agreement_of_a_pair_is_the_product_of_two_levels():
     levels = np.array([0.95, 0.8, 0.7, 0.9, 0.5])
     first, second = np.triu_indices(5, 1)
@@ -232,7 +266,7 @@ def test_fall_of_a_question_gives_one_finding():
     assert list_kinds(findings) == [(outliers.QUESTION_AGREEMENT_FELL, ())]
     (finding,) = findings
     assert finding.low <= finding.size <= finding.high < 0
-    assert abs(finding.onset - int(streams.compute_dates(SINCE))) <= 7
+    assert abs(finding.onset - int(streams.convert_working_days(SINCE))) <= 7
     assert finding.earliest <= finding.onset <= finding.latest <= finding.day
     assert finding.facts["is"] < finding.facts["was"]
     assert not [alarm for alarm in drift_alerts if alarm.onset <= finding.day]
@@ -240,7 +274,7 @@ def test_fall_of_a_question_gives_one_finding():
     assert (
         list_kinds(
             detect_alerts(
-                LONG, change=confuse_everybody, begins=[int(streams.compute_dates(SINCE))]
+                LONG, change=confuse_everybody, begins=[int(streams.convert_working_days(SINCE))]
             )[1]
         )
         == []
@@ -287,7 +321,14 @@ def detect_with_category_change(seed, *, error, shares, blur=0.0):
     is_moved = (rng.random(code.shape) < blur) & (code == 0) & (is_since[:, None] == 1)
     code[is_moved] = 1
     item = np.repeat(np.arange(day.size), 3)
-    columns = item, raters.ravel(), code.ravel(), np.repeat(streams.compute_dates(day), 3), 4, False
+    columns = (
+        item,
+        raters.ravel(),
+        code.ravel(),
+        np.repeat(streams.convert_working_days(day), 3),
+        4,
+        False,
+    )
     findings = outliers.detect_outliers(drift.detect_drift(*columns), 4).findings
     return [finding for finding in findings if finding.kind == outliers.CATEGORY_COLLAPSED]
 

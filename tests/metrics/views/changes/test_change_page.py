@@ -18,8 +18,14 @@ from metrics import tasks
 from metrics.jobs.question_updates import update_question
 from metrics.models import Attribution
 from metrics.views.changes import views
+from metrics.views.changes.contributions import ChangeExplanation, Contribution
 from metrics.views.common.trends import period_comparison
-from metrics.views.common.trends.period_comparison import TrendPeriod, compute_clear_change
+from metrics.views.common.trends.period_comparison import (
+    LAST_TWO,
+    PeriodComparison,
+    TrendPeriod,
+    compute_clear_change,
+)
 from projects.models import Item, Rater
 from tests.cast import rate_many
 from tests.metrics.test_attribution import changed_question, module_cast  # noqa: F401 - fixtures
@@ -373,3 +379,102 @@ def test_raters_with_tiny_contributions_are_folded(
     assert ("No single rater explains" in page) == (not shown_keys)
     lines = client.get(f"{address}?csv=raters-title").content.decode().splitlines()
     assert len(lines) == len(contributions) + 1
+
+
+def describe_change(
+    before: float | None,
+    after: float | None,
+    *,
+    is_clear: bool = True,
+    n_changes: int | None = None,
+    **fields: Any,
+) -> str:
+    """Return the sentences on a change; ``n_changes``: the page chose the last two periods."""
+    change = None if before is None or after is None else after - before
+    sides = [
+        {"value": value, "low": value, "high": value, "reason": value is None and "single_category"}
+        for value in (before, after)
+    ]
+    result = {"before": sides[0], "after": sides[1], "change": change, "is_clear": is_clear}
+    parts = {"raters": [], "categories": [], "attributes": [], "shifts": []} | fields
+    comparison = PeriodComparison(
+        "week", [], default_kind="" if n_changes is None else LAST_TWO, n_changes=n_changes or 0
+    )
+    return " ".join(views.build_sentences(comparison, ChangeExplanation(result, **parts)))
+
+
+def build_part(contribution: float, kind: str = "rater", **fields: Any) -> Contribution:
+    is_distinct = fields.pop("is_distinct", True)
+    values = {
+        "contribution": contribution, "before": 0.8, "after": 0.7, "is_distinct": is_distinct,
+    }  # fmt: skip
+    rater = Rater(key="ann") if kind == "rater" else None
+    return Contribution(kind, "ann", values, rater=rater, **fields)
+
+
+SHIFT = {"a": "ann", "b": "ben", "bias": [0.1, 0.6]}
+FALL = (0.8, 0.5)
+CHANGE_SENTENCES: dict[str, tuple[str, str]] = {
+    # text: sentences where it is true, and where it is false but tempting
+    "Agreement rose from 0.50": (
+        describe_change(0.5, 0.8), describe_change(0.5, 0.8, is_clear=False),
+    ),
+    "Agreement fell from 0.80": (
+        describe_change(*FALL), describe_change(*FALL, is_clear=False),
+    ),
+    "Agreement was 0.80": (
+        describe_change(*FALL, is_clear=False), describe_change(*FALL),
+    ),
+    "Agreement hardly changed": (
+        describe_change(0.8, 0.804, is_clear=False), describe_change(0.8, 0.806, is_clear=False),
+    ),
+    "No change to explain: agreement in": (
+        describe_change(None, 0.5), describe_change(0.0, 0.5),
+    ),
+    "random assignment does as much": (
+        describe_change(*FALL, is_clear=False), describe_change(*FALL),
+    ),
+    "One period has few items": (
+        describe_change(*FALL, is_clear=False, n_changes=0),
+        describe_change(*FALL, is_clear=False, n_changes=1),
+    ),
+    "The only change between periods with enough items": (
+        describe_change(*FALL, is_clear=False, n_changes=1),
+        describe_change(*FALL, is_clear=False, n_changes=2),
+    ),
+    "None of the last 2 changes is beyond chance": (
+        describe_change(*FALL, is_clear=False, n_changes=2), describe_change(*FALL, n_changes=2),
+    ),
+    "The mean difference between ann and ben changed from +0.10": (
+        describe_change(*FALL, shifts=[SHIFT]), describe_change(*FALL),
+    ),
+    "Without ann, it would have gone from 0.80": (
+        describe_change(*FALL, raters=[build_part(-0.2)]),
+        describe_change(*FALL, raters=[build_part(-0.2, is_distinct=False)]),
+    ),
+    "ann had the opposite effect": (
+        describe_change(*FALL, raters=[build_part(0.2)]),
+        describe_change(*FALL, raters=[build_part(-0.2)]),
+    ),
+    "Without the ratings “ann”": (
+        describe_change(*FALL, categories=[build_part(-0.2, "category")]),
+        describe_change(*FALL, categories=[build_part(0.2, "category")]),
+    ),
+    "Without the items with language “ann”": (
+        describe_change(
+            *FALL, attributes=[("language", [build_part(-0.2, "language", of_items=True)])]
+        ),
+        describe_change(
+            *FALL,
+            is_clear=False,
+            attributes=[("language", [build_part(-0.2, "language", of_items=True)])],
+        ),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", CHANGE_SENTENCES)
+def test_each_sentence_on_a_change_has_its_reason(text: str) -> None:
+    sentences, tempting = CHANGE_SENTENCES[text]
+    assert text in sentences
+    assert text not in tempting

@@ -116,6 +116,16 @@ def test_day_of_the_change_is_left_out(question: Question, lead: Any, client_for
     assert n_items == [40, 40]  # of five days with 20 items each
 
 
+def test_versions_of_one_day_have_no_days(question: Question, lead: Any, client_for: Any) -> None:
+    create_version(question.project, 1, 0.0001)
+    create_version(question.project, 2, 0)
+    page = client_for(lead).get(
+        f"/projects/{question.project_id}/guidelines/effect/?csv=agreements-title"
+    )
+    rows = [row.split(",") for row in page.content.decode("utf-8-sig").splitlines()]
+    assert [row[1:3] for row in rows if row[0].startswith("Version ")] == [["", ""]] * 2
+
+
 def test_version_without_ratings_is_not_compared(
     question: Question, lead: Any, client_for: Any
 ) -> None:

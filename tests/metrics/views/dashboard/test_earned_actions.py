@@ -14,7 +14,7 @@ from metrics.filtered.filtered_jobs import FILTERED_RESULT_JOB
 from metrics.results.disagreement.findings import Findings
 from metrics.scale import QuestionScale
 from metrics.views.common.insights import build_sentences
-from projects.models import Question
+from projects.models import Project, Question
 from tests.metrics.views.dashboard.conftest import FIRST
 from tests.metrics.views.dashboard.test_earned_sentences import build_period, get_page
 
@@ -144,11 +144,18 @@ def test_the_last_two_weeks_are_described_alike(
 
 
 @pytest.mark.parametrize(
-    ("error", "label"), [(0.01, "Export labels"), (0.4, "Discuss disputed items")]
+    ("error", "target", "label", "reason"),
+    [
+        (0.01, None, "Export labels", "no open tasks"),
+        (0.4, None, "Discuss disputed items", "agreement is low"),
+        (0.4, 0.8, "Discuss disputed items", "agreement is below the target"),
+    ],
 )
 def test_labels_are_ready_only_where_raters_agree(
     error: float,
+    target: float | None,
     label: str,
+    reason: str,
     make_question: Any,
     rate_items: Any,
     client_for: Any,
@@ -162,8 +169,11 @@ def test_labels_are_ready_only_where_raters_agree(
     labels = {text for text in ("Export labels", "Discuss disputed items") if text in html}
     assert labels <= {label}
     question.project.members.update_or_create(user=viewer, defaults={"role": "viewer"})
+    Project.objects.update(target_agreement=target)
     overview = client_for(viewer).get(f"/projects/{question.project_id}/").text
     assert label in overview
+    all_reasons = "no open tasks", "agreement is low", "agreement is below the target"
+    assert [text for text in all_reasons if text in overview] == [reason]
 
 
 @pytest.mark.parametrize(

@@ -116,13 +116,17 @@ def build_period(rng: random.Random, error: float, size: int = 60) -> list[list[
     return rows
 
 
-def test_a_fall_is_described(make_question: Any, rate_items: Any, client: Any) -> None:
+@pytest.mark.parametrize(("errors", "verb"), [((0.02, 0.3), "fell"), ((0.3, 0.02), "rose")])
+def test_a_clear_change_is_described(
+    errors: tuple[float, float], verb: str, make_question: Any, rate_items: Any, client: Any
+) -> None:
     question, rng = make_question(("no", "yes")), random.Random(3)
-    rate_items(question, build_period(rng, 0.02), prefix="early")
+    rate_items(question, build_period(rng, errors[0]), prefix="early")
     later = FIRST + datetime.timedelta(weeks=1)
-    rate_items(question, build_period(rng, 0.3), start=later, prefix="late")
+    rate_items(question, build_period(rng, errors[1]), start=later, prefix="late")
     html = get_page(client, question)
-    assert "Fleiss’ kappa fell from" in html
+    assert f"Fleiss’ kappa {verb} from" in html
+    assert "this may be chance" not in html
     page = client.get(f"/projects/{question.project_id}/change/").content.decode()
     assert page  # computed on request
 
@@ -214,7 +218,7 @@ def test_the_page_leads_with_definitions_that_differ(
         rows.append(["yes" if rng.random() < share else "no" for _rater in range(size)])
     rate_items(question, rows)
     html = get_page(client, question)
-    assert "The estimate of chance matters" in html
+    assert "The definition matters" in html
     assert 'class="band ' not in html.split('id="headline"')[1].split("</section>")[0]
 
 
@@ -301,3 +305,16 @@ def test_weights_that_change_nothing_are_not_mentioned(
     page = get_page(client, question)
     assert "without weights" not in page
     assert "Confirm weights" not in page
+
+
+@pytest.mark.parametrize("is_pooled", [True, False])
+def test_groups_say_whether_the_headline_pools_them(
+    is_pooled: bool, make_question: Any, rate_items: Any, client: Any
+) -> None:
+    question, rng = make_question(("no", "yes")), random.Random(12)
+    Rater.objects.create(project=question.project, key="c", kind="model")
+    Question.objects.filter(pk=question.pk).update(headline_pooled=is_pooled)
+    rate_items(question, build_period(rng, 0.05, 80))
+    html = get_page(client, question)
+    assert ("Headline: people and models pooled." in html) == is_pooled
+    assert ("Headline, insights and rater table: people only." in html) != is_pooled

@@ -8,9 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from django.utils.html import strip_tags
 
 from metrics.attribution import _list_bias_shifts
 from metrics.scale import QuestionScale
+from metrics.views.common.insights import build_outlier_sentences
+from projects.models import Rater
 from tests.metrics.views.dashboard.test_earned_sentences import get_page
 
 pytestmark = pytest.mark.django_db
@@ -57,6 +60,14 @@ def rate_alike(rng: random.Random, n_items: int, error: float = 0.1, raters: int
 def rate_rare_items_often(rng: random.Random) -> Rows:
     rows: Rows = [[draw(rng, 0.3) for _rater in range(6)] for _item in range(30)]
     return rows + [[draw(rng, 0.05), draw(rng, 0.05)] for _item in range(90)]
+
+
+def rate_few_items_often(_rng: random.Random) -> Rows:
+    """The definitions of kappa differ by more than 0.01, and by less than they do from alpha."""
+    rows: Rows = [["no", "no"]] * 30
+    rows += [["yes", "yes"], ["no", "yes"]] * 5
+    rows += [["no", "yes", "yes"]] * 2
+    return rows
 
 
 def rate_any_items_often(rng: random.Random) -> Rows:
@@ -114,6 +125,22 @@ def rate_three_alike(rng: random.Random) -> Rows:
     return rate_alike(rng, 200)
 
 
+def rate_by_chance(rng: random.Random) -> Rows:
+    """Kappa is 0, and AC1 is high because one category is frequent."""
+    return [[draw(rng, 0.13) for _rater in range(3)] for _item in range(300)]
+
+
+def rate_with_guessers(rng: random.Random, n_guessers: int) -> Rows:
+    """Return rows of eight raters of whom the last ones guess half of their answers."""
+    return [
+        [
+            draw(rng, 0.5) if number >= 8 - n_guessers and rng.random() < 0.5 else label
+            for number, label in enumerate(row)
+        ]
+        for row in rate_alike(rng, 200, 0.03, raters=8)
+    ]
+
+
 def rate_near_misses(rng: random.Random) -> Rows:
     rows: Rows = []
     for _item in range(150):
@@ -146,7 +173,7 @@ CASES: dict[str, tuple[str, tuple[str, ...], str, Callable[..., Rows], Callable[
     ),
     "unequal numbers": (
         "ratings count equally for chance and", YES_NO, "nominal",
-        rate_rare_items_often, rate_any_items_often,
+        rate_few_items_often, rate_any_items_often,
     ),
     "few items": (
         "Uncertain: only", YES_NO, "nominal",
@@ -182,12 +209,20 @@ CASES: dict[str, tuple[str, tuple[str, ...], str, Callable[..., Rows], Callable[
         rate_nearly_the_same, rate_near_misses,
     ),
     "definitions": (
-        "The estimate of chance matters", YES_NO, "nominal",
+        "The definition matters", YES_NO, "nominal",
         rate_rare_items_often, rate_items_alike_by_number,
     ),
     "statistics agree": (
         "The statistics agree.", YES_NO, "nominal",
         rate_three_alike, rate_rarely_yes,
+    ),
+    "statistics differ": (
+        "The statistics differ:", YES_NO, "nominal",
+        rate_by_chance, rate_three_alike,
+    ),
+    "three raters below the others": (
+        "agree less than the others.", YES_NO, "nominal",
+        lambda rng: rate_with_guessers(rng, 3), lambda rng: rate_with_guessers(rng, 8),
     ),
 }  # fmt: skip
 
@@ -206,6 +241,18 @@ def test_sentence_is_on_the_page_where_it_is_true(
     rate_items(question, (true_ratings if is_true else tempting_ratings)(random.Random(11)))
     html = " ".join(get_page(client, question).split())
     assert (text in html) == is_true
+
+
+@pytest.mark.parametrize(
+    ("n_raters", "beginning"),
+    [(1, "r0 agrees less"), (3, "r0, r1, r2 agree less"), (4, "4 raters agree less")],
+)
+def test_outliers_are_counted_where_not_all_are_named(n_raters: int, beginning: str) -> None:
+    raters = [Rater(key=f"r{number}") for number in range(n_raters)]
+    (sentence,) = build_outlier_sentences(raters, 1, "question=q")
+    text = strip_tags(sentence)
+    assert text.startswith(beginning)
+    assert ("among them r0, r1, r2." in text) == (n_raters > 3)
 
 
 def test_percentage_is_that_of_all_comparisons(

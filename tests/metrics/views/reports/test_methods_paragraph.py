@@ -11,6 +11,7 @@ from django.utils import timezone
 from metrics.jobs.question_updates import update_question
 from metrics.reports import report_facts
 from metrics.views.reports import texts
+from metrics.views.reports.document import _build_coverage, _describe_bands, _describe_target
 from projects.models import Question
 
 pytestmark = pytest.mark.django_db
@@ -108,13 +109,23 @@ def make_facts(**changes: Any) -> Any:
         "why": "nominal",
         "value": value | changes.pop("value", {}),
     }
+    declared = {"scale": "nominal", "weights": "none", "categories": [{"label": "a"}]}
     facts = {
         "headline": headline | changes.pop("headline", {}),
+        "declared": declared | changes.pop("declared", {}),
+        "question": {"text": "Why?"},
+        "as_of": "2026-03-02T10:00:00+00:00",
+        "hash": "0" * 64,
+        "n_people": 3,
+        "n_models": 0,
+        "n_ratings": 300,
+        "n_rated": 100,
         "n_items": 100,
         "details": {"by_ratings": {"3": 100}},
         "band_scheme": "landis_koch",
         "bar": None,
         "cluster": None,
+        "findings": [],
     }
     return facts | changes
 
@@ -178,3 +189,98 @@ def test_each_caution_has_its_reason(text: str) -> None:
     true_facts, tempting_facts = (make_facts(**changes) for changes in CAUTIONS[text])
     assert text in " ".join(texts.list_cautions(true_facts))
     assert text not in " ".join(texts.list_cautions(tempting_facts))
+
+
+SINGLES = {"details": {"by_ratings": {"3": 95, "1": 5}}}
+METHODS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    # text: changes of the facts where it is true, and where it is false but tempting
+    "3 human and 1 model raters gave": (
+        {"n_models": 1}, {"n_models": 0, "headline": {"n_models": 1}},
+    ),
+    "3 human raters gave": (
+        {}, {"n_models": 1},
+    ),
+    "with 1 categories (a).": (
+        {}, {"declared": {"weights": "quadratic"}},
+    ),
+    "declared agreement weights: quadratic": (
+        {"declared": {"weights": "quadratic"}}, {"headline": {"name": "fleiss_kappa_quadratic"}},
+    ),
+    "is undefined: ": (
+        {"value": {"value": None, "reason": "single_category"}}, {"value": {"value": 0.0}},
+    ),
+    "95% confidence interval": (
+        {}, {"value": {"low": None, "high": None}},
+    ),
+    "Agreement of the people was Fleiss’ kappa = 0.700": (
+        {"value": {"low": None, "high": None}}, {"headline": {"population": "all"}},
+    ),
+    "percentile bootstrap over items (2,000 replicates)": (
+        {"value": {"bootstrap": 2000}}, {},
+    ),
+    "5 items with fewer than two ratings were not compared.": (
+        SINGLES, {"details": {"by_ratings": {"3": 95, "2": 5}}},
+    ),
+    "5 single ratings entered the expected agreement.": (
+        SINGLES, SINGLES | {"headline": {"name": "krippendorff_alpha_nominal"}},
+    ),
+    "Raters were fixed, items a random sample.": (
+        {"headline": {"name": "icc3"}}, {"headline": {"name": "icc2"}},
+    ),
+    "Raters and items were random samples.": (
+        {"headline": {"name": "icc2"}}, {"headline": {"name": "icc3"}},
+    ),
+    "the interval is for other items rated by them": (
+        {}, {"headline": {"name": "icc2"}},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", METHODS)
+def test_each_sentence_of_the_methods_has_its_reason(text: str) -> None:
+    true_facts, tempting_facts = (make_facts(**changes) for changes in METHODS[text])
+    assert text in dict(texts.build_methods(true_facts))["en"]
+    assert text not in dict(texts.build_methods(tempting_facts))["en"]
+
+
+WIDE = {"value": {"low": 0.55, "high": 0.85}}
+RESULTS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    # text: changes of the facts where it is true, and where it is false but tempting
+    "Not enough data yet for a label.": (
+        {"value": {"n_items": 8, "low": 0.1, "high": 1.0}}, {},
+    ),
+    "Landis & Koch 1977: substantial, at both ends of the interval.": (
+        {}, WIDE,
+    ),
+    "Landis & Koch 1977: substantial; the interval reaches from moderate to almost perfect.": (
+        WIDE, {},
+    ),
+    "Landis & Koch 1977: substantial.": (
+        {"value": {"low": None, "high": None, "n_items": 1000}}, {},
+    ),
+    "Target: 0.80.": (
+        {"bar": 0.8}, {},
+    ),
+    "Each item has two or more ratings.": (
+        {}, SINGLES,
+    ),
+    "No ratings yet.": (
+        {"n_items": 0, "details": {"by_ratings": {}}}, {},
+    ),
+    "5 items have fewer than two ratings and aren't compared.": (
+        SINGLES, {},
+    ),
+    "Items with one rating count for chance.": (
+        SINGLES | {"headline": {"name": "gwet_ac1"}},
+        SINGLES | {"headline": {"name": "krippendorff_alpha_nominal"}},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", RESULTS)
+def test_each_sentence_on_the_result_has_its_reason(text: str) -> None:
+    for changes, is_true in zip(RESULTS[text], (True, False), strict=True):
+        facts = make_facts(**changes)
+        paragraphs = [paragraph for _language, paragraph in _build_coverage(facts).paragraphs]
+        sentences = [_describe_bands(facts), _describe_target(facts), *paragraphs]
+        assert (text in sentences) == is_true, sentences

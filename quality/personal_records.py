@@ -1,0 +1,50 @@
+"""Records of this package about a rater, for ``ratings.privacy.personal_data``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from projects.models import Rater
+from quality.models import Alert, Appeal, GoldIntervention
+from ratings.privacy.personal_data import PersonalRecords, Record
+
+
+def iter_records(rater: Rater) -> Iterator[Record]:
+    """Yield the rater's appeals, then their warnings and pauses, then the alerts about them."""
+    for appeal in Appeal.objects.filter(rater=rater).select_related("question", "item"):
+        yield {
+            "appeal": appeal.about,
+            "item": appeal.item.key,
+            "question": appeal.question.key,
+            "text": appeal.text,
+            "created_at": appeal.created_at,
+            "state": appeal.state,
+            "answer": appeal.answer,
+            "answered_at": appeal.answered_at,
+        }
+    interventions = GoldIntervention.objects.filter(rater=rater).select_related("question")
+    for intervention in interventions:
+        yield {
+            "intervention": intervention.step,
+            "question": intervention.question.key,
+            "created_at": intervention.created_at,
+            "state": intervention.state,
+            "reason": intervention.reason,
+        }
+    for alert in Alert.objects.filter(rater=rater).select_related("question").order_by("pk"):
+        yield {
+            "alert": alert.kind,
+            "question": alert.question.key,
+            "since": alert.since,
+            "detected_on": alert.detected_on,
+            "state": alert.state,
+            "cause": alert.cause,
+        }
+
+
+def clear_texts(rater: Rater) -> int:
+    """Clear the texts of the rater's appeals; return their number."""
+    return Appeal.objects.filter(rater=rater).exclude(text="").update(text="")
+
+
+QUALITY_RECORDS = PersonalRecords(iter_records, clear_texts)
