@@ -342,10 +342,7 @@ def load_repeat_scores(question: Question) -> dict[int, RepeatScore]:
 
 
 def find_inconsistent_scores(scores: Sequence[RepeatScore]) -> dict[int, RepeatScore]:
-    """Return {rater id: score} of raters who repeat their answers less often than the others.
-
-    ``scores``: all of a question.
-    """
+    """Return {rater id: score} of raters who repeat less often than the others of a question."""
     same, n_repeats = (
         np.array([(score.same, score.n) for score in scores], np.int64).reshape(-1, 2).T
     )
