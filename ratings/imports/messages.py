@@ -152,6 +152,7 @@ MESSAGES: dict[str, str | Promise] = {
 NEXT_STEPS: dict[str, tuple[str | Promise, str]] = {
     "quote_open": (_("Double quotation marks inside cells."), ""),
     "invalid_quote": (_("Double quotation marks inside cells."), ""),
+    "marks_in_items": (_("Import one label per item."), ""),
     "webanno": (_("Export the project as UIMA CAS JSON."), ""),
     "choose_item": (
         _("Choose '%(field)s' as the item ID, or don't import it."),
