@@ -147,7 +147,7 @@ def _measure_progress(
     coverage = summarize_coverage(selection, source.agreement, source.count_items())
     numbers = [point.estimate.get("n_ratings") or 0 for point in points[-MAX_PACE_PERIODS:]]
     return Progress(
-        coverage.enough,
+        coverage.n_complete_items,
         coverage.total,
         selection.project.overlap,
         sum(numbers) / len(numbers) if len(points) > 1 else None,
