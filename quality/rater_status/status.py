@@ -294,9 +294,8 @@ def list_reasons(
 ) -> list[StatusReason]:
     """Return the reasons for a rater's status, the most severe ones first.
 
-    ``peers``: agreement with the others; ``repeats``: of an inconsistent rater; ``alerts``:
-    unresolved ones. ``drift`` counts if it is watched, ``gold`` (of ``with_result``) if it is
-    below the pass mark.
+    ``peers``: agreement with the others; ``gold``: with its result; ``repeats``: of an inconsistent
+    rater; ``alerts``: unresolved ones. ``drift`` counts if it is watched.
     """
     result = comparison.raters.get(rater_id)
     reasons = [_build_alert_reason(alert) for alert in alerts]
@@ -308,9 +307,13 @@ def list_reasons(
     if drift is not None and drift.watched:
         size = drift.size, drift.low, drift.high, drift.n
         reasons.append(StatusReason(ReasonCode.DRIFT, check, *size))
+    is_repeating = result is not None and result.repeats_answer
+    code, supported = ReasonCode.SAME_ANSWER, [alert for alert in alerts if alert.supported]
+    if result and is_repeating and code not in map(get_alert_reason, supported):
+        reasons.append(StatusReason(code, check, result.share, n=result.n_items))
     if result is not None and result.is_biased:
         reasons.append(_build_bias_reason(result, higher_is_harsher=comparison.higher_is_harsher))
-    elif rater_id in comparison.outlying and not alerts:  # others state the cause
+    elif rater_id in comparison.outlying and not alerts and not is_repeating:
         difference, n_items = comparison.outlying[rater_id]
         reasons.append(StatusReason(ReasonCode.LOW_AGREEMENT, check, difference, n=n_items))
     if repeats is not None:
