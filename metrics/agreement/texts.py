@@ -372,14 +372,15 @@ table (Bloch & Kraemer 1989, otherwise the delta method). The error of a study i
 advance, so these numbers suffice in about half of all studies. Pages and the command therefore show
 numbers with *assurance* (Zou 2012, Statistics in Medicine 31, 3972-3981): 9 of 10 studies reach the
 width. Before data, studies of the assumed table are simulated. After data, the standard deviation
-of log(se) comes from the bootstrap over items. `benchmarks/planning_assurance.py` measures in 6
-designs how many studies have an interval as narrow as wanted: the goal is 90%, and 93 to 94% are
-reached before data, 72 to 100% after a pilot of 60 items. The two designs below 90% are those in
-which such a pilot has few items that differ. The page calls the numbers rough then, which it does
-where the interval shown is more than 25% wider than by the standard error. All figures are in
-[planning.md](../benchmarks/planning.md). Of items in clusters, the plan is for further
-clusters of the present size: the error is that of clusters, t has the degrees of freedom of their
-number, and s^2 grows by 1 / (2 (clusters - 1)). `manage.py plan` prints the design effect, too.
+of the logarithm of this error comes from the bootstrap over items. Two pseudo-items, spread over
+all pairs of answers, are added to the items, because few items that agree do not show that no
+others exist. `benchmarks/planning_assurance.py` measures in 6 designs how many studies have an
+interval as narrow as wanted: the goal is 90%, and 93 to 94% are reached before data, 91 to 100%
+after a pilot of 60 items. The page calls the numbers rough where the interval shown is more than
+25% wider than by the standard error. All figures are in [planning.md](../benchmarks/planning.md).
+Of items in clusters, the plan is for further clusters of the present size: the error is that of
+clusters, t has the degrees of freedom of their number, and s^2 grows by 1 / (2 (clusters - 1)).
+`manage.py plan` prints the design effect, too.
 
 The error of a small pilot is itself uncertain, most of all with weights, where it rests on a few
 large differences. The page therefore also shows the number that is expected if the error stays as
@@ -387,8 +388,9 @@ it is. Where the true error exceeds the one so far by more than 25% in one of te
 numbers lie far apart: the page then gives the number of items whose error is known better, to be
 rated before you plan again (`expected`, `rate_first` of `manage.py plan`).
 
-The effect of fewer ratings per item follows from exact thinning of the rating patterns. The value
-of a further rating is the information that it gives about the label, in nats.
+The effect of fewer ratings per item follows from exact thinning of the rating patterns, up to the
+number of ratings that four of five compared items have. The value of a further rating is the
+information that it gives about the label, in nats.
 
 You can plan the order of a queue (`quality/planning/planned_queues.py`):
 
@@ -738,9 +740,13 @@ more common items. The bound is the median of the other pairs, plus the larger o
 their standard deviations (by the median absolute deviation, without the noise of their
 comparisons). If at least half of the items have a third rating, the excess over what the two share
 with the third raters must exceed the bound by two standard errors, too: easy items are no copies.
-An alert needs E = 100 times the number of pairs: of questions in which nobody copies, at most one
-in 100 ever gets one. Nothing in the data shows who copied. At least six pairs of raters are needed
-in practice (four raters).
+Otherwise the same holds with levels fitted on items of two ratings; of two who share such items
+with nobody else, nothing is said. An alert needs E = 100 times the number of pairs: of questions in
+which nobody copies, at most one in 100 ever gets one. At least six pairs of raters are needed in
+practice (four raters). The data show neither who copied nor that anybody did. Errors are not
+independent where two raters know what most others do not: of the 53 people of the ducks data, the
+two who agree far more than expected (on 94% of 240 pictures) are the ones who know ducks from geese
+and grebes.
 
 **Same answer** (`rater_same_answer`). The test uses the rater's ratings of items for which more
 than half of the other ratings are not the rater's most used category c. It counts how often the

@@ -166,15 +166,18 @@ def _build_stored_reader(rows: QuerySet[Any], *columns: str) -> PeriodReader:
 def _choose_trend(
     question: Question, scale: QuestionScale, span: str, params: dict[str, str]
 ) -> tuple[str, PeriodReader]:
-    """Return the requested coefficient and its reader."""
-    names = scale.list_pattern_coefficients()
-    of_people = False
-    if params.get("coefficient") not in names:
-        stored_headline = headline_trend.get_headline(question, scale)
-        names = list(dict.fromkeys([*names, stored_headline["displayed_coefficient"]]))
-        of_people = bool(stored_headline["population"] == PEOPLE and stored_headline["n_models"])
-        params.setdefault("coefficient", stored_headline["displayed_coefficient"])
+    """Return the requested coefficient and its reader.
+
+    Of people where models are separate, and of all raters for coefficients that are stored for
+    these alone.
+    """
+    stored_headline = headline_trend.get_headline(question, scale)
+    default_name = stored_headline["displayed_coefficient"]
+    names = list(dict.fromkeys([*scale.list_pattern_coefficients(), default_name]))
+    params.setdefault("coefficient", default_name)
     name = get_choice(params, "coefficient", names, default="")
+    has_people = stored_headline["population"] == PEOPLE and stored_headline["n_models"]
+    of_people = bool(has_people and name in {*list_headline_coefficients(scale), default_name})
     return name, _build_question_reader(question, scale, span, name, of_people=of_people)
 
 

@@ -15,14 +15,15 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
+from django.db.models import F
 from django.utils import timezone
 
 from core.jobs.lease import LeaseLost, get_leased_rows
 from metrics.agreement.rater_quality import funnel, rating_level
 from metrics.agreement.rater_quality.repeated_answers import find_repeating_raters
-from metrics.models import CountState, Diagnosis, RaterResult
+from metrics.models import CountState, RaterResult
 from metrics.results.clusters import QuestionClusters
-from metrics.results.disagreement.findings import Findings, list_outlying_raters
+from metrics.results.disagreement.findings import list_outlying_raters
 from metrics.results.headline.headline_trend import get_headline_weighting
 from metrics.results.pairs.pair_results import load_tables_among
 from metrics.results.values import build_uncounted_value
@@ -126,11 +127,10 @@ def get_comparison(question: Question) -> RaterComparison:
 
 
 def get_comparisons(questions: Collection[Question]) -> dict[int, RaterComparison]:
-    """Return {question id: its latest comparison}, in three queries."""
+    """Return {question id: its latest comparison}, in two queries."""
     rows = StoredRaterComparison.objects.filter(question__in=questions)
+    rows = rows.annotate(findings=F("question__diagnosis__findings"))
     stored = {row.question_id: row for row in rows}
-    diagnoses = Diagnosis.objects.filter(question__in=questions)
-    findings = dict(diagnoses.values_list("question_id", "findings"))
     errors: dict[int, dict[int, float]] = {}
     confusions = RaterConfusion.objects.filter(question__in=questions).order_by()
     for question_id, rater_id, n_errors in confusions.values_list(
@@ -138,16 +138,15 @@ def get_comparisons(questions: Collection[Question]) -> dict[int, RaterCompariso
     ):
         errors.setdefault(question_id, {})[rater_id] = n_errors
     return {
-        question.pk: _parse_comparison(
-            question, stored.get(question.pk), findings.get(question.pk, [])
-        )._replace(expected_errors=errors.get(question.pk, {}))
+        question.pk: _parse_comparison(question, stored.get(question.pk))._replace(
+            expected_errors=errors.get(question.pk, {})
+        )
         for question in questions
     }
 
 
-def _parse_comparison(
-    question: Question, row: StoredRaterComparison | None, findings: Findings
-) -> RaterComparison:
+def _parse_comparison(question: Question, row: Any) -> RaterComparison:
+    """Return the comparison of a stored row with its findings; an empty one of None."""
     if row is None or row.body.get("format") != BODY_FORMAT:
         return RaterComparison(None, question.weights, None, None, {})
     raters = {values[0]: ComparedRater(*values) for values in row.body["raters"]}
@@ -159,7 +158,7 @@ def _parse_comparison(
         body["spread"],
         raters,
         body["higher_is_harsher"],
-        list_outlying_raters(findings),
+        list_outlying_raters(row.findings or []),
     )
 
 

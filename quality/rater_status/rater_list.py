@@ -29,11 +29,12 @@ from quality.rater_status.status import (
     ReasonCode,
     StatusReason,
     build_rank,
+    find_inconsistent_scores,
     get_failed_exams,
-    get_inconsistent_scores,
     get_status,
     get_unresolved_alerts_by_rater,
     list_reasons,
+    load_repeat_scores,
 )
 
 MAX_SEARCH_LENGTH = 100
@@ -169,7 +170,7 @@ class RaterList:
         drift_of = {row.rater_id: row for row in drift_states}
         gold_scores = GoldScore.objects.below_pass_mark().filter(question=self.question)
         gold_of = {row.rater_id: row for row in gold_scores}
-        repeats_of = get_inconsistent_scores(self.question)
+        repeats_of = find_inconsistent_scores([*load_repeat_scores(self.question).values()])
         failed_exams = get_failed_exams(self.question)
         listed = []
         for rater in people.order_by().only("key", "name", "group", "paused"):

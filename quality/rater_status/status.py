@@ -154,7 +154,7 @@ def list_rater_summaries(
     """Return the summaries of the project's people, or of these raters, in order of their ids.
 
     ``kinds``: of the raters. The status of a model is unknown, because the rules are for people.
-    ``comparison``: the comparison to use; by default the latest one. Eleven queries.
+    ``comparison``: the comparison to use; by default the latest one. Nine queries.
     """
     people = Rater.objects.filter(project_id=question.project_id, kind__in=kinds)
     conditions: dict[str, object] = {"question": question}
@@ -167,7 +167,7 @@ def list_rater_summaries(
     )
     drifts = {row.rater_id: row for row in DriftState.objects.filter(**conditions)}
     golds = {row.rater_id: row for row in GoldScore.objects.with_result().filter(**conditions)}
-    repeats = {row.rater_id: row for row in RepeatScore.objects.filter(**conditions)}
+    repeats = load_repeat_scores(question)  # of all raters, who are compared with each other
     alerts = get_unresolved_alerts_by_rater(question)
     summaries = [
         RaterSummary(
@@ -181,13 +181,16 @@ def list_rater_summaries(
         )
         for rater in people.order_by("pk")
     ]
-    return _add_reasons(question, summaries, comparison)
+    inconsistent = find_inconsistent_scores([*repeats.values()])
+    return _add_reasons(question, summaries, comparison, inconsistent)
 
 
 def _add_reasons(
-    question: Question, summaries: list[RaterSummary], comparison: RaterComparison
+    question: Question,
+    summaries: list[RaterSummary],
+    comparison: RaterComparison,
+    inconsistent: Mapping[int, RepeatScore],
 ) -> list[RaterSummary]:
-    inconsistent = get_inconsistent_scores(question)
     failed_exams = get_failed_exams(question)
     return [
         replace(
@@ -335,14 +338,14 @@ def get_status(reasons: Sequence[StatusReason]) -> RaterStatus:
     return next((status for status in SEVERITY if status in implied), RaterStatus.OK)
 
 
-def get_inconsistent_scores(question: Question) -> dict[int, RepeatScore]:
-    """Return {rater id: score} of raters who repeat their answers less often than the others."""
+def load_repeat_scores(question: Question) -> dict[int, RepeatScore]:
+    """Return {rater id: score} of all raters who repeated answers."""
     scores = RepeatScore.objects.filter(question=question).defer("table", "months")
-    return find_inconsistent_scores(list(scores))
+    return {score.rater_id: score for score in scores}
 
 
 def find_inconsistent_scores(scores: Sequence[RepeatScore]) -> dict[int, RepeatScore]:
-    """Return {rater id: score} of the inconsistent ones among all scores of a question."""
+    """Return {rater id: score} of raters who repeat less often than the others of a question."""
     same, n_repeats = (
         np.array([(score.same, score.n) for score in scores], np.int64).reshape(-1, 2).T
     )

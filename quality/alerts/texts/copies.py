@@ -36,7 +36,7 @@ def list_basis(alert: Alert) -> list[str]:
 def list_explanations(_alert: Alert) -> list[str]:
     return [
         _("They discuss items, or share an account or a program."),
-        _("Only they share a training, or an understanding of the question."),
+        _("Only they share a training, or know the answers."),
     ]
 
 

@@ -174,7 +174,7 @@ def test_number_of_queries_does_not_grow_with_raters(
 ) -> None:
     for number in range(40):
         make_rater_result(f"r{number}", 0.7)
-    with django_assert_num_queries(11):
+    with django_assert_num_queries(9):
         list_rater_summaries(question, scale_is_ordered=True)
 
 

@@ -201,10 +201,11 @@ METHODS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {}, {"n_models": 1},
     ),
     "with 1 categories (a).": (
-        {}, {"declared": {"weights": "quadratic"}},
+        {}, {"declared": {"scale": "ordinal", "weights": "quadratic"}},
     ),
-    "declared agreement weights: quadratic": (
-        {"declared": {"weights": "quadratic"}}, {"headline": {"name": "fleiss_kappa_quadratic"}},
+    "and agreement weights: ": (  # weights of categories without an order are not in force
+        {"declared": {"scale": "ordinal", "weights": "quadratic"}},
+        {"declared": {"weights": "quadratic"}},
     ),
     "is undefined: ": (
         {"value": {"value": None, "reason": "single_category"}}, {"value": {"value": 0.0}},
