@@ -29,13 +29,13 @@ from quality.rater_status.status import (
     ReasonCode,
     StatusReason,
     build_rank,
-    find_inconsistent_scores,
     get_failed_exams,
     get_status,
     get_unresolved_alerts_by_rater,
     list_reasons,
     load_repeat_scores,
 )
+from quality.repeats import find_inconsistent_scores
 
 MAX_SEARCH_LENGTH = 100
 MAX_MIN_RATINGS = 1_000_000

@@ -11,11 +11,9 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from metrics.agreement.estimate import Value
 from metrics.agreement.rater_quality.gold import NO_GOLD
-from metrics.agreement.rater_quality.repeats import NO_REPEATS, find_inconsistent_raters
+from metrics.agreement.rater_quality.repeats import NO_REPEATS
 from metrics.models import RaterResult
 from metrics.results.clusters import QuestionClusters
 from metrics.results.values import build_uncounted_value
@@ -30,6 +28,7 @@ from quality.models import (
     GoldScore,
     RepeatScore,
 )
+from quality.repeats import find_inconsistent_scores
 from ratings.models import Exam
 
 from .comparison import ComparedRater, RaterComparison, get_comparison, has_enough_items
@@ -342,19 +341,6 @@ def load_repeat_scores(question: Question) -> dict[int, RepeatScore]:
     """Return {rater id: score} of all raters who repeated answers."""
     scores = RepeatScore.objects.filter(question=question).defer("table", "months")
     return {score.rater_id: score for score in scores}
-
-
-def find_inconsistent_scores(scores: Sequence[RepeatScore]) -> dict[int, RepeatScore]:
-    """Return {rater id: score} of raters who repeat less often than the others of a question."""
-    same, n_repeats = (
-        np.array([(score.same, score.n) for score in scores], np.int64).reshape(-1, 2).T
-    )
-    is_inconsistent = find_inconsistent_raters(same, n_repeats)
-    return {
-        score.rater_id: score
-        for score, is_named in zip(scores, is_inconsistent, strict=True)
-        if is_named
-    }
 
 
 class FailedExam(NamedTuple):

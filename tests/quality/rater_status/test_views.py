@@ -136,7 +136,7 @@ def test_rater_whose_peers_explain_the_bias_is_told_apart(client: Client, lead: 
 
     r5 shares items with the harsh r0 alone, so that r5 looks lenient.
     """
-    labels = [str(number) for number in range(1, 8)]
+    labels = tuple(str(number) for number in range(1, 8))
     project = make_project("Levels", labels=labels, scale="ordinal")
     Member.objects.create(project=project, user=lead, role=Member.Role.LEAD)
     generator, answers = random.Random(12), []
