@@ -6,7 +6,9 @@ import sys
 
 
 def main() -> None:
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "agreement_site.settings")
+    is_file_command = sys.argv[1:2] == ["agreement"]
+    settings_module = f"agreement_site.{'server.file_settings' if is_file_command else 'settings'}"
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", settings_module)
     # The matrices are small: on a busy machine, more threads of BLAS only wait for each other.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if sys.argv[1:2] == ["services"]:

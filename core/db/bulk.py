@@ -180,7 +180,7 @@ def upsert(
         else:
             _upsert_few(cursor, table, columns, rows, key=key, update=update)
             if follow_up is not None:
-                _execute_follow_up(cursor, table, columns, rows, key=key, follow_up=follow_up)
+                execute_follow_up(cursor, table, columns, rows, key=key, follow_up=follow_up)
 
 
 def _upsert_few(
@@ -207,7 +207,7 @@ def _upsert_few(
     )
 
 
-def _execute_follow_up(
+def execute_follow_up(
     cursor: Any,
     table: str,
     columns: Sequence[str],

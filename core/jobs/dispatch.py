@@ -10,12 +10,14 @@ import functools
 import logging
 import time
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-import redis
-from celery import current_app
 from django.conf import settings
 
 from core.process_metrics import TASK_MESSAGES_FAILED
+
+if TYPE_CHECKING:
+    import redis
 
 logger = logging.getLogger(__name__)
 
@@ -27,6 +29,8 @@ _paused_until = 0.0
 
 @functools.cache
 def get_redis_client() -> redis.Redis:
+    import redis  # slow to import, and not every process sends messages
+
     url = settings.REDIS_URL.replace("redis+socket://", "unix://")
     return redis.Redis.from_url(url, socket_timeout=0.5, socket_connect_timeout=0.5, retry=None)
 
@@ -58,6 +62,8 @@ def start_task(
     try:
         if skip_if is not None and skip_if():
             return
+        from celery import current_app  # slow to import, as above
+
         # No retry: the sweep is the second attempt, and no request waits for it.
         current_app.send_task(task_name, [object_id], ignore_result=True, retry=False)
     except Exception as error:  # redis, kombu and socket errors have no common base class

@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from metrics.agreement.counts.tally import PatternCounts, count_patterns
+from ratings.imports.decoding.gzip_files import open_unpacked
 from ratings.imports.interpretation import FileInterpretation, Repeats
 from ratings.imports.problems import ProblemList, UnreadableFileError, format_error
-from ratings.imports.uploads import open_unpacked
 from ratings.imports.values.label_interpretation import (
     LabelOptions,
     interpret_labels,
@@ -36,13 +36,12 @@ from ratings.label_normalization import parse_number
 
 from .rating_rows import (
     FileRow,
-    FileRows,
     RatingFileError,
     TableOptions,
     list_repeats,
     raise_problems,
     read_file_rows,
-    select_latest,
+    select_ratings,
 )
 
 __all__ = ["RatingFile", "RatingFileError", "TableOptions", "read_rating_file"]
@@ -119,16 +118,16 @@ def read_rating_file(
 ) -> RatingFile:
     """Read a file of any format that can be imported; one rating of each item and rater counts.
 
-    It is the latest by time where all have one, else the last of the file. Labels are read as an
-    import reads them, with the decisions `labels`. Categories are `order`, else the labels of the
-    file in the order that an import guesses. Their values are `values`, else the labels' own
-    numbers, else 1, 2, ... Raises RatingFileError.
+    Labels are read as an import reads them, with the decisions `labels`. Categories are `order`,
+    else the labels of the file in the order that an import guesses. Their values are `values`, else
+    the labels' own numbers, else 1, 2, ... Raises RatingFileError.
     """
+    table = table or TableOptions()
     if not path.is_file():
         raise RatingFileError("There is no such file.")
     try:
         with open_unpacked(path) as unpacked_path:
-            file_rows = read_file_rows(unpacked_path, question, table or TableOptions())
+            file_rows = read_file_rows(unpacked_path, question, table)
     except UnreadableFileError as error:
         raise RatingFileError(format_error(error)) from None
     rows = file_rows.rows
@@ -155,14 +154,14 @@ def read_rating_file(
             "categories, not 1. Fill in empty cells if they are an answer, or name labels that "
             "nobody gave by --order."
         )
-    latest = select_latest(rows)
+    selected = _select_ratings(rows, table.duplicates, file_rows.understood)
     codes = {label: code for code, label in enumerate(categories)}
     items, raters = (
         {name: index for index, name in enumerate(sorted({getattr(row, part) for row in rows}))}
         for part in REQUIRED[:2]
     )
     columns = np.array(
-        [(items[row.item], raters[row.rater], codes[row.label]) for row in latest], np.int64
+        [(items[row.item], raters[row.rater], codes[row.label]) for row in selected], np.int64
     )
     numbers = _get_values(categories, values)
     item, rater, code = columns.T
@@ -174,33 +173,37 @@ def read_rating_file(
         list(raters),
         categories,
         numbers,
-        repeats=len(rows) - len(latest),
+        repeats=len(rows) - len(selected),
         order_basis=order_basis,
         missing=n_rows - len(rows),
         notes=notes,
-        understood=_complete_understood(file_rows, latest, categories),
+        understood=file_rows.understood,
         clusters=file_rows.clusters,
     )
 
 
-def _complete_understood(
-    file_rows: FileRows, latest: list[FileRow], categories: list[str]
-) -> FileInterpretation:
-    """Return what was understood, with the numbers of items, raters, ratings and repeats."""
-    understood = file_rows.understood
-    understood.counts = {
-        "items": len({row.item for row in latest}),
-        "raters": len({row.rater for row in latest}),
-        "ratings": len(latest),
-    }
-    pairs = list(list_repeats(file_rows.rows))
+def _select_ratings(
+    rows: list[FileRow], duplicates: str, understood: FileInterpretation
+) -> list[FileRow]:
+    """Return one rating of each item and rater, and complete what was understood.
+
+    Raises RatingFileError if the user has to decide about repeats.
+    """
+    pairs = list(list_repeats(rows))
     examples = [
         [first.item, first.rater, first.line, first.label, second.line, second.label]
         for first, second in pairs[:MAX_EXAMPLES]
     ]
-    if pairs:
-        understood.repeats = Repeats(len(pairs), examples)
-    return understood
+    understood.repeats = Repeats(len(pairs), examples)
+    if not duplicates and (message := understood.format_repeated_rows()):
+        raise RatingFileError(message)
+    selected = select_ratings(rows, duplicates)
+    understood.counts = {
+        "items": len({row.item for row in selected}),
+        "raters": len({row.rater for row in selected}),
+        "ratings": len(selected),
+    }
+    return selected
 
 
 def _read_labels(

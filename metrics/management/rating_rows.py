@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
@@ -49,6 +50,7 @@ class TableOptions:
     """Options for the columns of a table, as those of `manage.py import_file`.
 
     ``cluster``: the column, or the attribute of the items, that items of one cluster share.
+    ``duplicates``: a key of DUPLICATE_POLICIES, or empty.
     """
 
     columns: Sequence[tuple[str, str]] = ()
@@ -56,6 +58,8 @@ class TableOptions:
     encoding: str = ""
     sheets: str = ""
     cluster: str = ""
+    date_order: str = ""
+    duplicates: str = ""
 
 
 @dataclass
@@ -95,6 +99,7 @@ def _read_rows(path: Path, question: str | None, options: TableOptions) -> FileR
         sheets=options.sheets,
     )
     head = guess_mapping(mapping, path, labels=set())
+    mapping.date_order = options.date_order or mapping.date_order
     if head is not None:
         _apply_options(mapping, head, options)
     file_rows = FileRows(FileInterpretation.from_mapping(mapping, head), mapping.label_options)
@@ -231,24 +236,23 @@ def _build_row(
     return FileRow(record.line, record.item, record.rater, label, time)
 
 
-def select_latest(rows: Sequence[FileRow]) -> list[FileRow]:
+def select_ratings(rows: Sequence[FileRow], duplicates: str) -> list[FileRow]:
     """Return one rating of each item and rater, in the order in which they first occur.
 
-    The latest one by time where all of them have one, else the last one of the file.
+    It is the last one, or the first one unless ``duplicates`` is "last" or empty: by time where all
+    of them have one, else by row.
     """
+    is_last = duplicates in ("", "last")
     groups: dict[tuple[str, str], list[FileRow]] = {}
     for row in rows:
         groups.setdefault((row.item, row.rater), []).append(row)
-    return [_find_latest(group) for group in groups.values()]
+    return [_sort_by_time(group)[-1 if is_last else 0] for group in groups.values()]
 
 
-def _find_latest(group: Sequence[FileRow]) -> FileRow:
-    latest = group[-1]
-    if all(row.time is not None for row in group):
-        for row in group:
-            if row.time and latest.time and row.time > latest.time:
-                latest = row
-    return latest
+def _sort_by_time(group: Sequence[FileRow]) -> Sequence[FileRow]:
+    """Return the rows in the order of their times, or as they are if one has none."""
+    times = [row.time for row in group if row.time is not None]
+    return sorted(group, key=attrgetter("time")) if len(times) == len(group) > 1 else group
 
 
 def list_repeats(rows: Sequence[FileRow]) -> Iterator[tuple[FileRow, FileRow]]:

@@ -20,7 +20,6 @@ from django.utils import timezone
 
 from core.jobs.lease import LeaseLost, get_leased_rows
 from metrics.agreement.rater_quality import funnel, rating_level
-from metrics.agreement.rater_quality.repeated_answers import find_repeating_raters
 from metrics.models import CountState, RaterResult
 from metrics.results.clusters import QuestionClusters
 from metrics.results.disagreement.findings import list_outlying_raters
@@ -56,7 +55,7 @@ class ComparedRater(NamedTuple):
     category; ``share``: its share in their answers; ``peers``: its share in the others' answers on
     the same items; ``contrast``: the same three of the category whose two shares differ most;
     ``level``: distance from the median level without the levels of the others, None where the bias
-    is within chance; ``repeats_answer``: see metrics.agreement.rater_quality.repeated_answers.
+    is within chance; ``repeats_answer``: see rating_level.find_repeating_raters.
     """
 
     rater: int
@@ -259,7 +258,7 @@ class _PeopleResults:
         category = self.own_counts.argmax(axis=1)
         share, shares_of_others = (_compute_shares(part, category) for part in counts)
         contrast = _find_contrasts(*counts)
-        repeats_answer = find_repeating_raters(share, shares_of_others, self.n_items)
+        repeats_answer = rating_level.find_repeating_raters(share, shares_of_others, self.n_items)
         contrast_shares = [_compute_shares(part, contrast).tolist() for part in counts]
         return [
             ComparedRater(

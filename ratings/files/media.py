@@ -28,28 +28,14 @@ from projects.services.items import upsert
 from projects.services.project_validation import InvalidProjectChange
 from projects.services.row_validation import find_key_problem
 
+from .media_types import MEDIA_TYPES
 from .upload_limits import clean_upload_name
 
 FOLDER = "media"  # below DATA_DIR
 CHUNK_BYTES = 1 << 18
 HEAD_BYTES = 64  # bytes that identify the type of a file
 
-# extension -> (kind, content type). Nothing that a browser would execute: no SVG, HTML or PDF.
-TYPES = {
-    "png": ("image", "image/png"),
-    "jpg": ("image", "image/jpeg"),
-    "gif": ("image", "image/gif"),
-    "webp": ("image", "image/webp"),
-    "avif": ("image", "image/avif"),
-    "mp3": ("audio", "audio/mpeg"),
-    "ogg": ("audio", "audio/ogg"),
-    "wav": ("audio", "audio/wav"),
-    "flac": ("audio", "audio/flac"),
-    "m4a": ("audio", "audio/mp4"),
-    "mp4": ("video", "video/mp4"),
-    "webm": ("video", "video/webm"),
-}
-STORED_NAME_PATTERN = re.compile(rf"[0-9a-f]{{64}}\.({'|'.join(TYPES)})", re.ASCII)
+STORED_NAME_PATTERN = re.compile(rf"[0-9a-f]{{64}}\.({'|'.join(MEDIA_TYPES)})", re.ASCII)
 _SIGNATURES = {
     rb"\x89PNG\r\n\x1a\n": "png",
     rb"\xff\xd8\xff": "jpg",
@@ -89,7 +75,7 @@ class MediaUpload:
 
     @property
     def kind(self) -> str:
-        return TYPES[self.extension][0]
+        return MEDIA_TYPES[self.extension][0]
 
 
 def add_media_items(*, project: Project, files: Sequence[Any], by: Any) -> dict[str, int]:

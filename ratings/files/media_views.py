@@ -21,6 +21,7 @@ from projects.permissions import get_project
 from projects.services.project_validation import InvalidProjectChange
 
 from . import media
+from .media_types import MEDIA_TYPES
 from .upload_limits import limit_upload
 
 logger = logging.getLogger(__name__)
@@ -57,7 +58,7 @@ def upload_media(request: HttpRequest, project_id: int) -> HttpResponse:
         "project": project,
         "problems": errors,
         "limit": settings.MEDIA_MAX_BYTES,
-        "types": sorted(media.TYPES),
+        "types": sorted(MEDIA_TYPES),
     }
     return render(request, "ratings/media.html", context, status=400 if errors else 200)
 
@@ -91,7 +92,7 @@ def serve_media(request: HttpRequest, project_id: int, name: str) -> HttpRespons
     return StreamingHttpResponse(
         _iter_bytes(path, first, last) if request.method == "GET" else iter(()),
         status=206 if byte_range else 200,
-        content_type=media.TYPES[name.rpartition(".")[2]][1],
+        content_type=MEDIA_TYPES[name.rpartition(".")[2]][1],
         headers=headers,
     )
 

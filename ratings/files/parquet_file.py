@@ -10,8 +10,6 @@ from typing import Any
 from django.http import HttpResponse
 from django.utils.translation import gettext as _
 
-from core.api.errors import BadRequest
-
 ROWS_PER_GROUP = 20_000  # rows of a row group
 
 
@@ -29,6 +27,8 @@ def build_missing_response() -> HttpResponse:
 def require_parquet_support(kind: str) -> None:
     """Raise BadRequest where a program requests a Parquet file and pyarrow is not installed."""
     if kind == "parquet" and not has_parquet():
+        from core.api.errors import BadRequest  # commands that read files need no REST framework
+
         raise BadRequest(
             "Parquet is not available on this server.",
             fields={

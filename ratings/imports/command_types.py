@@ -19,11 +19,6 @@ from .values.label_interpretation import LabelOptions
 from .values.label_notes import UNDECIDED_KINDS, StoredNote, format_command_note
 
 COUNT_NAMES = ("items", "raters", "ratings", "gold", "skips")
-REPEATED_ROWS_TEXT = (
-    "items stand in several rows, although each row should be an item; {count} labels repeat an "
-    "earlier one: {items}. Choose another column as the item by --map item=COLUMN, or what to do "
-    "with the repeats by --duplicates last, first or repeat"
-)
 # Reasons to leave out answers that a person may expect to be imported.
 UNREAD_ANSWERS = {"several_labels", "lists_differ", "no_rater", "ranking", "merged", "missing"}
 NO_ANSWERS_TEXT = (
@@ -202,15 +197,7 @@ def _add_label_notes(run: ImportRun, result: FileResult) -> None:
 
 def _reject_repeated_rows(run: ImportRun, result: FileResult, options: ImportOptions) -> None:
     """Add a problem if a wide table has several rows of an item, unless an option decides."""
-    if run.mapping["layout"] != "wide" or not run.summary["repeats"] or options.duplicate_policy:
-        return
-    examples = run.summary["repeat_examples"]
-    rows = {item: (first, second) for item, _rater, first, _label, second, _other in examples}
-    # A computed ID says nothing to the user.
-    has_ids = "item" in run.mapping["columns"] or run.mapping["rows_are_items"]
-    listed = ", ".join(
-        f"{item} (lines {first} and {second})" if has_ids else f"lines {first} and {second}"
-        for item, (first, second) in rows.items()
-    )
-    message = REPEATED_ROWS_TEXT.format(count=run.summary["repeats"], items=listed)
-    result.add_problem(message, kind="repeated_rows", count=run.summary["repeats"])
+    assert result.understood is not None
+    message = "" if options.duplicate_policy else result.understood.format_repeated_rows()
+    if message:
+        result.add_problem(message, kind="repeated_rows", count=run.summary["repeats"])

@@ -18,6 +18,11 @@ from .readers import SOURCES
 from .skipped_rows import SKIPPED_RECORD_REASONS
 
 MAX_LISTED_COLUMNS = 10  # columns that a doubt lists
+REPEATED_ROWS_TEXT = (
+    "Items are in several rows, and {count} labels repeat an earlier one: {items}. Choose another "
+    "item column by --map item=COLUMN, or what to do with repeats by --duplicates last, first or "
+    "repeat."
+)
 
 
 class InterpretedColumn(NamedTuple):
@@ -179,9 +184,25 @@ class FileInterpretation:
                 _("items: %(items)s; raters: %(raters)s; ratings: %(ratings)s") % self.counts
             )
         if self.repeats.count:
-            has_ids = not self.layout or any(column.role == "item" for column in self.columns)
-            lines.append(_format_repeats(self.repeats, has_ids=has_ids))
+            lines.append(_format_repeats(self.repeats, has_ids=self._has_item_ids()))
         return lines + self.format_left_out()
+
+    def _has_item_ids(self) -> bool:
+        """Return whether items have IDs that the user knows, and no computed ones."""
+        return not self.layout or any(column.role == "item" for column in self.columns)
+
+    def format_repeated_rows(self) -> str:
+        """Return what to decide if a wide table has several rows of an item, else ""."""
+        if self.layout != "wide" or not self.repeats.count:
+            return ""
+        rows = {item: (first, second) for item, _, first, _, second, _ in self.repeats.examples}
+        listed = ", ".join(
+            f"{item} (lines {first} and {second})"
+            if self._has_item_ids()
+            else f"lines {first} and {second}"
+            for item, (first, second) in rows.items()
+        )
+        return REPEATED_ROWS_TEXT.format(count=self.repeats.count, items=listed)
 
     def format_left_out(self) -> list[str]:
         """Return a line for each reason for which parts of the file were left out."""
@@ -223,7 +244,7 @@ def _get_value_detail(mapping: ImportMapping, index: int, name: str) -> str:
 
 def _get_default_rater(mapping: ImportMapping) -> str:
     """Return the rater of a table that names none, else an empty text."""
-    has_raters = "rater" in mapping.columns or mapping.key_separator
+    has_raters = {"rater", "count"} & mapping.columns.keys() or mapping.key_separator
     return mapping.default_rater if mapping.layout == "long" and not has_raters else ""
 
 

@@ -28,10 +28,10 @@ def iter_file_references(body: Body) -> Iterator[tuple[str, str]]:
 
 def replace_names_by_urls(
     project: Project | None, bodies: dict[str, Body], archive: MediaArchive | None = None
-) -> dict[str, tuple[str, str]]:
+) -> dict[str, str]:
     """Replace names of media files by URLs in the bodies; return the names without a file.
 
-    Returns item -> (kind, name) of names without such a file. Media in the archive of a file that
+    Returns item -> name. Media in the archive of a file that
     creates a project have no URL yet. Raises UnreadableFileError if the archive is damaged.
     """
     unresolved = []
@@ -55,7 +55,7 @@ def replace_names_by_urls(
         if isinstance(uploaded_url, str) and uploaded_url.startswith("/"):
             body[kind] = uploaded_url
         else:
-            missing[key] = (kind, name)
+            missing[key] = name
     return missing
 
 

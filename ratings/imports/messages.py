@@ -22,7 +22,9 @@ MESSAGES: dict[str, str | Promise] = {
     ),
     "zip_manifests": _("This ZIP archive has several tables. Keep only the manifest: %(found)s."),
     "zip_broken": _("The ZIP archive can't be unpacked: '%(value)s' is damaged or cut off."),
-    "zip_cut": _("The ZIP archive or Excel workbook is damaged or cut off."),
+    "zip_cut": _(
+        "The ZIP archive or Excel workbook is damaged, cut off or protected by a password."
+    ),
     "zip_many": _("The ZIP archive has too many files. The limit is %(limit)s."),
     "zip_name": _("'%(value)s' points outside the ZIP archive or isn't a file name."),
     "zip_duplicate_name": _("'%(value)s' occurs twice in the ZIP archive."),
@@ -31,18 +33,10 @@ MESSAGES: dict[str, str | Promise] = {
         "'%(value)s' in the ZIP archive isn't a supported image, audio or video file. Remove it."
     ),
     "zip_large": _("'%(value)s' in the ZIP archive has %(found)s bytes. The limit is %(limit)s."),
-    "image_missing": _("Image '%(value)s' is not in the ZIP archive and wasn't uploaded before."),
-    "audio_missing": _(
-        "Audio file '%(value)s' is not in the ZIP archive and wasn't uploaded before."
-    ),
-    "video_missing": _("Video '%(value)s' is not in the ZIP archive and wasn't uploaded before."),
+    "media_missing": _("'%(value)s' is not in the ZIP archive and wasn't uploaded before."),
     "pdf": _("This is a PDF. %(allowed)s"),
     "html": _("This is an HTML or XML page. %(allowed)s"),
     "binary": _("This is not a text file. %(allowed)s"),
-    "conll": _(
-        "CoNLL files label single words, but ratings are about whole items. Import one label "
-        "per text."
-    ),
     # JSON
     "json": _("Invalid JSON: %(why)s. Use a list of objects, or one object per line."),
     "json_cut": _("The JSON is cut off in the middle of a record."),
@@ -51,8 +45,6 @@ MESSAGES: dict[str, str | Promise] = {
     "json_long": _("The record exceeds the limit of %(limit)s characters."),
     "columns_differ": _("No record has the fields of the first ones."),
     # Workbooks and XML
-    "xlsx": _("The Excel workbook is damaged or protected by a password."),
-    "xlsx_large": _("Unpacked, the workbook exceeds the limit of %(limit)s bytes."),
     "xlsx_part": _(
         "The part %(name)s of the workbook exceeds the limit of %(limit)s elements or bytes. Copy "
         "the table into a new workbook, or save the sheet as CSV."
@@ -83,14 +75,8 @@ MESSAGES: dict[str, str | Promise] = {
     "nul": _("Text can't contain NUL characters."),
     "line_long": _("The line exceeds the limit of %(limit)s characters."),
     "cell_long": _("A cell exceeds the limit of %(limit)s characters."),
-    "quote_open": _(
-        "A quotation mark opens this cell but nothing closes it. Double quotation marks inside "
-        "cells."
-    ),
-    "invalid_quote": _(
-        "After a closing quotation mark, a delimiter or line end is needed. Double quotation "
-        "marks inside cells."
-    ),
+    "quote_open": _("A quotation mark opens this cell but nothing closes it."),
+    "invalid_quote": _("After a closing quotation mark, a delimiter or line end is needed."),
     "columns_many": _("%(found)s columns exceed the limit of %(limit)s."),
     # Header line
     "one_column": _(
@@ -112,7 +98,6 @@ MESSAGES: dict[str, str | Promise] = {
     "key_empty": _("The cell is empty. Rows need an item, a rater and a label."),
     "key_long": _("'%(value)s…' has %(found)s characters. The limit is %(limit)s."),
     "surrogate": _("'%(value)s' contains half a character (a lone surrogate)."),
-    "nul_text": _("Text can't contain NUL characters."),
     "invalid_item": _("The item can't be saved: %(why)s."),
     "conflicting_item": _(
         "Item '%(value)s' has '%(found)s' in '%(field)s', but '%(wanted)s' in line %(other)s. "
@@ -156,10 +141,7 @@ MESSAGES: dict[str, str | Promise] = {
         "These results of lm-evaluation-harness are means. Import the samples that --log_samples "
         "writes (samples_TASK.jsonl)."
     ),
-    "webanno": _(
-        "WebAnno TSV has labels of words and spans, but ratings are about whole items. Export the "
-        "project as UIMA CAS JSON, of which labels of whole documents are imported."
-    ),
+    "webanno": _("The file marks parts of items, but ratings are about whole items."),
     "marks_in_items": _("The file marks parts of items, but ratings are about whole items."),
     "yaml": _("YAML isn't supported. Convert the file to JSON, or to a table (CSV)."),
     "question_missing": _("No row is about question '%(question)s'; the file has %(found)s."),
@@ -168,6 +150,10 @@ MESSAGES: dict[str, str | Promise] = {
 # Problem kind, or the value "step" of a problem -> (what to do, options of the commands that do
 # it); for problems whose message does not say it.
 NEXT_STEPS: dict[str, tuple[str | Promise, str]] = {
+    "quote_open": (_("Double quotation marks inside cells."), ""),
+    "invalid_quote": (_("Double quotation marks inside cells."), ""),
+    "marks_in_items": (_("Import one label per item."), ""),
+    "webanno": (_("Export the project as UIMA CAS JSON."), ""),
     "choose_item": (
         _("Choose '%(field)s' as the item ID, or don't import it."),
         "--map item=%(field)s, or --map ignore=%(field)s",

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import codecs
-import gzip
 import os
 import secrets
-import tempfile
 import time
-import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import IO
@@ -20,14 +16,13 @@ from django.conf import settings
 from . import zip_archives
 from .decoding import sample
 from .decoding.encodings import build_encoding_error, detect_encoding
+from .decoding.gzip_files import iter_unpacked_chunks
 from .problems import UnreadableFileError
 from .readers import detect_source
 from .readers.tables.xlsx import is_workbook
 
 FOLDER = "imports"  # below DATA_DIR
 STAGING_SUFFIX = ".rows"  # the staging database of "imports/abc" is "imports/abc.rows"
-GZIP_SIGNATURE = b"\x1f\x8b"  # first bytes of a gzip file
-CHUNK_BYTES = 1 << 16  # bytes copied at a time
 ABANDONED_SECONDS = 3600.0  # age in seconds at which a file without a run is deleted
 
 
@@ -62,15 +57,9 @@ def store_upload(upload: IO[bytes]) -> StoredFile:
     path = f"{FOLDER}/{secrets.token_hex(16)}"
     target = get_absolute_path(path)
     target.parent.mkdir(mode=0o700, exist_ok=True)
-    upload.seek(0)
-    head = upload.read(2)
-    upload.seek(0)
     try:
         with os.fdopen(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as copy:
-            chunks = (
-                _iter_gunzipped_chunks(upload) if head == GZIP_SIGNATURE else _iter_chunks(upload)
-            )
-            size, encoding, encoding_error = _copy_chunks(chunks, copy)
+            size, encoding, encoding_error = _copy_chunks(iter_unpacked_chunks(upload), copy)
         if _is_archive(target):
             with zip_archives.open_manifest(target) as manifest, target.open("xb") as copy:
                 size, encoding, encoding_error = _copy_chunks(
@@ -90,37 +79,6 @@ def _is_archive(path: Path) -> bool:
             return False
     zip_archives.validate_directory_size(path)
     return not is_workbook(path)
-
-
-@contextmanager
-def open_unpacked(path: Path) -> Iterator[Path]:
-    """Yield the path of the file, or of an unpacked temporary copy if it is packed with gzip.
-
-    The copy exists as long as the context. Raises UnreadableFileError.
-    """
-    with path.open("rb") as source:
-        if source.read(2) != GZIP_SIGNATURE:
-            yield path
-            return
-        source.seek(0)
-        with tempfile.NamedTemporaryFile() as copy:
-            copy.writelines(_iter_gunzipped_chunks(source))
-            copy.flush()
-            yield Path(copy.name)
-
-
-def _iter_chunks(source: IO[bytes]) -> Iterator[bytes]:
-    while chunk := source.read(CHUNK_BYTES):
-        yield chunk
-
-
-def _iter_gunzipped_chunks(source: IO[bytes]) -> Iterator[bytes]:
-    with gzip.GzipFile(fileobj=source, mode="rb") as gzip_file:
-        try:
-            while chunk := gzip_file.read(CHUNK_BYTES):
-                yield chunk
-        except (OSError, EOFError, zlib.error):
-            raise UnreadableFileError("gzip") from None
 
 
 def _copy_chunks(

@@ -22,6 +22,7 @@ from django.urls import reverse
 from core.text import has_control_character
 from projects.models import Project
 from ratings.files import media
+from ratings.files.media_types import MEDIA_TYPES
 
 from .problems import UnreadableFileError, truncate_text
 
@@ -202,7 +203,7 @@ class MediaArchive:
         if file is None:
             return None
         extension = _detect_extension(self.archive, file)
-        return file if extension and media.TYPES[extension][0] == kind else None
+        return file if extension and MEDIA_TYPES[extension][0] == kind else None
 
     def get_index(self, file: zipfile.ZipInfo) -> int:
         """Return the index of the file in the archive."""
@@ -214,7 +215,7 @@ class MediaArchive:
         if index >= len(entries) or entries[index] not in self.files.values():
             return None
         extension = _detect_extension(self.archive, entries[index])
-        return (entries[index], media.TYPES[extension][1]) if extension else None
+        return (entries[index], MEDIA_TYPES[extension][1]) if extension else None
 
     def get_stored_name(self, file: zipfile.ZipInfo) -> str:
         """Return the name under which the file is stored.

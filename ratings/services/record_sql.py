@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime
 import functools
+import itertools
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -161,18 +162,20 @@ def write_ratings(
         bulk.execute_statements([*_build_write_statements(ratings, history), *follow_up])
         return
     append = _build_append_statement(rows, context, n_entries)
+    columns, key = list(_RATING_COLUMNS), list(_KEY_COLUMNS)
+    has_earlier = n_entries > len(rows) and connection.vendor != "postgresql"
+    written = None if has_earlier else append
     bulk.upsert(
-        "ratings_rating",
-        list(_RATING_COLUMNS),
-        ratings,
-        key=list(_KEY_COLUMNS),
-        update=_UPDATE_VALUES,
-        follow_up=append,
+        "ratings_rating", columns, ratings, key=key, update=_UPDATE_VALUES, follow_up=written
     )
-    if append is None:
+    if has_earlier:
+        # Earlier answers come first, because the history is read in the order of its entries.
+        earlier = [row for row in rows if row.judgement.superseded]
+        entries = (_iter_earlier_values(question_id, row, context, adapt_time) for row in earlier)
         with connection.cursor() as cursor:
-            cursor.executemany(
-                _APPEND_SQL, list(_iter_history_values(question_id, rows, context, adapt_time))
+            cursor.executemany(_APPEND_SQL, list(itertools.chain.from_iterable(entries)))
+            bulk.execute_follow_up(
+                cursor, "ratings_rating", columns, ratings, key=key, follow_up=append
             )
     bulk.execute_statements(follow_up)
 
@@ -189,18 +192,16 @@ def _build_write_statements(
 
 def _build_append_statement(
     rows: Sequence[RatingWrite], context: WriteContext, n_entries: int
-) -> bulk.Statement | None:
+) -> bulk.Statement:
     """Return the statement that appends the history of the written rows, all by one user.
 
-    None where each entry has to be sent.
+    On PostgreSQL with the earlier answers of the source.
     """
     by_id = rows[0].by_id
-    if n_entries == len(rows):  # each entry equals its current rating
-        return _APPEND_WRITTEN_SQL, [by_id, context.source]
-    if connection.vendor == "postgresql":
+    if n_entries > len(rows) and connection.vendor == "postgresql":
         earlier = json.dumps(list(_iter_superseded(rows, context)), default=str)
         return _APPEND_WITH_EARLIER_SQL, [by_id, context.source, earlier]
-    return None
+    return _APPEND_WRITTEN_SQL, [by_id, context.source]
 
 
 def _iter_rating_values(
@@ -227,23 +228,30 @@ def _iter_history_values(
 ) -> Iterator[tuple[Any, ...]]:
     """Yield the values of _REVISION_COLUMNS and the rating's key, of each history entry."""
     now = adapt_time(context.now)
-    empty_texts = [""] * len(STORED_TEXTS)
-    for judgement, rated_at, texts, by_id in rows:
+    for row in rows:
+        yield from _iter_earlier_values(question_id, row, context, adapt_time)
+        judgement, rated_at, texts, by_id = row
         recorded = (now, by_id, context.source)
         key = (question_id, judgement.item_id, judgement.rater_id)
-        for code, earlier_time in judgement.superseded:
-            versions = _get_earlier_versions(judgement, earlier_time, context)
-            yield (
-                code,
-                adapt_time(earlier_time or rated_at),
-                *recorded,
-                True,
-                *versions,
-                *empty_texts,
-                *key,
-            )
         versions = _get_versions(judgement, context)
         yield (judgement.code, adapt_time(rated_at), *recorded, False, *versions, *texts, *key)
+
+
+def _iter_earlier_values(
+    question_id: int,
+    row: RatingWrite,
+    context: WriteContext,
+    adapt_time: Callable[[datetime.datetime], Any],
+) -> Iterator[tuple[Any, ...]]:
+    """Yield the values of the history entries of the earlier answers that a row supersedes."""
+    judgement, rated_at, _texts, by_id = row
+    recorded = (adapt_time(context.now), by_id, context.source)
+    key = (question_id, judgement.item_id, judgement.rater_id)
+    empty_texts = [""] * len(STORED_TEXTS)
+    for code, earlier_time in judgement.superseded:
+        versions = _get_earlier_versions(judgement, earlier_time, context)
+        time = adapt_time(earlier_time or rated_at)
+        yield (code, time, *recorded, True, *versions, *empty_texts, *key)
 
 
 def _iter_superseded(

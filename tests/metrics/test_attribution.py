@@ -6,6 +6,7 @@ import datetime
 from typing import Any
 
 import pytest
+from celery import current_app
 from django.utils import timezone
 
 from core.jobs import dispatch
@@ -129,7 +130,7 @@ def test_sweep_computes_attribution_when_broker_is_down(
     def raise_error(*_arguments: Any, **_options: Any) -> None:
         raise ConnectionError("no broker")
 
-    monkeypatch.setattr(dispatch.current_app, "send_task", raise_error)
+    monkeypatch.setattr(current_app, "send_task", raise_error)
     assert request_attribution(changed_question).pending
     assert "the sweep will find it" in caplog.text
     attribution.ATTRIBUTION_JOB.sweep()

@@ -1,4 +1,4 @@
-"""Raters who rate higher or lower than the others on the same items, all the time.
+"""Raters who rate higher or lower than the others on the same items, or always the same.
 
 A rater may differ from the others only because these others differ: a rater who shares items with a
 harsh rater alone looks lenient. So estimate_levels removes the levels of the others, and both
@@ -23,6 +23,10 @@ FALSE_POSITIVE_RATE = 0.05  # of naming anyone on a question where all rate on o
 # Standard deviations of the answers, between a small and a medium effect (Cohen 1988): smaller ones
 # are found in most raters of large studies.
 MIN_EFFECT = 0.3
+# For repeated answers, where the alert (outliers.careless_raters) asks for far more evidence:
+MIN_SHARE = 0.9  # of the most frequent answer: almost always
+MIN_OTHER_ANSWERS = 0.25  # share of other answers among those of the others on the same items
+SELDOM = 0.25  # of how often the others leave the answer, as for the alert
 
 
 def find_biased_raters(
@@ -119,3 +123,19 @@ def _summarize_pairs(
     difference = (counts * distances).sum(axis=(1, 2)) / n
     squares = (counts * (distances - difference[:, None, None]) ** 2).sum()
     return n, difference, float(squares / max(int(n.sum()) - len(n), 1))
+
+
+def find_repeating_raters(share: Floats, share_of_others: Floats, n_items: Ints) -> np.ndarray:
+    """Return a mask (R,) of the raters who leave their most frequent answer too seldom.
+
+    share, share_of_others (R,): of this answer in the rater's own answers and in those of the
+    others on the same items; n_items (R,). The rater must leave it at most a quarter as often as
+    the others, in one of ten items at most, and less often than chance explains if the others'
+    share were the rater's own (binomial test with Bonferroni's correction for the raters).
+    """
+    left, left_by_others = 1 - share, 1 - share_of_others
+    is_tested = (n_items >= MIN_ITEMS) & (left_by_others >= MIN_OTHER_ANSWERS)
+    p = special.bdtr(np.rint(left * n_items), np.maximum(n_items, 1), left_by_others)
+    is_seldom = (share >= MIN_SHARE) & (left <= SELDOM * left_by_others)
+    level = FALSE_POSITIVE_RATE / max(int(np.count_nonzero(n_items >= MIN_ITEMS)), 1)
+    return np.asarray(is_tested & is_seldom & (p < level))

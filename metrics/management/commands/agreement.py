@@ -28,9 +28,10 @@ from metrics.management.file_statistics import PairStatistics
 from metrics.results.category_scores import ScoredAgreement
 from metrics.results.clusters import ClusterDescription
 from ratings.imports.decoding.encodings import ENCODINGS
+from ratings.imports.decoding.table_times import DATE_ORDERS
 from ratings.imports.mapping.column_options import parse_column_roles
 from ratings.imports.mapping.display_texts import LAYOUT_TEXTS
-from ratings.imports.mapping.import_mapping import SHEET_CHOICES
+from ratings.imports.mapping.import_mapping import DUPLICATE_POLICIES, SHEET_CHOICES
 from ratings.imports.values.label_notes import format_command_note
 from ratings.management.label_arguments import (
     add_label_arguments,
@@ -68,6 +69,12 @@ class Command(BaseCommand):
             "--encoding", choices=list(ENCODINGS), help="encoding of text that is not UTF-8"
         )
         parser.add_argument("--sheets", choices=list(SHEET_CHOICES), help="as for import_file")
+        parser.add_argument(
+            "--duplicates",
+            choices=list(DUPLICATE_POLICIES),
+            help="as for import_file; repeat uses the first rating",
+        )
+        parser.add_argument("--dates", choices=DATE_ORDERS, help="as for import_file")
         parser.add_argument("--question", help="use the rows with this value of column 'question'")
         parser.add_argument(
             "--scale", choices=SCALES, help="which coefficients are printed; nominal by default"
@@ -184,13 +191,7 @@ def _compute_results(options: Mapping[str, Any]) -> _FileResults:
         labels=parse_label_options(options),
         values=_parse_numbers(options["values"]),
         question=options["question"],
-        table=rating_file.TableOptions(
-            parse_column_roles(options["map"]),
-            options["layout"] or "",
-            options["encoding"] or "",
-            options["sheets"] or "",
-            options["cluster"] or "",
-        ),
+        table=_build_table_options(options),
     )
     if options["scale"] == "ratio" and min(ratings.values) < 0:
         raise ValueError(
@@ -234,6 +235,13 @@ def _compute_results(options: Mapping[str, Any]) -> _FileResults:
         rules=file_clusters.widen_rules(results.rules, clusters),
         pair=results.pair and file_clusters.widen_pair(results.pair, clusters),
         cluster=clusters.describe(headline["headline"]["name"]),
+    )
+
+
+def _build_table_options(options: Mapping[str, Any]) -> rating_file.TableOptions:
+    names = ("layout", "encoding", "sheets", "cluster", "dates", "duplicates")
+    return rating_file.TableOptions(
+        parse_column_roles(options["map"]), *(options[name] or "" for name in names)
     )
 
 

@@ -217,7 +217,7 @@ def _reject_invalid_text(value: Any, line: int) -> None:
     """
     text = json.dumps(value, ensure_ascii=False)
     if _NUL_ESCAPE.search(text):
-        raise UnreadableFileError("nul_text", line=line)
+        raise UnreadableFileError("nul", line=line)
     try:
         text.encode()
     except UnicodeEncodeError as error:

@@ -11,7 +11,7 @@ DAY_FIRST, MONTH_FIRST = "dmy", "mdy"
 DATE_ORDERS = (DAY_FIRST, MONTH_FIRST)
 _TIME = (
     r"(?:[,T\s]+(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2})(?:[.,]\d+)?)?"
-    r"\s*(?P<half>[AaPp]\.?[Mm]\.?)?)?\s*(?P<zone>Z|(?:UTC|GMT)(?:[+-]\d{1,2}(?::?\d{2})?)?)?"
+    r"\s*(?P<half>[AaPp]\.?[Mm]\.?)?)?\s*(?P<zone>Z|(?:UTC|GMT)(?:[+-]\d{1,2}(?::?\d{2})?)?|[A-Z]{3,4})?"
     r"(?:\s*\([^()]*\))?"  # the zone's name, as browsers write it
 )
 _DATE = re.compile(
@@ -23,11 +23,36 @@ _EPOCH_SECONDS = re.compile(r"\d{10}(\.\d+)?|\d{13}")
 # Days since 1899-12-30, as spreadsheets store dates: 1982 to 2064.
 _SPREADSHEET_DAYS = re.compile(r"[345]\d{4}(\.\d+)?")
 _SPREADSHEET_DAY_ZERO = datetime.datetime(1899, 12, 30, tzinfo=datetime.UTC)
-_MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
-# With an English name of the month, as browsers and form tools write times.
+# Hours that the abbreviations of time zones are ahead of UTC.
+_ZONE_HOURS = {"WEST": 1, "CET": 1, "MEZ": 1, "CEST": 2, "MESZ": 2, "EET": 2, "EEST": 3, "EST": -5,
+               "EDT": -4, "MST": -7, "MDT": -6, "PST": -8, "PDT": -7}  # fmt: skip
+# Beginnings of the names of months in English, German, French and Spanish.
+_MONTHS = {
+    name: number
+    for number, names in enumerate(
+        (
+            "jan ene",
+            "feb fév fev",
+            "mar mär mrz",
+            "apr avr abr",
+            "may mai",
+            "jun juin",
+            "jul juil",
+            "aug aoû aou ago",
+            "sep",
+            "oct okt",
+            "nov",
+            "dec déc dez dic",
+        ),
+        1,
+    )
+    for name in names.split()
+}
+# With the name of the month, as browsers, form tools and spreadsheets write times.
 _NAMED_MONTH = re.compile(
-    r"(?:[A-Za-z]{3,9},? )?(?:(?P<month>[A-Za-z]{3,9})\.? (?P<day>\d{1,2})|(?P<first_day>\d{1,2}) "
-    r"(?P<second_month>[A-Za-z]{3,9})\.?),? (?P<year>\d{4})(?: at)?" + _TIME
+    r"(?:[A-Za-z]{3,9},? )?(?:(?P<month>[^\W\d_]{3,10})\.? (?P<day>\d{1,2})|"
+    r"(?P<first_day>\d{1,2})\.?[ /-](?P<second_month>[^\W\d_]{3,10})\.?),?[ /-]"
+    r"(?P<year>\d{4}|\d{2})(?: at)?" + _TIME
 )
 
 
@@ -92,11 +117,12 @@ def _parse_non_iso_time(text: str, date_order: str) -> datetime.datetime | None:
                 match, int(match["year"]), int(match["month"]), int(match["day"])
             )
         if match := _NAMED_MONTH.fullmatch(text):
-            month = _MONTHS.index((match["month"] or match["second_month"])[:3].casefold()) + 1
+            name = (match["month"] or match["second_month"]).casefold()
+            month = _MONTHS.get(name[:4]) or _MONTHS[name[:3]]
             day = int(match["day"] or match["first_day"])
-            return _build_datetime(match, int(match["year"]), month, day)
+            return _build_datetime(match, _complete_year(match["year"]), month, day)
         return _parse_short_date(text, date_order)
-    except (ValueError, OverflowError, OSError):
+    except (ValueError, LookupError, OverflowError, OSError):
         return None
 
 
@@ -108,8 +134,12 @@ def _parse_short_date(text: str, date_order: str) -> datetime.datetime | None:
         return None
     parts = int(match["first"]), int(match["second_part"])
     day, month = parts if order == DAY_FIRST else parts[::-1]
-    year = int(match["year"])
-    return _build_datetime(match, year + 2000 if year < 100 else year, month, day)
+    return _build_datetime(match, _complete_year(match["year"]), month, day)
+
+
+def _complete_year(text: str) -> int:
+    """Return the year; one of two digits is in this century."""
+    return int(text) + (2000 if len(text) == 2 else 0)
 
 
 def _build_datetime(match: re.Match[str], year: int, month: int, day: int) -> datetime.datetime:
@@ -121,9 +151,13 @@ def _build_datetime(match: re.Match[str], year: int, month: int, day: int) -> da
     zone: datetime.tzinfo | None = None
     if match["zone"]:
         offset = _OFFSET.fullmatch(match["zone"])
-        minutes = int(offset[2]) * 60 + int(offset[3] or 0) if offset else 0
-        sign = -1 if offset and offset[1] == "-" else 1
-        zone = datetime.timezone(sign * datetime.timedelta(minutes=minutes))
+        if offset:
+            minutes = int(offset[1] + offset[2]) * 60 + int(offset[1] + (offset[3] or "0"))
+        else:
+            minutes = 60 * (
+                0 if match["zone"] in ("Z", "UTC", "GMT") else _ZONE_HOURS[match["zone"]]
+            )
+        zone = datetime.timezone(datetime.timedelta(minutes=minutes))
     return datetime.datetime(
         year, month, day, hour, int(match["minute"] or 0), int(match["second"] or 0), tzinfo=zone
     )

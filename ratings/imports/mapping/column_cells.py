@@ -99,7 +99,7 @@ class ColumnCells:
     @cached_property
     def has_short_texts(self) -> bool:
         """True if the texts are as short as labels, and no times."""
-        lengths = [len(text) for text in self.filled if not text.startswith("{")]
+        lengths = [len(text) for text in self.filled if not is_object_text(text)]
         return bool(lengths) and not self.has_times and max(lengths) <= MAX_LABEL_LENGTH
 
     @cached_property
@@ -148,6 +148,11 @@ class ColumnGuess:
     doubtful_columns: list[int] = field(default_factory=list)
     suspected_codes: list[str] = field(default_factory=list)
     has_exact_labels: bool = False  # the columns are those of this program's own exports
+
+
+def is_object_text(text: str) -> bool:
+    """Return whether a text is an object or dictionary, and no set: {"a": 1}."""
+    return text.startswith("{") and ":" in text
 
 
 def _to_number(text: str) -> float:

@@ -219,8 +219,19 @@ def is_derived_name(name: str) -> bool:
     return (
         name.strip().casefold() == "_trust"  # of crowd workers; without the line, it is a criterion
         or not column_words.DERIVED_WORDS.isdisjoint(normalized.split("_"))
-        or normalized.endswith(column_words.DERIVED_ENDINGS)
+        or (normalized.endswith(column_words.DERIVED_ENDINGS) and not _begins_with_rater(name))
         or normalized.startswith(column_words.DERIVED_STARTS)
+    )
+
+
+def _begins_with_rater(name: str) -> bool:
+    """Return whether a name begins with a rater: Reader1 Lesion Count, human_score, gpt4_score."""
+    first, *others = normalize_name(name).split("_")
+    numbers = [split_numbered_name(part) for part in (first, "_".join([first, *others[:1]]))]
+    return (
+        first == "human"
+        or is_model_name(name)
+        or any(number and number[0] in column_words.RATER_STEMS for number in numbers)
     )
 
 

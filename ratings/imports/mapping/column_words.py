@@ -37,7 +37,8 @@ NAMES_BY_ROLE = {
         "kodierer kodiererin annotatorin beurteilerin bewerterin prufer prüfer juror annotateur "
         "annotatrice codeur codeuse evaluateur correcteur juge evaluador "
         "evaluadora anotador anotadora codificador codificadora juez "
-        "标注员 标注者 评分员 评审 评审员"
+        "lehrkraft lehrer lehrerin beobachter beobachterin judge_model evaluator_model "
+        "grader_model 标注员 标注者 评分员 评审 评审员"
     ),
     "label": (
         "label labels rating category code answer score value annotation judgement judgment "
@@ -78,9 +79,9 @@ NAMES_BY_ROLE = {
 CONTENT_PART_NAMES = (
     "source target translation abstract reference hypothesis premise instruction question prompt "
     "context title response response1 response2 response_1 response_2 response_a response_b "
-    "answer_a answer_b completion output summary user_input actual_output expected_output "
-    "model_output model_response generation candidate contexts retrieved_contexts conversation "
-    "dialogue"
+    "answer_a answer_b output_a output_b completion output summary "
+    "user_input actual_output expected_output model_output model_response generation candidate "
+    "contexts retrieved_contexts conversation dialogue"
 )
 # Names of objects that hold the content of an item in nested records: data.text.
 CONTENT_CONTAINERS = _split_words(

@@ -5,7 +5,6 @@ The lead confirms or changes the guess; an import that nobody confirms rejects a
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 
 from ratings.exports import rating_files
@@ -32,6 +31,7 @@ from .tables_without_ratings import (
     find_counts_with_total,
     find_crossed_counts,
     find_frequency,
+    find_named_counts,
 )
 from .wide_tables import WideTables
 
@@ -96,7 +96,11 @@ class _ColumnGuesser(WideTables):
     # --- layouts
 
     def _guess_layout(self) -> ColumnGuess:
-        if guess := self._guess_counted_rows() or self._guess_counts_with_total():
+        if (
+            guess := self._guess_counted_labels()
+            or self._guess_counted_rows()
+            or self._guess_counts_with_total()
+        ):
             return guess
         if guess := self._guess_survey() or self._guess_wide_by_names():
             return guess
@@ -111,6 +115,22 @@ class _ColumnGuesser(WideTables):
         if "label" in self.columns:
             return self._guess_without_raters()
         return self._guess_wide_or_items()
+
+    def _guess_counted_labels(self) -> ColumnGuess | None:
+        """Return the guess for rows of an item, a label, and the number of raters who gave it."""
+        keys, label = self.list_key_columns(), self.columns.get("label")
+        if not keys or label is None or "rater" in self.columns:
+            return None
+        pairs = list(zip(*(self.head.columns[i].texts for i in [*keys, label]), strict=True))
+        counts = find_named_counts(self.head)
+        if len(counts) != 1 or not self.has_repeated_keys() or len(set(pairs)) < len(pairs):
+            return None
+        self.reasons[counts[0]] = "name"
+        unused = self.list_free_columns()
+        self.reasons |= dict.fromkeys(unused, "no_role")
+        return ColumnGuess(
+            "long", {"count": counts[0]}, doubt="label_counts", doubtful_columns=counts
+        )
 
     def _move_unique_response_to_content(self) -> None:
         """Take a column such as `response` beside a prompt for content if no text occurs twice."""
@@ -339,22 +359,6 @@ class _ColumnGuesser(WideTables):
             guess.doubt, guess.doubtful_columns = "joint_raters", joint
         elif self.has_repeated_keys(share=0 if "item" in self.columns else REPEATED_SHARE):
             guess.doubt = "no_raters"
-
-    def _set_named_item_column(self) -> None:
-        """Set the item column to one named like an ID of items, such as prompt_id."""
-        named = [index for index in self.list_free_columns() if self.is_item_name(index)]
-        if named:
-            self.columns["item"] = named[0]
-            self.reasons[named[0]] = "name"
-
-    def _names_several_raters(self, index: int) -> bool:
-        """Return whether the cells of a column such as annotators name several people each."""
-        name = self.head.names[index].strip()
-        return (
-            name.endswith("s")
-            and rank_name(name.removesuffix("s"), "rater") is not None
-            and any(re.search(r"[|;,]", text) for text in self.head.columns[index].filled)
-        )
 
     def _guess_without_raters(self) -> ColumnGuess:
         """Return the guess for a table that has labels, but no column of raters."""

@@ -24,7 +24,7 @@ ROLE_TEXTS: Texts = {
     "question": _("question ID"),
     "model": _("model name"),
     "prompt_version": _("prompt version"),
-    "count": _("number of identical items"),
+    "count": _("number of items or ratings"),
     "content": _("other item fields"),
     "attribute": _("item attribute"),
     "rater_column": _("labels of rater"),
@@ -187,6 +187,13 @@ DOUBTS: dict[str, tuple[str | Promise, str]] = {
         ),
         "--layout counts, or --layout wide",
     ),
+    "label_counts": (
+        _(
+            "Column %(columns)s may be the number of raters who gave each label. If so, choose "
+            "one row per rating; otherwise, enter the file's only rater."
+        ),
+        "--layout long, or --map count= --rater NAME",
+    ),
     "raters_in_rows": (
         _(
             "Rows look like raters, and these columns like items or questions: %(columns)s. "
@@ -196,7 +203,7 @@ DOUBTS: dict[str, tuple[str | Promise, str]] = {
     ),
     "raters_unclear": (
         _(
-            "These columns may be raters, but some have no values in common: %(columns)s. "
+            "These columns may be raters, but some have few values in common: %(columns)s. "
             "Choose the raters."
         ),
         "--map %(raters)s",

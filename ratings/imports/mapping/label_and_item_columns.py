@@ -13,6 +13,7 @@ from .column_names import (
     is_criterion_name,
     is_key_part_name,
     normalize_name,
+    rank_name,
 )
 from .named_roles import NamedRoles
 from .rater_columns import differ_only_in_number
@@ -40,6 +41,9 @@ class LabelAndItemColumns(NamedRoles):
                 self.head.columns[index].is_numeric,
             )
         )
+        # The numbers of rows begin anew for each rater in a table that was melted.
+        described = [i for i, reason in self.reasons.items() if reason == "descriptive"]
+        free += [i for i in described if is_key_part_name(self.head.names[i])]
         for index in free:
             cells = self.head.columns[index]
             pairs = set(zip(cells.texts, raters.texts, strict=True))
@@ -242,4 +246,20 @@ class LabelAndItemColumns(NamedRoles):
                 and not (columns[index].is_numeric and len(columns[index].values) == 1)
             )
             for candidate in candidates
+        )
+
+    def _set_named_item_column(self) -> None:
+        """Set the item column to one named like an ID of items, such as prompt_id."""
+        named = [index for index in self.list_free_columns() if self.is_item_name(index)]
+        if named:
+            self.columns["item"] = named[0]
+            self.reasons[named[0]] = "name"
+
+    def _names_several_raters(self, index: int) -> bool:
+        """Return whether the cells of a column such as annotators name several people each."""
+        name = self.head.names[index].strip()
+        return (
+            name.endswith("s")
+            and rank_name(name.removesuffix("s"), "rater") is not None
+            and any(re.search(r"[|;,]", text) for text in self.head.columns[index].filled)
         )

@@ -16,6 +16,7 @@ from .column_cells import (
     NUMBER_PATTERN,
     TableHead,
     are_row_numbers,
+    is_object_text,
 )
 from .column_names import (
     CONTENT_ROLES,
@@ -100,7 +101,7 @@ class NamedRoles:
         texts = cells.filled
         if role == "item" and normalize_name(self.head.names[index]) in MEDIA_ROLES:
             return not self.can_have_role("image", index)
-        if role in ("item", "rater") or (role == "label" and texts and texts[0][0] == "{"):
+        if role in ("item", "rater"):
             return not texts or not all(text.startswith(("[", "{")) for text in texts)
         if role in ("label", "text") and not self._may_be_label_or_text(role, index):
             return False
@@ -123,6 +124,8 @@ class NamedRoles:
         keys that are the only IDs of items, such as those of posts, are not texts.
         """
         cells = self.head.columns[index]
+        if role == "label" and cells.filled and all(map(is_object_text, cells.filled)):
+            return False
         if role == "text":
             is_only_id = "item" not in self.columns and len(cells.filled) > 1
             is_key = is_only_id and all(map(_NUMBERED_KEY.fullmatch, cells.filled))
@@ -132,7 +135,8 @@ class NamedRoles:
                 index, factor=1
             )
             return cells.has_repeats or cells.is_numeric or not is_content
-        return cells.has_repeats or not self.is_long_text(index, factor=2)
+        factor = 1 if len(cells.filled) >= MIN_COMPUTED_ROWS else 2
+        return cells.has_repeats or not self.is_long_text(index, factor=factor)
 
     def correct_item_column(self) -> None:
         """Correct the item column by the cells of the columns.

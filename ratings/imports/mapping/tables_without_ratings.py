@@ -9,6 +9,7 @@ from collections.abc import Collection, Sequence
 from .column_cells import ColumnCells, TableHead, are_row_numbers, have_equal_sums
 from .column_names import (
     is_agreement_result_name,
+    is_count_name,
     is_frequency_name,
     is_index_name,
     rank_name,
@@ -100,6 +101,15 @@ def find_frequency(head: TableHead) -> list[int]:
         if len(combined) > 1 and not has_keys and len(rows) == len(head.sample_rows) >= MIN_ROWS:
             return [index]
     return []
+
+
+def find_named_counts(head: TableHead) -> list[int]:
+    """Return the columns of whole numbers that are named like numbers of ratings."""
+    return [
+        index
+        for index, name in enumerate(head.names)
+        if (is_frequency_name(name) or is_count_name(name)) and _are_whole(head.columns[index])
+    ]
 
 
 def find_count_columns(head: TableHead, candidates: Sequence[int]) -> list[int]:

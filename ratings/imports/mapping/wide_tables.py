@@ -208,17 +208,13 @@ class WideTables(RespondentTables):
         if counts := find_count_columns(self.head, free) or find_count_columns(self.head, named):
             return self.build_counts_guess(counts)
         has_keys = "item" in self.columns or self.has_content
-        first = 0 if not has_keys else None
-        if first is not None and (
-            first not in free
-            or not self.head.columns[first].is_unique
-            or self._shares_values_with(first, free)
-        ):
-            first = None
+        is_first_free = not has_keys and 0 in free and self.head.columns[0].is_unique
+        first = 0 if is_first_free and not self._shares_values_with(0, free) else None
         candidates = [index for index in free if index != first]
         shared = rater_columns.find_columns_with_shared_values(
             self.head, candidates, self.labels, sure=self.has_content
         )
+        shared = self._add_fields_of_same_object(shared, candidates)
         doubtful = self._list_doubtful_raters(shared)
         if doubtful and self._find_rater_and_labels(free):
             return self._guess_items(free)
@@ -292,6 +288,25 @@ class WideTables(RespondentTables):
                 labels = [i for i in free if i != index and columns[i].is_label_like]
                 return [index, *labels] if labels else []
         return []
+
+    def _add_fields_of_same_object(
+        self, raters: Sequence[int], candidates: Sequence[int]
+    ) -> list[int]:
+        """Return the columns of raters with further fields of their object, such as votes.ann.
+
+        A rater who gives one label may have no value in common with the others.
+        """
+        names = self.head.names
+        return [
+            index
+            for index in candidates
+            if index in raters
+            or (
+                len(raters) > 1
+                and self.head.columns[index].is_label_like
+                and rater_columns.split_field_names([names[i] for i in [*raters, index]])
+            )
+        ]
 
     def _exclude_comparisons(self) -> None:
         """Exclude columns that compare the raters or describe items, if two others are left."""

@@ -18,7 +18,6 @@ from ratings.imports.problems import UnreadableFileError
 from .crowds.appen import AppenSource
 from .crowds.mturk import MturkSource
 from .crowds.toloka import TolokaSource
-from .datasets.label_lists import LabelListsSource, LewidiSource
 from .platforms.evaluation_logs import (
     BraintrustSource,
     InspectSource,
@@ -27,6 +26,7 @@ from .platforms.evaluation_logs import (
 )
 from .platforms.evaluation_scores import LangfuseSource, LangsmithSource, PhoenixSource
 from .platforms.ground_truth import GroundTruthSource
+from .platforms.label_lists import LabelListsSource, LewidiSource
 from .platforms.labelbox import LabelboxSource
 from .platforms.model_evaluations import DeepEvalSource, LmEvalSource
 from .protocols import FileReader, FileSource

@@ -9,11 +9,14 @@ validated again; no rating is lost.
 
 from __future__ import annotations
 
+import datetime
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+MICROSECOND = datetime.timedelta(microseconds=1)
 MAX_CACHED_KEYS = 100_000  # keys kept in memory; further ones are looked up in the scratch file
 INSTRUCTIONS_BETWEEN_HEARTBEATS = (
     500_000  # instructions of SQLite's virtual machine, which take some milliseconds
@@ -277,3 +280,22 @@ def add_heartbeat(db: sqlite3.Connection, heartbeat: Heartbeat) -> sqlite3.Conne
 
     db.set_progress_handler(call_heartbeat, INSTRUCTIONS_BETWEEN_HEARTBEATS)
     return db
+
+
+# --- times: microseconds since 1970
+
+
+def to_microseconds(value: datetime.datetime) -> int:
+    """Return a datetime as microseconds since 1970."""
+    return (value - EPOCH) // MICROSECOND
+
+
+def to_datetime(microseconds: int | None) -> datetime.datetime | None:
+    """Return the datetime of a number of microseconds since 1970, or None."""
+    return None if microseconds is None else EPOCH + microseconds * MICROSECOND
+
+
+def format_timestamp(microseconds: int | None) -> str:
+    """Return the time as ISO 8601 text in UTC, empty if there is none."""
+    value = to_datetime(microseconds)
+    return "" if value is None else value.isoformat().replace("+00:00", "Z")

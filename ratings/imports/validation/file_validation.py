@@ -19,9 +19,8 @@ from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.problems import ProblemList, UnreadableFileError, truncate_text
 from ratings.imports.readers import TABLE_SOURCES, FileReader
 from ratings.imports.skipped_rows import StoredSkippedRecords
-from ratings.imports.staging.database import Heartbeat, StagingDatabase
+from ratings.imports.staging.database import Heartbeat, StagingDatabase, format_timestamp
 from ratings.imports.staging.queries import ConflictingItem, StagedRows
-from ratings.imports.staging.timestamps import format_timestamp
 from ratings.imports.values.label_notes import StoredQuestion
 from ratings.imports.zip_archives import MediaArchive
 from ratings.label_normalization import get_normal_form
@@ -358,8 +357,8 @@ def _count_changed_items(
             return
         if archive:
             lines = {content.item: content.line for content in batch}
-            for key, (kind, name) in missing.items():
-                report.problems.add(f"{kind}_missing", lines[key], value=name)
+            for key, name in missing.items():
+                report.problems.add("media_missing", lines[key], value=name)
         else:
             report.n_missing_media += len(missing)
         if project is None:

@@ -19,9 +19,13 @@ from projects.services.raters import fields
 from ratings.imports import records
 from ratings.imports.problems import ImportProblem, ProblemList, truncate_text
 from ratings.imports.skipped_rows import SkippedRecordCounts
-from ratings.imports.staging.database import EncodedContent, EncodedRating, StagingDatabase
+from ratings.imports.staging.database import (
+    EncodedContent,
+    EncodedRating,
+    StagingDatabase,
+    to_microseconds,
+)
 from ratings.imports.staging.key_and_label_ids import KeyResolver, QuestionLabels, is_unicode
-from ratings.imports.staging.timestamps import to_microseconds
 from ratings.imports.values.label_interpretation import LabelOptions
 from ratings.services.rating_times import InvalidTime, parse_rated_at, validate_rated_at
 
@@ -335,7 +339,7 @@ class RecordValidator:
         """Return a valid comment, or None."""
         if text and (len(text) > MAX_COMMENT_LENGTH or "\0" in text or not is_unicode(text)):
             column = self.columns.get("comment", "")
-            kind = "key_long" if len(text) > MAX_COMMENT_LENGTH else "nul_text"
+            kind = "key_long" if len(text) > MAX_COMMENT_LENGTH else "nul"
             self.problems.add(
                 kind,
                 line,
@@ -373,7 +377,7 @@ class RecordValidator:
             return None
         text = _ENCODER.encode(value)
         if "\\u0000" in text and _has_nul(value):
-            self.problems.add("nul_text", line, "")
+            self.problems.add("nul", line, "")
             return None
         if not is_unicode(text):
             self.problems.add("surrogate", line, "", value=name)

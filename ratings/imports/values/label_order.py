@@ -50,7 +50,7 @@ _DEGREE_STEPS = (
 )
 _HIGH_DEGREE_STEPS = (
     "very/highly/strongly/sehr/tres/muy",
-    "extremely/completely/ausserst/extremement/extremadamente",
+    "extremely/completely/fully/ausserst/extremement/extremadamente",
 )
 _BARE_DEGREE = len(_DEGREE_STEPS)
 _DEGREES = {
@@ -62,7 +62,7 @@ _DEGREES = {
 # Words that give a name, not a rank, to what is numbered behind them.
 _NAMES = (
     "answer candidate case cat category class cluster code document group id image item label "
-    "model option output response system team text topic type klasse kategorie gruppe thema "
+    "model option output response system team text theme topic type klasse kategorie gruppe thema "
     "antwort classe categorie groupe clase categoria grupo tema opcion 类别 类 主题 选项"
 )
 
@@ -140,7 +140,7 @@ def _rank_numbers_in_words(labels: Collection[str]) -> dict[str, float] | None:
             return None
         before, after = text[: match.start()], text[match.end() :]
         ranks[label] = _get_rank(match, before.casefold(), after.casefold())
-        frames.append((before.strip().casefold(), after.strip().casefold()))
+        frames.append((before.strip().casefold(), after.rstrip().casefold()))
     if len(frames) < 2 or len(set(ranks.values())) < len(ranks):
         return None
     return ranks if _are_in_same_position(frames) else None
@@ -181,7 +181,7 @@ def _are_in_same_position(frames: list[tuple[str, str]]) -> bool:
     The signs and words for less and more may stand before a number.
     """
     befores = {_ABOVE.sub("", _BELOW.sub("", before)).strip() for before, _after in frames}
-    afters = {after for _before, after in frames}
+    afters = {after for _before, after in frames}  # "2x" is a name, "2 h" a number
     if befores == {""}:
         # A letter behind some of the numbers makes them names, such as 2x.
         return len(afters) == 1 or not any(after.isalpha() and len(after) == 1 for after in afters)
@@ -202,6 +202,16 @@ def _rank_degrees(labels: Collection[str]) -> dict[str, float] | None:
         stems.add(phrase.removeprefix(degree).strip())
     has_degrees = len(set(ranks.values())) == len(ranks) > 1
     return ranks if len(stems) == 1 and has_degrees else None
+
+
+def _rank_without_common_words(labels: Collection[str]) -> dict[str, float] | None:
+    """Rank labels on a known scale without the words that all share: low risk, high risk."""
+    words = {label: normalize_phrase(label).split() for label in labels}
+    first = next(iter(words.values()))
+    common = set.intersection(*map(set, words.values())) & {*first[:1], *first[-1:]}
+    short = {label: " ".join(w for w in parts if w not in common) for label, parts in words.items()}
+    ranks = find_known_scale(short.values()) if common and len(set(short.values())) > 2 else None
+    return ranks and {label: ranks[phrase] for label, phrase in short.items()}
 
 
 def _rank_roman_numerals(labels: Collection[str]) -> dict[str, float] | None:
@@ -286,6 +296,7 @@ _BASES = (
     (SIGNS, _rank_signs),
     (KNOWN_SCALE, find_known_scale),
     (KNOWN_SCALE, _rank_degrees),
+    (KNOWN_SCALE, _rank_without_common_words),
     (GRADES, _rank_grades),
     (ROMAN_NUMERALS, _rank_roman_numerals),
     (NUMBERS_IN_WORDS, _rank_numbers_in_words),

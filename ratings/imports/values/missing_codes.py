@@ -9,79 +9,31 @@ from ratings.label_normalization import parse_decimal
 
 from .label_order import ALPHABET, find_known_scale, guess_order
 
+
+def _split_phrases(text: str) -> frozenset[str]:
+    return frozenset(text.split("|"))
+
+
 # In lower case. What programs write for an empty cell, and the signs that people use for it.
 MISSING_CODES = (
     "nan nat null (null) <null> na <na> n/a n.a. n.a n/a. <missing> #n/a #n/a! #na #null! #value! "
     "- -- – — ? ?? . * \\n"
 )
 # Phrases that may be an answer, such as an option of the form, or say that there is none.
-SUSPECTED_CODES = frozenset(
-    (
-        "missing",
-        "blank",
-        "skipped",
-        "refused",
-        "#ref!",
-        "#div/0!",
-        "#name?",
-        "#num!",
-        "not applicable",
-        "not available",
-        "no answer",
-        "no response",
-        "not answered",
-        "not rated",
-        "not assessed",
-        "not coded",
-        "not done",
-        "unable to assess",
-        "n.d.",
-        "k.a.",
-        "k. a.",
-        "ka",
-        "keine angabe",
-        "keine antwort",
-        "nicht beantwortet",
-        "nicht bewertet",
-        "fehlt",
-        "fehlend",
-        "non applicable",
-        "non renseigné",
-        "sans réponse",
-        "nsp",
-        "nspp",
-        "no aplica",
-        "no contesta",
-        "sin respuesta",
-        "ns/nc",
-        "缺失",
-        "不适用",
-        "未作答",
-        "未回答",
-    )
+SUSPECTED_CODES = _split_phrases(
+    "missing|blank|empty|tbd|to be determined|todo|unrated|unlabeled|unlabelled|"
+    "unanswered|not labeled|not labelled|skipped|refused|#ref!|#div/0!|#name?|#num!|"
+    "not applicable|not available|no answer|no response|not answered|not rated|"
+    "not assessed|not coded|not done|unable to assess|n.d.|k.a.|k. a.|ka|keine angabe|"
+    "keine antwort|nicht beantwortet|nicht bewertet|fehlt|fehlend|leer|non applicable|"
+    "non renseigné|sans réponse|nsp|nspp|no aplica|no contesta|sin respuesta|ns/nc|缺失|"
+    "不适用|未作答|未回答"
 )
 # Answers that have no place on a scale; they may be missing values if the others are ordered.
-NO_OPINIONS = frozenset(
-    (
-        "don't know",
-        "dont know",
-        "do not know",
-        "dk",
-        "can't tell",
-        "cannot tell",
-        "can't say",
-        "not sure",
-        "no opinion",
-        "prefer not to say",
-        "weiß nicht",
-        "weiss nicht",
-        "ne sait pas",
-        "je ne sais pas",
-        "no sabe",
-        "no sé",
-        "不知道",
-        "不清楚",
-    )
+NO_OPINIONS = _split_phrases(
+    "don't know|dont know|do not know|dk|can't tell|cannot tell|can't say|not sure|"
+    "no opinion|prefer not to say|weiß nicht|weiss nicht|ne sait pas|je ne sais pas|"
+    "no sabe|no sé|不知道|不清楚"
 )
 MAX_CODE_LENGTH = 20  # characters; a longer label is no code
 NEGATIVE_CODES = frozenset((-9, -99, -999, -9999, -98, -998, -97, -997, -88, -888, -77, -777))
@@ -162,16 +114,23 @@ def _classify_in_context(label: str, labels: Collection[str]) -> CodeStatus:
         return CodeStatus.SUSPECTED if has_others else CodeStatus.LABEL
     if _is_no_opinion(label):
         return CodeStatus.SUSPECTED if _is_beside_scale(label, labels) else CodeStatus.LABEL
+    is_code = _is_number_far_from_scale(label, labels)
+    return CodeStatus.SUSPECTED if is_code else CodeStatus.LABEL
+
+
+def _is_number_far_from_scale(label: str, labels: Collection[str]) -> bool:
+    """Return whether a number such as 99 is far from all others, or 9 is beside 1 to 5."""
     number = parse_decimal(label)
-    if number is None or number not in NEGATIVE_CODES | POSITIVE_CODES:
-        return CodeStatus.LABEL
+    if number is None or number not in {9, *NEGATIVE_CODES, *POSITIVE_CODES}:
+        return False
+    others = {parse_decimal(answer) for answer in labels if answer != label}
     codes = NEGATIVE_CODES if number < 0 else POSITIVE_CODES
-    numbers = [parse_decimal(answer) for answer in labels if answer != label]
-    plain_numbers = [answer for answer in numbers if answer is not None and answer not in codes]
-    if None in numbers or len(plain_numbers) < 2:
-        return CodeStatus.LABEL
-    is_outside = min(plain_numbers) > number / 3 if number < 0 else max(plain_numbers) < number / 3
-    return CodeStatus.SUSPECTED if is_outside else CodeStatus.LABEL
+    scale = [answer for answer in others if answer is not None and answer not in codes]
+    if None in others or len(scale) < 2:
+        return False
+    if number == 9:
+        return 2 <= max(scale) <= 5 and {*scale, 0} == set(range(int(max(scale)) + 1))
+    return min(scale) > number / 3 if number < 0 else max(scale) < number / 3
 
 
 def _is_beside_scale(label: str, labels: Collection[str]) -> bool:

@@ -7,10 +7,12 @@ import json
 from collections import Counter
 from collections.abc import Collection
 
-SEPARATORS = ("|", ";", "\n", ",")  # in the order in which they are tried
+SEPARATORS = ("|", ";", "\n", ",", "/", "+", "&")  # in the order in which they are tried
 # A comma and a semicolon also stand inside of sentences, so every part must be a label elsewhere,
 # or the same parts stand in another order.
 CERTAIN_SEPARATORS = ("|",)
+# These also join the words of one label, so that the same parts must stand in another order.
+WEAK_SEPARATORS = ("/", "+", "&")
 MAX_LABEL_LENGTH = 500  # characters; a longer text is no list of labels
 
 
@@ -76,7 +78,8 @@ def _split_by(
     orders = {tuple(map(str.strip, label.split(separator))) for label in combined}
     if separator in CERTAIN_SEPARATORS or len(orders) > len(set(combined.values())):
         return combined if recurring else {}
-    return combined if recurring == set(uses) else {}
+    is_list = recurring == set(uses) and separator not in WEAK_SEPARATORS
+    return combined if is_list else {}
 
 
 def _sort_parts(parts: Collection[str]) -> tuple[str, ...]:

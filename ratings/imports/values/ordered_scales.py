@@ -16,7 +16,7 @@ _LISTED_SCALES = """
 none/no/absent/nil|trivial/minimal/negligible|minor|mild/slight/light|moderate/medium|major|
 severe|very severe|critical/extreme|blocker
 
-none|neutral|low|medium|high
+none/no|neutral|low|medium/moderate|high
 
 very low|low|moderate|medium|high|very high|critical
 
@@ -42,10 +42,11 @@ a little better|better|much better/far better
 much less|less|slightly less/somewhat less|same/equal/about the same/as much|slightly more/
 somewhat more|more|much more
 
-impossible|very unlikely|unlikely|possible/maybe|likely/probable|very likely|certain
+impossible/no|very unlikely|unlikely|possible/possibly/maybe|likely/probable|very likely|certain
 
-definitely not/certainly not|probably not|no|maybe/possibly/unsure/undecided/might or might not/
-perhaps|yes|probably/probably yes|definitely/certainly/definitely yes/certainly yes
+definitely not/certainly not/definitely no/certainly no|probably not/probably no|no|
+maybe/possibly/unsure/undecided/might or might not/perhaps|yes|probably/probably yes|
+definitely/certainly/definitely yes/certainly yes
 
 no|maybe/partly/partially/unsure/somewhat/undecided/to some extent|mostly|yes
 
@@ -64,10 +65,13 @@ irrelevant/not relevant|marginally relevant/slightly relevant|partially relevant
 partly relevant/somewhat relevant|relevant|highly relevant/very relevant|perfectly relevant/
 perfect
 
-unacceptable|below expectations/fails/fail/insufficient|partially meets expectations/borderline|
-meets expectations/pass/sufficient|exceeds expectations|pass with distinction/distinction
+unacceptable|below expectations/does not meet expectations/does not meet/fails/fail/insufficient|
+partially meets expectations/partially meets/borderline|meets expectations/meets/pass/sufficient|
+exceeds expectations/exceeds|pass with distinction/distinction
 
-unacceptable|poor|acceptable|good|excellent
+unacceptable|poor|acceptable|good|excellent/perfect
+
+none/no/zero|few/a few|some|many|most|all
 
 safe|borderline|unsafe
 
@@ -83,7 +87,8 @@ xxs|xs|s|m|l|xl|xxl
 
 l/lo/low|m/mid/med/medium|h/hi/high
 
-benign|likely benign|uncertain significance/vus|likely pathogenic|pathogenic
+benign|likely benign/probably benign|uncertain significance/vus/uncertain/indeterminate|
+likely pathogenic/likely malignant/probably malignant|pathogenic/malignant
 
 benign|probably benign|suspicious|highly suspicious|malignant
 
@@ -101,6 +106,14 @@ first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth
 
 one|two|three|four|five|six|seven|eight|nine|ten
 
+eins|zwei|drei|vier|funf|sechs|sieben
+
+un|deux|trois|quatre|cinq|six|sept
+
+uno|dos|tres|cuatro|cinco|seis|siete
+
+一|二|三|四|五|六|七
+
 lowest|lower|middle|higher|highest
 
 nie/niemals|fast nie/sehr selten|selten|gelegentlich|manchmal|ofter/regelmassig|oft/haufig|
@@ -109,8 +122,8 @@ sehr oft/sehr haufig|meistens/meist|fast immer|immer/stets
 keine/kein/nicht vorhanden|minimal|gering/leicht/mild|mittel/massig/moderat|stark/schwer/
 ausgepragt|sehr stark/sehr schwer/kritisch
 
-gar nicht/uberhaupt nicht/nicht|kaum|wenig/etwas/ein wenig/ein bisschen|teilweise/mittelmassig/
-einigermassen|ziemlich/uberwiegend|sehr/stark|ausserst/vollig/voll und ganz
+gar nicht/uberhaupt nicht/nicht|kaum|wenig/etwas/ein wenig/ein bisschen|teilweise/massig/
+mittelmassig/einigermassen|ziemlich/uberwiegend|sehr/stark|ausserst/vollig/voll und ganz
 
 ungenugend|mangelhaft|ausreichend|befriedigend|gut|sehr gut|hervorragend/ausgezeichnet
 
@@ -227,18 +240,8 @@ _POLES_EN = (
     ("false", "true"), ("incorrect", "correct"), ("liberal", "conservative"), ("left", "right"),
     ("calm", "aroused"), ("untrue", "true"), ("worse", "better"),
 )  # fmt: skip
-_MIDDLE_EN = (
-    "medium",
-    "med",
-    "mid",
-    "moderate",
-    "average",
-    "middle",
-    "normal",
-    "fair",
-    "ok",
-    "okay",
-)
+_MIDDLE_EN = ("medium", "med", "mid", "moderate", "average", "middle", "normal", "fair",
+              "ok", "okay")  # fmt: skip
 
 _STEPS_DE = (("ausserst", "extrem"), ("sehr", "stark", "vollig", "voll"), ("",), ("eher", "etwas"))
 _NEUTRAL_DE = ("neutral", "weder noch", "teils teils", "teils/teils", "unentschieden", "unsicher",
@@ -291,20 +294,24 @@ _POLES_ZH = (
 
 
 class _ScaleWords(NamedTuple):
-    """Words of a language: steps from the strongest, words for the middle, pairs of poles."""
+    """Words of a language: steps from the strongest, words for the middle, pairs of poles.
+
+    ``weak_negation`` before the high pole is a weak form of the low one: not very likely.
+    """
 
     steps: tuple[tuple[str, ...], ...]
     neutral: tuple[str, ...]
     poles: tuple[tuple[str, str], ...]
+    weak_negation: str
     separator: str = " "
 
 
 _WORDS = (
-    _ScaleWords(_STEPS_EN, (*_NEUTRAL_EN, *_MIDDLE_EN), _POLES_EN),
-    _ScaleWords(_STEPS_DE, _NEUTRAL_DE, _POLES_DE),
-    _ScaleWords(_STEPS_FR, _NEUTRAL_FR, _POLES_FR),
-    _ScaleWords(_STEPS_ES, _NEUTRAL_ES, _POLES_ES),
-    _ScaleWords(_STEPS_ZH, _NEUTRAL_ZH, _POLES_ZH, separator=""),
+    _ScaleWords(_STEPS_EN, (*_NEUTRAL_EN, *_MIDDLE_EN), _POLES_EN, "not very"),
+    _ScaleWords(_STEPS_DE, _NEUTRAL_DE, _POLES_DE, "nicht sehr"),
+    _ScaleWords(_STEPS_FR, _NEUTRAL_FR, _POLES_FR, "pas tres"),
+    _ScaleWords(_STEPS_ES, _NEUTRAL_ES, _POLES_ES, "no muy"),
+    _ScaleWords(_STEPS_ZH, _NEUTRAL_ZH, _POLES_ZH, "不太", separator=""),
 )
 
 # Agreement is phrased in ways that no rule builds.
@@ -367,6 +374,7 @@ def _build_steps(low: str, high: str, words: _ScaleWords) -> list[list[str]]:
     """Return the steps from the strongest form of ``low`` to the strongest form of ``high``."""
     middle = [*words.neutral, f"neither {low} nor {high}", f"neither {high} nor {low}"]
     lower = [_build_phrases(step, low, words.separator) for step in words.steps]
+    lower[-1].append(f"{words.weak_negation}{words.separator}{high}")
     upper = [_build_phrases(step, high, words.separator) for step in reversed(words.steps)]
     return [*lower, middle, *upper]
 

@@ -127,7 +127,7 @@ class ColumnsForm(FileForm):
         gettext_lazy("Model name"), gettext_lazy("Marks the rater as a model.")
     )
     prompt_version = _build_column_field(gettext_lazy("Prompt version"))
-    count = _build_column_field(gettext_lazy("Number of identical items"))
+    count = _build_column_field(gettext_lazy("Number of items or ratings"))
     excluded_columns = _build_columns_field(
         gettext_lazy("Columns not imported"),
         gettext_lazy("All remaining columns are labels."),
@@ -231,6 +231,7 @@ class ColumnsForm(FileForm):
         if (
             layout == "long"
             and cleaned_data.get("rater") is None
+            and cleaned_data.get("count") is None
             and not cleaned_data.get("default_rater")
             and not self.mapping.key_separator
         ):

@@ -16,9 +16,8 @@ from projects.services.items import gold
 from projects.services.items.upsert import upsert_items
 from ratings.imports import media_references
 from ratings.imports.mapping.import_mapping import ImportMapping
-from ratings.imports.staging.database import Heartbeat
+from ratings.imports.staging.database import Heartbeat, to_datetime
 from ratings.imports.staging.queries import StagedContent, StagedRows, StagedSkip
-from ratings.imports.staging.timestamps import to_datetime
 from ratings.imports.zip_archives import MediaArchive
 from ratings.models import Assignment, ImportRun, Rating
 

@@ -21,9 +21,8 @@ from projects.models import Project, Question, Rater
 from projects.services.raters import pseudonyms
 from ratings.imports import leases
 from ratings.imports.mapping.import_mapping import ImportMapping
-from ratings.imports.staging.database import Heartbeat
+from ratings.imports.staging.database import Heartbeat, to_datetime
 from ratings.imports.staging.queries import StagedRating, StagedRows, StagedSkip
-from ratings.imports.staging.timestamps import to_datetime
 from ratings.imports.zip_archives import MediaArchive
 from ratings.models import ImportRun, Rating, Revision
 from ratings.services import permissions

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from celery import current_app
 
 from core.jobs import dispatch
 from core.jobs.dispatch import start_task
@@ -20,7 +21,7 @@ def sent_messages(settings: Any, monkeypatch: pytest.MonkeyPatch) -> list[tuple[
     def send(name: str, arguments: list[int], **_options: Any) -> None:
         messages.append((name, arguments))
 
-    monkeypatch.setattr(dispatch.current_app, "send_task", send)
+    monkeypatch.setattr(current_app, "send_task", send)
     return messages
 
 

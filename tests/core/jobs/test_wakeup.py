@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from celery import current_app
 
 from agreement_site.celery import Pace, Sweeper
 from core.jobs import dispatch, wakeup
@@ -36,7 +37,7 @@ def messages(settings: Any, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr(wakeup, "_announced_at", -100.0)
     monkeypatch.setattr(dispatch, "get_redis_client", lambda: fake)
     monkeypatch.setattr(
-        dispatch.current_app, "send_task", lambda name, *_arguments, **_options: sent.append(name)
+        current_app, "send_task", lambda name, *_arguments, **_options: sent.append(name)
     )
     return sent
 

@@ -12,6 +12,7 @@ from urllib.parse import urlencode
 
 import numpy as np
 import pytest
+from celery import current_app
 from django.db import OperationalError
 from django.utils import timezone
 from django.utils.html import escape
@@ -557,7 +558,7 @@ def test_sweep_computes_results_when_broker_is_down(
     def raise_error(*_arguments: Any, **_options: Any) -> None:
         raise ConnectionError("no broker")
 
-    monkeypatch.setattr(dispatch.current_app, "send_task", raise_error)
+    monkeypatch.setattr(current_app, "send_task", raise_error)
     client_for(lead).get(f"/projects/{rated_question.project_id}/?kind=human")
     tasks.sweep_all()
     assert not FilteredResult.objects.filter(pending=True).exists()

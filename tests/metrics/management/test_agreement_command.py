@@ -1,9 +1,14 @@
 """`manage.py agreement FILE.csv` works without a database and reports errors with their line."""
 
+import ast
 import gzip
 import json
+import os
+import subprocess
+import sys
 
 import pytest
+from django.conf import settings
 from django.core.management import CommandError, call_command
 
 from metrics.agreement import report
@@ -116,6 +121,42 @@ def test_latest_rating_counts(write_file, capsys):
         json.loads(run_command(capsys, reversed_file, "--json"))["fleiss_kappa"]
         == answer["fleiss_kappa"]
     )
+
+
+def test_item_in_several_rows_of_a_wide_table(write_file, capsys):
+    path = write_file("item,r1,r2\nA,x,x\nB,y,x\nA,y,y\nC,x,x\n")
+    with pytest.raises(CommandError, match=r"2 labels repeat an earlier one: A \(lines 2 and 4\)"):
+        run_command(capsys, path)
+    for policy in ("last", "first", "repeat"):
+        answer = json.loads(run_command(capsys, path, "--duplicates", policy, "--json"))
+        assert (answer["repeats_left_out"], answer["n_ratings"]) == (2, 6)
+        assert answer["percent_agreement"] == pytest.approx(2 / 3)
+
+
+def test_first_of_repeated_ratings(write_file, capsys):
+    rows = [("a", "ann", "yes"), ("a", "bob", "no"), ("a", "ann", "no"), ("b", "ann", "yes")]
+    path = write_file(format_csv(rows))
+    values = {
+        policy: json.loads(run_command(capsys, path, "--duplicates", policy, "--json"))
+        for policy in ("last", "first")
+    }
+    assert values["last"]["percent_agreement"] == 1 and values["first"]["percent_agreement"] == 0
+
+
+def test_order_of_day_and_month(write_file, capsys):
+    rows = [
+        ("a", "ann", "yes", "01/02/2026"),
+        ("a", "ann", "no", "02/01/2026"),
+        ("a", "bob", "no", ""),
+    ]
+    path = write_file(format_csv(rows, "item,rater,label,date"))
+    with pytest.raises(CommandError, match="--dates dmy"):
+        run_command(capsys, path)
+    values = [
+        json.loads(run_command(capsys, path, "--dates", order, "--json"))["percent_agreement"]
+        for order in ("dmy", "mdy")
+    ]
+    assert values == [0, 1]
 
 
 def test_rows_of_one_question(write_file, capsys):
@@ -400,3 +441,20 @@ def test_errors_of_clusters(column, message, write_file):
     path = write_file(format_csv(rows, "item,rater,label,document"))
     with pytest.raises(CommandError, match=message):
         call_command("agreement", path, "--cluster", column)
+
+
+def test_command_starts_without_the_site(write_file, tmp_path):
+    program = (
+        "import sys, manage\n"
+        f"sys.argv = ['manage.py', 'agreement', {write_file(format_csv(ROWS))!r}]\n"
+        "manage.main()\n"
+        "print(sorted({name.partition('.')[0] for name in sys.modules}))\n"
+    )
+    environment = {name: text for name, text in os.environ.items() if "DJANGO" not in name}
+    environment |= {"DATA_DIR": str(tmp_path), "PYTHONPATH": str(settings.BASE_DIR)}
+    answer = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
+    )
+    report, modules = answer.stdout.strip().rsplit("\n", 1)
+    assert "2 raters, 5 ratings" in report
+    assert {"quality", "redis", "rest_framework", "psycopg"}.isdisjoint(ast.literal_eval(modules))

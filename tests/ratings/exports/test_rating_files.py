@@ -380,7 +380,7 @@ def test_labels_of_an_export_are_no_missing_values(
 def _create_project(lead: Any, labels: list[str], ratings_by_pair: dict[Any, Any]) -> Project:
     from projects.services.projects import create_project
     from projects.services.question_validation import NewCategory, NewQuestion
-    from ratings.imports.staging.timestamps import to_datetime
+    from ratings.imports.staging.database import to_datetime
 
     question = NewQuestion("q", "Q?", categories=[NewCategory(label) for label in labels])
     project = create_project(by=lead, name="There", questions=[question])

@@ -145,7 +145,7 @@ def split_object(record: JsonObject) -> list[JsonObject] | None:
     if len(record) > 1 and all(isinstance(value, dict) and value for value in record.values()):
         return _split_objects(record)
     of_objects = [name for name, value in record.items() if _is_list_of_objects(value)]
-    if len(of_objects) == 1 and not any(isinstance(value, dict) for value in record.values()):
+    if len(of_objects) == 1:
         common_fields = {name: value for name, value in record.items() if name != of_objects[0]}
         return [{**row, **common_fields} for row in record[of_objects[0]]]
     return None

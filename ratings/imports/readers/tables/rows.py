@@ -1,10 +1,11 @@
 """Parse the lines of a table (CSV, workbook, JSON records) into items and ratings.
 
-In the long layout, a row is a rating. In the wide layout, a row is an item, and there is a column
-for each rater. Counts: a row is an item, and there is a column with the number of ratings of each
-label. Crossed: the labels of one rater are in the rows, those of the other in the columns.
-Combinations: a row is all items with the same labels. Raters: a row is a rater, and there is a
-column for each item. Items: a row is an item without ratings.
+In the long layout, a row is a rating, or a label with the number of raters who gave it. In the wide
+layout, a row is an item, and there is a column for each rater. Counts: a row is an item, and there
+is a column with the number of ratings of each label. Crossed: the labels of one rater are in the
+rows, those of the other in the columns. Combinations: a row is all items with the same labels.
+Raters: a row is a rater, and there is a column for each item. Items: a row is an item without
+ratings.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from projects.services.raters import fields
+from projects.models import Rater
 from ratings.files.formula_escaping import unescape_formula
 from ratings.imports.decoding.table_times import parse_table_time
 from ratings.imports.mapping.column_names import (
@@ -46,8 +47,9 @@ from .cells import (
     is_empty_cell,
 )
 from .table_end import TableLine
-from .tables_of_counts import CombinationRows, CrossedRows, iter_count_ratings
+from .tables_of_counts import CombinationRows, CountedLabels, CrossedRows, iter_count_ratings
 
+MAX_RATER_KEY_LENGTH = Rater._meta.get_field("key").max_length or 0
 Cells = Sequence[Any]  # texts; in JSON and workbooks also numbers, booleans and lists
 
 
@@ -140,6 +142,9 @@ class TableParser:
 
     def _iter_long(self) -> Iterator[Record]:
         labels = self._list_label_columns()
+        counted = (
+            CountedLabels(self.columns, self.column_names) if "count" in self.columns else None
+        )
         has_items = self._has_items()
         rater_index = self.columns.get("rater")
         # A rater column that the user names has no other rows than those of raters.
@@ -162,6 +167,9 @@ class TableParser:
                 continue
             if skips_merged and is_aggregate_rater_name(rater := self._get_rater_key(cells)):
                 yield SkippedRecord(line, "merged", rater)
+                continue
+            if counted:
+                yield from counted.iter_ratings(line, cells, key)
                 continue
             for index, question in labels:
                 if is_empty_cell(cells[index]) and (has_items or len(labels) > 1):
@@ -279,7 +287,7 @@ class TableParser:
             rater = clean_cell(rater)
             yield RaterRecord(self.header_line, rater, column=name)
             # A rater with an invalid name is one problem, not one in every row.
-            if not find_text_problem(rater, fields.MAX_KEY_LENGTH):
+            if not find_text_problem(rater, MAX_RATER_KEY_LENGTH):
                 question_key = build_question_key(question) if question else ""
                 rater_columns.append((index, rater, question_key, name))
         for line, cells, key, item_records in self._iter_item_rows():

@@ -5,7 +5,8 @@ The items of the latter two have no names, so they are numbered.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ratings.imports.mapping.tables_without_ratings import is_total_name, split_rater_prefix
@@ -19,19 +20,49 @@ ROW_RATER, COLUMN_RATER = "row rater", "column rater"  # where the table does no
 
 
 def iter_count_ratings(
-    line: int, cells: Sequence[Any], key: str, columns: Sequence[tuple[int, str]]
+    line: int,
+    cells: Sequence[Any],
+    key: str,
+    columns: Sequence[tuple[int, str]],
+    *,
+    label: str = "",
+    n_raters: int = 0,
 ) -> Iterator[Record]:
-    """Yield the ratings of anonymous raters in a row of counts; ``columns`` are (index, label)."""
-    n_raters = 0
+    """Yield the ratings of anonymous raters in a row of counts; ``columns`` are (index, name).
+
+    The label of a column is its name, unless there is a ``label``. ``n_raters`` have rated the item
+    in earlier rows.
+    """
     for index, name in columns:
         count = _parse_count(cells[index], MAX_RATERS_OF_COUNTS)
         if count is None:
             yield _build_problem(line, name, cells[index], MAX_RATERS_OF_COUNTS)
             continue
-        label = clean_cell(name)
+        text = label or clean_cell(name)
         for number in range(n_raters + 1, n_raters + count + 1):
-            yield RatingRecord(line, key, f"anonymous {number}", "", label, column=name)
+            yield RatingRecord(line, key, f"anonymous {number}", "", text, column=name)
         n_raters += count
+
+
+class CountedLabels:
+    """Rows of an item, a label, and the number of raters who gave it."""
+
+    def __init__(self, columns: Mapping[str, int], names: Sequence[str]) -> None:
+        self.label_index = columns["label"]
+        self.column = columns["count"], names[columns["count"]]
+        self.n_raters: Counter[str] = Counter()  # of each item in the rows above
+
+    def iter_ratings(self, line: int, cells: Sequence[Any], key: str) -> Iterator[Record]:
+        """Yield the ratings of a row by further anonymous raters of the item."""
+        label, n_raters = clean_cell(cells[self.label_index]), self.n_raters[key]
+        if not label:
+            yield SkippedRecord(line, "no_label_row")
+            return
+        for record in iter_count_ratings(
+            line, cells, key, [self.column], label=label, n_raters=n_raters
+        ):
+            self.n_raters[key] += isinstance(record, RatingRecord)
+            yield record
 
 
 class CrossedRows:

@@ -74,7 +74,7 @@ class _PartCounter:
                     self._reject(MAX_PART_BYTES)
             self.parser.Parse(b"", True)
         except expat.ExpatError:
-            raise UnreadableFileError("xlsx") from None
+            raise UnreadableFileError("zip_cut") from None
 
     def _start_element(self, name: str, _attributes: Any) -> None:
         if name in MAX_UNITS:

@@ -78,7 +78,7 @@ def is_workbook(path: Path) -> bool:
         with zipfile.ZipFile(path) as archive:
             return WORKBOOK_PART in archive.namelist()
     except (zipfile.BadZipFile, OSError, ValueError):
-        raise UnreadableFileError("xlsx") from None
+        raise UnreadableFileError("zip_cut") from None
 
 
 class XlsxLines(CountedLines):
@@ -151,9 +151,9 @@ def _validate_workbook(path: Path) -> bool:
                 entry.file_size for entry in entries if entry.filename == STRINGS_PART
             )
             if unpacked_bytes > settings.IMPORT_MAX_BYTES:
-                raise UnreadableFileError("xlsx_large", limit=settings.IMPORT_MAX_BYTES)
+                raise UnreadableFileError("too_large", limit=settings.IMPORT_MAX_BYTES)
             if strings_bytes > MAX_STRINGS_BYTES:
-                raise UnreadableFileError("xlsx_large", limit=MAX_STRINGS_BYTES)
+                raise UnreadableFileError("too_large", limit=MAX_STRINGS_BYTES)
             return any(
                 _has_formula(archive, entry.filename)
                 for entry in entries
@@ -165,7 +165,7 @@ def _validate_workbook(path: Path) -> bool:
         raise
     # Exceptions of zlib, zipfile and struct for a broken archive have no common base class.
     except Exception:
-        raise UnreadableFileError("xlsx") from None
+        raise UnreadableFileError("zip_cut") from None
 
 
 def _has_formula(archive: zipfile.ZipFile, name: str) -> bool:
@@ -197,7 +197,7 @@ def _open_sheet(path: Path, title: str = "", *, data_only: bool) -> Iterator[Any
         except UnreadableFileError:
             raise
         except Exception:  # a broken part raises whatever its parser raises
-            raise UnreadableFileError("xlsx") from None
+            raise UnreadableFileError("zip_cut") from None
         if not workbook.worksheets:
             raise UnreadableFileError("empty")
         yield workbook[title] if title else max(workbook.worksheets, key=_rank_visible_sheet)
@@ -252,7 +252,7 @@ def _read_first_rows(sheet: Any) -> list[Sequence[Any]]:
     try:
         return list(sheet.iter_rows(max_row=TABLE_ROWS, values_only=True))
     except Exception:
-        raise UnreadableFileError("xlsx") from None
+        raise UnreadableFileError("zip_cut") from None
 
 
 def _iter_rows(sheet: Any) -> Iterator[Sequence[Any]]:
@@ -301,7 +301,7 @@ def _iter_parsed_rows(rows: Iterator[Any]) -> Iterator[Any]:
         try:
             row = next(rows, ...)
         except Exception:
-            raise UnreadableFileError("xlsx") from None
+            raise UnreadableFileError("zip_cut") from None
         if row is ...:
             return
         yield row

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from core.text import has_control_character
-from ratings.files import media
+from ratings.files.media_types import MEDIA_TYPES
 from ratings.imports.decoding.encodings import PROVISIONAL_ENCODING
 from ratings.imports.decoding.json_stream import JsonStream
 from ratings.imports.decoding.sample import SIGNATURE_BYTES, detect_file_kind
@@ -318,7 +318,7 @@ def _detect_media_kind(value: Any) -> str:
     if not isinstance(value, str) or not MEDIA_FILE_PATTERN.fullmatch(value.strip()):
         return ""
     extension = value.strip().split("?")[0].lower().rpartition(".")[2]
-    return media.TYPES.get(extension, ("image",))[0]
+    return MEDIA_TYPES.get(extension, ("image",))[0]
 
 
 def _strip_server_path(url: str) -> str:

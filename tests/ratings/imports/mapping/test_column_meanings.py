@@ -349,6 +349,22 @@ def test_label_studio_columns_in_alphabetical_order(tmp_path: Path, lead: Any) -
     assert {label for _item, _rater, label in list_ratings("choice")} == {"x", "y"}
 
 
+def test_numbers_of_raters_of_each_label(tmp_path: Path, lead: Any) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text("item,label,count\nA,yes,2\nA,no,1\nB,yes,3\nC,no,5000\nD,,1\n")
+    status, report = import_with_scale(path, name="N", owner=lead.username, layout="long")
+    (problem,) = report["problems"]
+    assert status == 1 and "Line 5: '5000' isn't a count" in problem["message"]
+    path.write_text(path.read_text().replace("5000", "2"))
+    status, report = import_with_scale(path, name="N", owner=lead.username, layout="long")
+    assert (status, report["ratings"], report["left_out"]) == (0, 8, {"no_label_row": 1})
+    assert list_ratings() == {
+        *(("A", f"anonymous {n}", label) for n, label in ((1, "yes"), (2, "yes"), (3, "no"))),
+        *(("B", f"anonymous {n}", "yes") for n in (1, 2, 3)),
+        *(("C", f"anonymous {n}", "no") for n in (1, 2)),
+    }
+
+
 COUNTED = {  # Cohen's kappa of each is 0.4
     "crossed": "rater2,no,yes,All\nno,20,10,30\nyes,5,15,20\nAll,25,25,50\n",
     "crossed with raters in the names": (

@@ -203,6 +203,49 @@ READABLE = {
         "Rate_image_1|Rate_image_2".replace("_", " "),
         {"respondent 1": "42", "respondent 2": "43", "respondent 3": "52"},
     ),
+    "scores of judges before their names": Table(
+        "id,question,answer,gpt4_score,claude_score,human_score\n"
+        + "".join(
+            f"q{n},Is it {n}?,Yes it is {n} because of that,{n % 3},{n % 2},{n % 4}\n" for n in range(8)
+        ),
+        "q0 q1 q2 q3 q4 q5 q6 q7",
+        {"gpt4": "01201201", "claude": "01010101", "human": "01230123"},
+    ),
+    "numbers of lesions that each reader counted": Table(
+        "Subject ID,Reader1 Lesion Count,Reader2 Lesion Count\nA,2,3\nB,0,0\nC,1,0\nD,4,4\n",
+        "A B C D",
+        {"Reader1": "2014", "Reader2": "3004"},
+    ),
+    "pandas melts two raters": Table(
+        "index,variable,value\n0,rater1,1\n1,rater1,2\n2,rater1,2\n0,rater2,1\n1,rater2,1\n2,rater2,2\n",
+        "0 1 2",
+        {"rater1": "122", "rater2": "112"},
+        question="value",
+    ),
+    "German months and time zones": Table(
+        "Fall;Lehrkraft;Urteil;Datum\n1;A;gut;2. Mär. 2025 10:00 MEZ\n1;B;gut;3-Okt-25\n"
+        "2;A;schlecht;4. Dezember 2025\n2;B;gut;5. Mai 2025 9:30 MESZ\n",
+        "1 2",
+        {"A": "gut schlecht", "B": "gut gut"},
+        question="urteil",
+    ),
+    "Python sets of labels": Table(
+        "id,annotator,labels\n1,x,\"{'a', 'b'}\"\n1,y,\"{'b', 'a'}\"\n2,x,{'a'}\n2,y,{'c'}\n",
+        "1 2",
+        {"x": "a|b a", "y": "a|b c"},
+        question="labels",
+    ),
+    "a list of records beside other objects": Table(
+        json.dumps({
+            "eval": {"task": "t"},
+            "samples": [
+                {"id": f"s{n}", "scores": {"judge_a": {"value": "CI"[n % 2]}, "judge_b": {"value": "C"}}}
+                for n in range(4)
+            ],
+        }),
+        "s0 s1 s2 s3",
+        {"judge_a": "CICI", "judge_b": "CCCC"},
+    ),
 }  # fmt: skip
 
 
@@ -335,6 +378,19 @@ REFUSED = {
         json.dumps([{"id": n, "text": f"Text {n}", "votes": {"yes": n, "no": 4 - n}} for n in range(5)]),
         "may be counts of ratings",
         "--layout counts",
+    ),
+    "a rater without a label of the others": (
+        json.dumps([
+            {"prompt": f"Prompt {n}", "votes": {"ann": "ab"[n % 2], "bob": "a", "gpt-4": "tie"}}
+            for n in range(5)
+        ]),
+        "votes.ann, votes.bob, votes.gpt-4",
+        "--map rater=votes.ann rater=votes.bob rater=votes.gpt-4",
+    ),
+    "numbers of votes for each label": (
+        "doc_id,category,n_votes\nd1,spam,3\nd1,ham,0\nd2,spam,1\nd2,ham,2\n",
+        "n_votes may be the number of raters",
+        "--layout long, or --map count= --rater NAME",
     ),
     "several labels in every cell of doccano": (
         "".join(

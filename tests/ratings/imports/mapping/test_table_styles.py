@@ -211,7 +211,7 @@ REFUSED = {
     ),
     "models that are compared": (
         "id,model_a,model_b,winner\n1,x,y,model_a\n2,y,x,tie\n3,x,y,model_a\n",
-        "no values in common: model_a, model_b, winner",
+        "few values in common: model_a, model_b, winner",
         "--map rater=model_a",
     ),
     "crosses in the columns of raters": (
@@ -281,7 +281,7 @@ REFUSED = {
     ),
     "a column without common values": (
         "Item,Anna,Ben,Topic\n1,a,a,x\n2,b,a,y\n3,a,b,z\n",
-        "no values in common: Anna, Ben, Topic",
+        "few values in common: Anna, Ben, Topic",
         "--map rater=Anna rater=Ben rater=Topic",
     ),
     "two columns that are named like labels": (
@@ -389,6 +389,9 @@ def test_table_that_is_one_object(name: str, tmp_path: Path, lead: Any) -> None:
         ("45986.585", "2025-11-25T14:02:24+00:00"),
         ('"Nov 25, 2025, 2:03 PM"', "2025-11-25T14:03:00+00:00"),
         ("25 Nov 2025 14:03", "2025-11-25T14:03:00+00:00"),
+        ("25-Nov-2025 2:03 PM", "2025-11-25T14:03:00+00:00"),
+        ("2025-11-25 15:03 CET", "2025-11-25T14:03:00+00:00"),
+        ("25. novembre 2025 14:03", "2025-11-25T14:03:00+00:00"),
         ("25.11.2025 14:03", "2025-11-25T14:03:00+00:00"),
         ("2025-11-25 14:03:00 UTC", "2025-11-25T14:03:00+00:00"),
         ("1764079380000", "2025-11-25T14:03:00+00:00"),

@@ -108,8 +108,21 @@ def test_numbers_far_outside_are_asked_about(code: str) -> None:
 
 
 def test_numbers_within_the_scale_are_labels() -> None:
-    for texts in (["0", "50", "98", "99"], ["-1", "0", "1"], ["-9", "-8", "0", "9"]):
+    for texts in (
+        ["0", "50", "98", "99"],
+        ["-1", "0", "1"],
+        ["-9", "-8", "0", "9"],
+        ["1", "3", "9"],
+        ["1", "2", "3", "4", "5", "6", "9"],
+    ):
         assert not read(*texts).notes
+
+
+def test_nine_beside_a_short_scale_is_asked_about() -> None:
+    for texts in (["1", "2", "9"], ["0", "1", "2", "9"], ["1", "2", "3", "4", "5", "8", "9"]):
+        assert ([note.kind for note in read(*texts).undecided] == ["maybe_missing"]) == (
+            "8" not in texts
+        )
 
 
 def test_further_codes_are_missing_and_known_ones_are_kept() -> None:
@@ -159,6 +172,9 @@ def test_the_same_parts_in_another_order_are_several_labels() -> None:
     assert reading.labels["Anger, Fear"] == reading.labels["Fear, Anger"] == "Anger|Fear"
     assert "several_labels" in list_kinds(reading)
     assert "several_labels" not in list_kinds(read("No, never", "Yes, often", "Sometimes"))
+    assert read("pos/neg", "neg/pos", "pos").labels["pos/neg"] == "neg|pos"
+    assert read("A+B", "B+A", "A").labels["B+A"] == "A|B"
+    assert not read("yes/no", "yes", "no").notes
 
 
 @given(st.lists(st.text(max_size=8), max_size=12, unique=True))

@@ -60,6 +60,13 @@ ORDERED = {
     "chinese likert": "非常不同意|不同意|一般|同意|非常同意",
     "chinese frequency": "从不|很少|有时|经常|总是",
     "chinese levels": "低|中|高",
+    "degrees of negation": "very unlikely|not very likely|likely|very likely",
+    "chinese degrees of negation": "完全不相关|不太相关|比较相关|非常相关",
+    "words that all labels share": "no harm|low harm|moderate harm|high harm",
+    "ordinals before a word": "first quartile|second quartile|third quartile|fourth quartile",
+    "ranges of hours": "<1 h|1-2 h|3-5 h|>5 h",
+    "expectations": "Does not meet|Partially meets|Meets|Exceeds",
+    "german number words": "eins|zwei|drei",
     "chinese satisfaction": "非常不满意|不满意|一般|满意|非常满意",
 }
 

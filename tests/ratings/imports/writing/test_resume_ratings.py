@@ -6,6 +6,7 @@ import datetime
 from typing import Any
 
 import pytest
+from celery import current_app
 from django.utils import timezone
 
 import metrics.tasks
@@ -281,7 +282,7 @@ def test_unsent_message_does_not_stop_the_import(
         raise ConnectionError
 
     monkeypatch.setattr(dispatch, "_paused_until", 0.0)
-    monkeypatch.setattr(dispatch.current_app, "send_task", raise_connection_error)
+    monkeypatch.setattr(current_app, "send_task", raise_connection_error)
     services.wake_worker(wizard.run.pk)
     assert tasks.resume_stalled() == 1
     assert wizard.run.state == "done"
@@ -297,6 +298,6 @@ def test_message_names_the_task_and_the_run(
         messages.append((name, arguments))
 
     monkeypatch.setattr(dispatch, "_paused_until", 0.0)
-    monkeypatch.setattr(dispatch.current_app, "send_task", append_message)
+    monkeypatch.setattr(current_app, "send_task", append_message)
     services.wake_worker(wizard.run.pk)
     assert messages == [(tasks.run_import.name, [wizard.run.pk])]

@@ -365,7 +365,7 @@ INVALID_UPLOADS = {
         "Parquet file is damaged",
     ),
     "cut Parquet": (build_parquet(TWEETS)[:-20], "Parquet file is damaged"),
-    "spans of words": (b"JAPAN\tB-LOC\nGET\tO\n", "Line 1: CoNLL files"),
+    "spans of words": (b"JAPAN\tB-LOC\nGET\tO\n", "Line 1: The file marks parts of items"),
 }
 
 
@@ -400,7 +400,7 @@ INVALID_RECORDS = {
     ),
     "escaped NUL": (
         VALID_RECORD * 30 + b'{"id": "b", "text": "a\\u0000"}',
-        ("nul_text", 31),
+        ("nul", 31),
         "NUL",
     ),
     "half a character": (
