@@ -11,7 +11,10 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from django.utils.functional import Promise
+from django.utils.text import format_lazy
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 NUL = "\x00"
 REPLACEMENT = "\ufffd"  # Unicode's replacement character
@@ -125,3 +128,36 @@ def describe_whole_range(lowest: int, highest: int) -> str:
 def describe_length(max_length: int) -> str:
     """Return the error message for a text that is too long or contains NUL."""
     return _("Use at most %(most)s characters, without NUL.") % {"most": max_length}
+
+
+def describe_action(subject: Promise, action: Promise) -> Promise:
+    """Return “Token created” from “Token” and “created”, in the word order of the language."""
+    description: Promise = format_lazy(
+        gettext_lazy("{subject} {action}"), subject=subject, action=action
+    )
+    return description
+
+
+# What can happen to the subjects of the audit log and of events.
+ACCEPTED = pgettext_lazy("action", "accepted")
+ADDED = pgettext_lazy("action", "added")
+ARCHIVED = pgettext_lazy("action", "archived")
+CHANGED = pgettext_lazy("action", "changed")
+CREATED = pgettext_lazy("action", "created")
+DELETED = pgettext_lazy("action", "deleted")
+EXPORTED = pgettext_lazy("action", "exported")
+GRANTED = pgettext_lazy("action", "granted")
+MESSAGED = pgettext_lazy("action", "messaged")
+OVERRIDDEN = pgettext_lazy("action", "overridden")
+PAUSED = pgettext_lazy("action", "paused")
+PROPOSED = pgettext_lazy("action", "proposed")
+REJECTED = pgettext_lazy("action", "rejected")
+REMOVED = pgettext_lazy("action", "removed")
+REQUESTED = pgettext_lazy("action", "requested")
+RESTORED = pgettext_lazy("action", "restored")
+RESUMED = pgettext_lazy("action", "resumed")
+REVOKED = pgettext_lazy("action", "revoked")
+USED = pgettext_lazy("action", "used")
+WAIVED = pgettext_lazy("action", "waived")
+WARNED = pgettext_lazy("action", "warned")
+WITHDRAWN = pgettext_lazy("action", "withdrawn")

@@ -162,7 +162,7 @@ def apply_webhook_action(
             services.change_webhook(webhook=webhook, by=by, paused=action == "pause")
         elif action == "delete":
             services.delete_webhook(webhook=webhook, by=by)
-            messages.success(request, _("Webhook deleted."))
+            messages.success(request, _("Deleted."))
             return redirect(_get_list_url(webhook.project))
         else:
             raise Http404

@@ -70,7 +70,7 @@ def _list_actions(user: Any, project: Any) -> Iterator[PaletteResult]:
     if project is not None and project.role == Member.Role.LEAD:
         yield PaletteResult(kind, _("Invite people"), build_url("people"))
         yield PaletteResult(kind, _("Add items"), build_url("item_new"))
-        yield PaletteResult(kind, _("Write the guidelines"), build_url("guidelines_settings"))
+        yield PaletteResult(kind, _("Write guidelines"), build_url("guidelines_settings"))
         yield PaletteResult(kind, _("Add a question"), build_url("question_create"))
     if can_create_projects(user):
         yield PaletteResult(kind, _("New project"), reverse("project_create"))
@@ -162,7 +162,7 @@ def search_page(request: HttpRequest) -> HttpResponse:
     if len(text) > MAX_QUERY_LENGTH:
         raise BadRequest(_("Use a shorter search."))
     if project_text and project_id is None:
-        raise BadRequest(_("project must be a project number."))
+        raise BadRequest("project must be a project number.")
     project = None if project_id is None else get_project(request.user, project_id)
     context: dict[str, Any] = {
         "text": text,

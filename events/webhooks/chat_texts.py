@@ -10,46 +10,59 @@ from django.urls import reverse
 from django.utils.formats import number_format
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
 
+from core.text import (
+    CHANGED,
+    GRANTED,
+    MESSAGED,
+    OVERRIDDEN,
+    PAUSED,
+    PROPOSED,
+    RESUMED,
+    WAIVED,
+    WARNED,
+    describe_action,
+)
 from core.web.links import build_absolute_url
 from events.models import Event
 
 MAX_NAME_LENGTH = 60  # characters of a name; a message stays below 2,048 bytes (WeCom)
 MAX_ITEMS = 3  # keys of items
 
+_ALERT, _RATER = gettext_lazy("Alert"), gettext_lazy("Rater")
 TITLES: dict[str, Promise] = {
     "alert.opened": gettext_lazy("New alert"),
     "question.fell": gettext_lazy("Agreement fell"),
     "rater.drifted": gettext_lazy("A rater drifts"),
     "alert.acknowledged": gettext_lazy("Alert under investigation"),
-    "alert.muted": gettext_lazy("Alert muted"),
-    "alert.reopened": gettext_lazy("Alert reopened"),
-    "alert.resolved": gettext_lazy("Alert resolved"),
-    "label.changed": gettext_lazy("Final labels changed"),
-    "item.reviewed": gettext_lazy("Item decided"),
+    "alert.muted": describe_action(_ALERT, pgettext_lazy("action", "muted")),
+    "alert.reopened": describe_action(_ALERT, pgettext_lazy("action", "reopened")),
+    "alert.resolved": describe_action(_ALERT, pgettext_lazy("action", "resolved")),
+    "label.changed": describe_action(gettext_lazy("Final labels"), CHANGED),
+    "item.reviewed": describe_action(gettext_lazy("Item"), pgettext_lazy("action", "decided")),
     "question.complete": gettext_lazy("Question complete"),
     "gate.passed": gettext_lazy("Gate passes"),
     "gate.failed": gettext_lazy("A gate fails"),
     "gate.not_enough": gettext_lazy("Gate needs more data"),
     "import.finished": gettext_lazy("Import ended"),
-    "guidelines.changed": gettext_lazy("New guidelines version"),
-    "label_rules.changed": gettext_lazy("Label rules changed"),
-    "exam_rules.changed": gettext_lazy("Exam rules changed"),
-    "rater.paused": gettext_lazy("Rater paused"),
-    "rater.resumed": gettext_lazy("Rater resumed"),
-    "rater.messaged": gettext_lazy("Message to a rater"),
+    "guidelines.changed": describe_action(gettext_lazy("Guidelines"), CHANGED),
+    "label_rules.changed": describe_action(gettext_lazy("Label rules"), CHANGED),
+    "exam_rules.changed": describe_action(gettext_lazy("Exam rules"), CHANGED),
+    "rater.paused": describe_action(_RATER, PAUSED),
+    "rater.resumed": describe_action(_RATER, RESUMED),
+    "rater.messaged": describe_action(_RATER, MESSAGED),
     "exam.started": gettext_lazy("Exam started"),
     "exam.passed": gettext_lazy("Exam passed"),
     "exam.failed": gettext_lazy("Exam not passed"),
-    "exam.waived": gettext_lazy("Exam waived"),
-    "exam.retry_granted": gettext_lazy("Another exam attempt granted"),
-    "gold.warn_proposed": gettext_lazy("Warning proposed"),
-    "gold.warn_carried_out": gettext_lazy("Rater warned"),
-    "gold.pause_proposed": gettext_lazy("Pause proposed"),
-    "gold.pause_carried_out": gettext_lazy("Rater paused"),
-    "gold.overridden": gettext_lazy("Warning or pause overridden"),
-    "webhook.paused": gettext_lazy("Webhook paused"),
+    "exam.waived": describe_action(gettext_lazy("Exam"), WAIVED),
+    "exam.retry_granted": describe_action(gettext_lazy("Exam attempt"), GRANTED),
+    "gold.warn_proposed": describe_action(gettext_lazy("Warning"), PROPOSED),
+    "gold.warn_carried_out": describe_action(_RATER, WARNED),
+    "gold.pause_proposed": describe_action(gettext_lazy("Pause"), PROPOSED),
+    "gold.pause_carried_out": describe_action(_RATER, PAUSED),
+    "gold.overridden": describe_action(gettext_lazy("Warnings and pauses"), OVERRIDDEN),
+    "webhook.paused": describe_action(gettext_lazy("Webhook"), PAUSED),
     "appeal.answered": gettext_lazy("Appeal answered"),
 }
 # Kinds that a chat gets unless others are selected: news that somebody should read. `rater.drifted`
@@ -65,7 +78,7 @@ DEFAULT_KINDS = (
 )
 NAMES: dict[str, Promise] = {
     "question": gettext_lazy("Question"),
-    "rater": gettext_lazy("Rater"),
+    "rater": _RATER,
     "other_rater": gettext_lazy("Other rater"),
     "gate": gettext_lazy("Gate"),
     "host": gettext_lazy("Host"),

@@ -147,7 +147,7 @@ def rotate_secret(*, webhook: Webhook, by: Any) -> str:
     """
     row = Webhook.objects.select_for_update().get(pk=webhook.pk)
     if row.is_chat:
-        raise InvalidWebhook(format=_("Chat messages are not signed."))
+        raise InvalidWebhook(format="Chat messages are not signed.")
     row.previous_nonce, row.nonce = row.nonce, signing.generate_nonce()
     row.rotated_at = timezone.now()
     row.save(update_fields=["previous_nonce", "nonce", "rotated_at"])
@@ -218,13 +218,12 @@ def _validate(webhook: Webhook, *, is_new_url: bool = True) -> None:
     unknown = [kind for kind in webhook.kinds if kind not in KINDS]
     if unknown:
         raise InvalidWebhook(
-            kinds=_("Unknown event type “%(kind)s”. Use one of %(known)s.")
-            % {"kind": unknown[0][:60], "known": ", ".join(KINDS)}
+            kinds=f"Unknown event type “{unknown[0][:60]}”. Use one of {', '.join(KINDS)}."
         )
     choices = {"format": Format.values, "language": ["", *dict(settings.LANGUAGES)]}
     for name, values in choices.items():
         if getattr(webhook, name) not in values:
-            message = _("Use one of %(known)s.") % {"known": ", ".join(filter(None, values))}
+            message = f"Use one of {', '.join(filter(None, values))}."
             raise InvalidWebhook(**{name: message})
     secret = webhook.robot_secret
     if secret and webhook.format not in chat.SIGNED_FORMATS:

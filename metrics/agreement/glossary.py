@@ -20,11 +20,11 @@ MEAN_TEXTS: dict[str, tuple[str, str]] = {
     ),
     "mean_pairwise_kappa_by_items": (
         _("Mean pairwise kappa by shared items"),
-        _("The mean of Cohen’s kappas of all pairs, weighted by shared items."),
+        _("Weighted by shared items."),
     ),
     "mean_difference": (
         _("Mean difference"),
-        _("How much higher the first rater answers than the second, on average."),
+        _("First rater minus second, on average."),
     ),
 }
 # Labels of forms of coefficients that have a name of their own.
@@ -38,20 +38,17 @@ TERMS: dict[str, tuple[str, str]] = {
     "interval": (
         _("95% interval"),
         _(
-            "In brackets: the range that contained the true value in 96 of 100 simulated "
-            "studies, in 85 to 90 with ten items and a rare category."
+            "Contained the true value in 96 of 100 simulated studies, in 85 to 90 with "
+            "ten items and a rare category."
         ),
     ),
     "band": (
         _("Label"),
-        _(
-            "A conventional name for a range of values, by the project’s scheme. "
-            "Labels for kappa fit other coefficients only roughly."
-        ),
+        _("A convention. Labels for kappa fit other coefficients only roughly."),
     ),
     "bar": (
         _("Target"),
-        _("The value this project aims for. It is reached when the whole interval is above it."),
+        _("Reached when the whole interval is above it."),
     ),
     "observed": (
         _("Observed"),
@@ -59,78 +56,30 @@ TERMS: dict[str, tuple[str, str]] = {
     ),
     "expected": (
         _("By chance"),
-        _(
-            "The agreement raters would reach without looking at the items. Kappa = "
-            "(observed - chance) / (1 - chance)."
-        ),
+        _("Without looking at the items. Kappa = (observed - chance) / (1 - chance)."),
     ),
     "rests_on": (
         _("Based on"),
-        _(
-            "The items or rater pairs behind the value. Items with one rating have "
-            "nothing to compare."
-        ),
+        _("Items with one rating have nothing to compare."),
     ),
     "weights": (
         _("Weights"),
-        _(
-            "How far two different answers still agree: not at all (none), less with "
-            "each step (linear), near misses cost little (quadratic), or custom."
-        ),
+        _("How far two different answers still agree."),
     ),
     "p": (
         _("p"),
         _(
-            "The probability of a difference this large if there were none. A small p "
-            "means hardly chance, not large."
+            "The probability of a difference this large by chance. A small p doesn’t "
+            "mean a large difference."
         ),
-    ),
-    "policies": (
-        _("Missing ratings"),
-        _(
-            "How incomplete items count: all ratings, each item once, "
-            "only complete items, or only items with two ratings."
-        ),
-    ),
-    "scores": (
-        _("Scores"),
-        _(
-            "Numbers for the categories: their own values, or the mean gold score of "
-            "the items that raters put in them."
-        ),
-    ),
-    "trend": (
-        _("Trend"),
-        _(
-            "The coefficient of each period’s items, by the day of their second "
-            "rating; dashed: of all items so far."
-        ),
-    ),
-    "pairs": (
-        _("Rater pairs"),
-        _("Cohen’s kappa of each pair of raters on their shared items."),
     ),
     "confusions": (
         _("Most confused answers"),
-        _(
-            "The share of differing rating pairs between two categories. Frequent "
-            "categories are confused more often by chance alone."
-        ),
-    ),
-    "sensitivity": (
-        _("Weighting"),
-        _(
-            "The same coefficient under each weighting. If all values have one label, "
-            "the choice hardly matters."
-        ),
-    ),
-    "groups": (
-        _("People and models"),
-        _("The same coefficient among people, among models, and between both."),
+        _("Frequent categories are confused more often by chance alone."),
     ),
     "impact": (
         _("Impact"),
         _("The expected number of the rater’s wrong ratings."),
     ),
-    "seconds": (_("Seconds per item"), _("The median time of a rater’s newest timed ratings.")),
+    "seconds": (_("Seconds per item"), _("Median of the newest timed ratings.")),
 }

@@ -9,7 +9,6 @@ from typing import Any
 from django.db.models import TextField
 from django.db.models.functions import Cast
 from django.http import Http404, HttpResponse
-from django.utils.translation import gettext as _
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -291,5 +290,5 @@ def get_rater(project: Project, key: str) -> Rater:
     if "\x00" not in key:
         rater = Rater.objects.filter(project=project, key=key).first()
     if rater is None:
-        raise Http404(_("Rater not found."))
+        raise Http404("Rater not found.")
     return rater

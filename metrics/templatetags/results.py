@@ -334,10 +334,10 @@ def get_item(mapping: Mapping[str, Any] | None, key: str) -> Any:
 @register.simple_tag
 @export_as(number_formats.format_category_counts)
 def category_counts(counts: Sequence[tuple[str, int]]) -> SafeString:
-    """Render counts by category: "minor 3, major 1"."""
+    """Render counts by category: "minor ×3, major ×1"."""
     return format_html_join(
         ", ",
-        "{} <strong>{}</strong>",
+        "{} <strong>×{}</strong>",
         ((label, number_formats.format_count(n)) for label, n in counts),
     )
 

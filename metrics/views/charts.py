@@ -63,7 +63,7 @@ def build_chart_response(
     if selection is not None and name in TABLES and form == "csv":
         return _build_table_response(selection, name)
     if selection is None or name not in CHARTS or form not in ("json", "csv"):
-        raise Http404(_("Chart not found."))
+        raise Http404(_("Page not found."))
     spec, rows = CHARTS[name](request, selection)
     if form == "csv":
         return _build_csv_response(rows, f"{project.pk}-{selection.question.key}-{name}")

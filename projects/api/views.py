@@ -6,7 +6,6 @@ from typing import Any
 
 from django.core.exceptions import PermissionDenied
 from django.db.models import prefetch_related_objects
-from django.utils.translation import gettext as _
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -107,7 +106,7 @@ class ProjectListView(ApiView):
     )
     def post(self, request: Request) -> Response:
         if get_token_project_id(request) is not None:
-            raise PermissionDenied(_("This token is limited to one project."))
+            raise PermissionDenied("This token is limited to one project.")
         require_can_create_projects(request.user)
         data = self.parse_body(request, ProjectIn)
         try:

@@ -101,7 +101,6 @@ class MemberForm(forms.Form):
     email = forms.EmailField(
         label=_("Email address (optional)"),
         required=False,
-        help_text=_("Invitations are also sent there."),
     )
     role = forms.ChoiceField(
         label=_("Role"), choices=Member.Role.choices, initial=Member.Role.ANNOTATOR
@@ -129,7 +128,6 @@ class InviteForm(forms.Form):
         label=_("Names, one per line"),
         max_length=MAX_INVITATIONS * 160,
         widget=forms.Textarea({"rows": 5}),
-        help_text=_("People in your other projects join at once."),
     )
     role = forms.ChoiceField(
         label=_("Role"), choices=Member.Role.choices, initial=Member.Role.ANNOTATOR

@@ -176,4 +176,4 @@ def get_selected_people(project: Project, texts: Sequence[str]) -> tuple[list[Me
 
 
 def _build_selection_error() -> BadRequest:
-    return BadRequest(_("Select at most %(most)s people.") % {"most": MAX_SELECTED})
+    return BadRequest(_("Select at most %(most)s rows.") % {"most": MAX_SELECTED})

@@ -86,9 +86,7 @@ def find_project_problems(
         if has_nul(text) or len(text) > MAX_TEXT_LENGTH:
             problems[field] = describe_length(MAX_TEXT_LENGTH)
     if not 1 <= overlap <= MAX_OVERLAP:
-        problems["overlap"] = _("Ratings per item: a whole number from 1 to %(most)s.") % {
-            "most": MAX_OVERLAP
-        }
+        problems["overlap"] = describe_whole_range(1, MAX_OVERLAP)
     if band_scheme not in BandScheme.values:
         problems["band_scheme"] = _("“%(found)s” isn't valid. Choose one of %(allowed)s.") % {
             "found": str(band_scheme)[:40],

@@ -90,13 +90,8 @@ def find_category_problems(
 
     They are a message about the whole list, or {index from 0: {field: message}}.
     """
-    if len(categories) < 2:
-        return _("A question needs at least two categories.")
-    if len(categories) > MAX_CATEGORIES:
-        return _("A question can have at most %(most)s categories, not %(found)s.") % {
-            "most": MAX_CATEGORIES,
-            "found": len(categories),
-        }
+    if not 2 <= len(categories) <= MAX_CATEGORIES:
+        return _("A question needs 2 to %(most)s categories.") % {"most": MAX_CATEGORIES}
     problems: dict[str, dict[str, str]] = {}
     for index, category in enumerate(categories):
         if errors := _find_single_category_problems(category, scale):
@@ -143,7 +138,7 @@ def _find_single_category_problems(category: NewCategory, scale: str) -> dict[st
                 "scale": Scale(scale).label
             }
     elif not math.isfinite(category.value):
-        problems["value"] = _("Enter a finite number.")
+        problems["value"] = _("Enter a number.")
     elif scale in NON_NEGATIVE_SCALES and category.value < 0:
         problems["value"] = _("Ratio scale values can't be negative.")
     return problems
@@ -178,9 +173,7 @@ def _find_duplicates(values: list[Any]) -> list[tuple[int, int]]:
 def _find_matrix_problem(question: NewQuestion) -> str | None:
     if question.weight_matrix is None:
         return (
-            _("Custom weights need a weight_matrix.")
-            if question.weights == Weights.CUSTOM
-            else None
+            "Custom weights need a weight_matrix." if question.weights == Weights.CUSTOM else None
         )
     if len(question.categories) > MAX_CATEGORIES:
         return None

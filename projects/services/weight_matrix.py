@@ -29,19 +29,12 @@ def _find_shape_problem(matrix: Any, size: int) -> str | None:
     if not isinstance(matrix, list | tuple) or not all(
         isinstance(row, list | tuple) for row in matrix
     ):
-        return _("The matrix must be a list of rows of numbers.")
+        return "The matrix must be a list of rows of numbers."
     if len(matrix) != size:
-        return _("The matrix has %(rows)s rows but needs %(size)s.") % {
-            "rows": len(matrix),
-            "size": size,
-        }
+        return f"The matrix has {len(matrix)} rows but needs {size}."
     for row_number, row in enumerate(matrix, start=1):
         if len(row) != size:
-            return _("Row %(row)s of the matrix has %(cells)s numbers but needs %(size)s.") % {
-                "row": row_number,
-                "cells": len(row),
-                "size": size,
-            }
+            return f"Row {row_number} of the matrix has {len(row)} numbers but needs {size}."
     return None
 
 

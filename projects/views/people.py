@@ -94,7 +94,7 @@ def run_bulk_action(request: HttpRequest, project_id: int) -> HttpResponse:
     undo = ""
     try:
         if not (selected_members or raters):
-            messages.error(request, _("Select people first."))
+            messages.error(request, _("Select at least one row."))
         elif action in ("role", "remove"):
             undo = _change_members(request, project, selected_members, action)
         else:

@@ -64,7 +64,7 @@ def add_question(request: HttpRequest, project_id: int) -> HttpResponse:
         except InvalidQuestions as error:
             add_question_errors(form, categories, error)
         else:
-            messages.success(request, _("Question added."))
+            messages.success(request, _("Saved."))
             return redirect("question", project.pk, created.key)
     context = {
         "project": project,

@@ -52,5 +52,5 @@ def revoke_token(request: HttpRequest, token_id: int) -> HttpResponse:
     """Revoke one of the user's own tokens."""
     if not tokens.revoke_tokens(ApiToken.objects.filter(pk=token_id, user=request.user.pk)):
         raise Http404
-    messages.success(request, _("Token revoked."))
+    messages.success(request, _("Revoked."))
     return redirect("tokens")

@@ -73,8 +73,8 @@ OTHER_CAUSES = {
 class AlertKindDefinition:
     """Texts and behavior of one kind of alert.
 
-    * ``sentence``: what changed, since when and by how much; ``brief``: the same in a few words
-      beside the name of an affected rater, None where no rater is affected.
+    * ``brief``: what changed, since when and by how much, beside the name of an affected rater;
+      None where no rater is affected: ``own_sentence`` is the text then.
     * ``basis``: further sentences on the data behind it; ``explanations``: other possible causes.
     * ``link``: (address, text) of the page where one acts on it.
     * ``error_rate``: how often such an alert is false at its level of evidence.
@@ -86,7 +86,6 @@ class AlertKindDefinition:
     * ``from_start``: the finding has no onset; it holds since the rater's first rating.
     """
 
-    sentence: Callable[[Alert], str]
     basis: Callable[[Alert], list[str]]
     explanations: Callable[[Alert], list[str]]
     link: Callable[[Alert], tuple[str, str]]
@@ -96,8 +95,19 @@ class AlertKindDefinition:
     sections: frozenset[str] = frozenset()
     chart: Promise | None = None
     brief: Callable[[Alert, int], str] | None = None
+    own_sentence: Callable[[Alert], str] | None = None
     about: str = ""
     from_start: bool = False
+
+    def sentence(self, alert: Alert) -> str:
+        """Return what changed, since when and by how much."""
+        if self.own_sentence is not None:
+            return self.own_sentence(alert)
+        assert self.brief is not None and alert.rater_id is not None
+        return _("%(rater)s %(text)s.") % {
+            "rater": str(alert.rater),
+            "text": self.brief(alert, alert.rater_id),
+        }
 
 
 _CLOSED_HINT = gettext_lazy("This cause won’t alert again.")
@@ -128,7 +138,6 @@ _level_change_kind = partial(
 
 KINDS: dict[str, AlertKindDefinition] = {
     AlertKind.RATER_DRIFT: AlertKindDefinition(
-        sentence=drift.build_sentence,
         brief=drift.build_brief_text,
         basis=drift.list_basis,
         explanations=drift.list_explanations,
@@ -144,32 +153,27 @@ KINDS: dict[str, AlertKindDefinition] = {
         about=ABOUT_RATER,
     ),
     AlertKind.RATER_SAME_ANSWER: _rater_kind(
-        sentence=raters.build_same_answer_sentence,
         brief=raters.build_same_answer_brief_text,
         basis=raters.list_same_answer_basis,
         explanations=raters.list_same_answer_explanations,
     ),
     AlertKind.RATER_FAST: _rater_kind(
-        sentence=raters.build_fast_sentence,
         brief=raters.build_fast_brief_text,
         basis=raters.list_fast_basis,
         explanations=raters.list_fast_explanations,
     ),
     AlertKind.RATER_APART: _rater_kind(
-        sentence=raters.build_outlier_sentence,
         brief=raters.build_outlier_brief_text,
         basis=raters.list_outlier_basis,
         explanations=raters.list_outlier_explanations,
     ),
     AlertKind.NEWCOMER_BELOW: _rater_kind(
-        sentence=raters.build_newcomer_sentence,
         brief=raters.build_newcomer_brief_text,
         basis=raters.list_newcomer_basis,
         explanations=raters.list_newcomer_explanations,
         error_rate=false_alert_rates.describe_newcomer_error_rate,
     ),
     AlertKind.RATER_COPIES: AlertKindDefinition(
-        sentence=copies.build_sentence,
         brief=copies.build_brief_text,
         basis=copies.list_basis,
         explanations=copies.list_explanations,
@@ -182,18 +186,17 @@ KINDS: dict[str, AlertKindDefinition] = {
         from_start=True,
     ),
     AlertKind.QUESTION_FELL: _level_change_kind(
-        sentence=level_changes.build_question_sentence, link=get_question_link
+        own_sentence=level_changes.build_question_sentence, link=get_question_link
     ),
     AlertKind.PAIR_DIVERGED: _level_change_kind(
-        sentence=level_changes.build_pair_sentence,
         brief=level_changes.build_pair_brief_text,
         link=get_pair_link,
     ),
     AlertKind.CATEGORY_COLLAPSED: _level_change_kind(
-        sentence=level_changes.build_category_sentence, link=get_categories_link
+        own_sentence=level_changes.build_category_sentence, link=get_categories_link
     ),
     AlertKind.RATINGS_MISSING: AlertKindDefinition(
-        sentence=counts.build_overlap_sentence,
+        own_sentence=counts.build_overlap_sentence,
         basis=counts.list_overlap_basis,
         explanations=counts.list_overlap_explanations,
         link=get_members_link,
@@ -202,7 +205,7 @@ KINDS: dict[str, AlertKindDefinition] = {
         hint=_CLOSED_HINT,
     ),
     AlertKind.GOLD_SUSPECTED: AlertKindDefinition(
-        sentence=counts.build_gold_sentence,
+        own_sentence=counts.build_gold_sentence,
         basis=counts.list_gold_basis,
         explanations=counts.list_gold_explanations,
         link=get_gold_link,

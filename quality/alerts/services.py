@@ -13,6 +13,7 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from core.text import describe_length
 from projects.models import Rater
 from projects.services.raters.updates import set_rater_paused
 from quality.models import Alert, AlertCause, AlertState, AlertStep
@@ -84,26 +85,20 @@ def _validate_step(
     """Raise InvalidAlertStep where a value does not fit the alert's kind or the new state."""
     allowed_causes = [allowed.value for allowed in KINDS[alert.kind].causes]
     if state not in AlertState.values:
-        raise InvalidAlertStep(
-            "state", _("one of %(known)s") % {"known": ", ".join(AlertState.values)}
-        )
+        raise InvalidAlertStep("state", f"one of {', '.join(AlertState.values)}")
     if cause and cause not in allowed_causes:
-        raise InvalidAlertStep(
-            "cause", _("one of %(known)s") % {"known": ", ".join(allowed_causes)}
-        )
+        raise InvalidAlertStep("cause", f"one of {', '.join(allowed_causes)}")
     is_confirmed = state == AlertState.ACKNOWLEDGED and cause == AlertCause.REAL and alert.rater_id
     if cause and state != AlertState.RESOLVED and not is_confirmed:
-        raise InvalidAlertStep("cause", _("only with the state resolved"))
+        raise InvalidAlertStep("cause", "only with the state resolved")
     if muted_until is not None and state != AlertState.MUTED:
-        raise InvalidAlertStep("muted_until", _("only with the state muted"))
+        raise InvalidAlertStep("muted_until", "only with the state muted")
     if muted_until is not None and muted_until <= timezone.now().date():
         raise InvalidAlertStep("muted_until", _("must be after today"))
     if state in {AlertState.MUTED, AlertState.RESOLVED} and not reason:
-        raise InvalidAlertStep("reason", _("enter a reason"))
+        raise InvalidAlertStep("reason", _("Enter a reason."))
     if len(reason) > MAX_REASON_LENGTH:
-        raise InvalidAlertStep(
-            "reason", _("at most %(most)s characters") % {"most": MAX_REASON_LENGTH}
-        )
+        raise InvalidAlertStep("reason", describe_length(MAX_REASON_LENGTH))
 
 
 @transaction.atomic

@@ -55,7 +55,7 @@ def show_alerts(request: HttpRequest, project_id: int) -> HttpResponse:
             None,
         )
         if question is None:
-            raise Http404(_("Question not found."))
+            raise Http404(_("Page not found."))
         alerts = alerts.filter(question=question)
     alerts = alerts.filter(state=state) if state else alerts.exclude(state=AlertState.RESOLVED)
     paginator = Paginator(alerts.order_by_newest(), get_page_size(ALERTS_PER_PAGE))
@@ -132,7 +132,7 @@ def export_chart(request: HttpRequest, project_id: int, alert_id: int, form: str
     project = get_project(request.user, project_id, role=VIEWER)
     alert = Alert.objects.filter(question__project=project, pk=alert_id).first()
     if alert is None or form not in ("json", "csv"):
-        raise Http404(_("Chart not found."))
+        raise Http404(_("Page not found."))
     rows = chart.list_chart_rows(alert)
     if form == "json":
         spec = chart.build_spec(alert)
@@ -160,7 +160,7 @@ def _get_project_alerts(project: Project) -> AlertQuerySet:
 def _get_alert_or_404(project: Project, alert_id: int) -> Alert:
     alert = _get_project_alerts(project).defer(None).filter(pk=alert_id).first()
     if alert is None:
-        raise Http404(_("Alert not found."))
+        raise Http404(_("Page not found."))
     return alert
 
 

@@ -28,7 +28,6 @@ class LabelRulesForm(SettingsForm):
     )
     certain_from = forms.FloatField(
         label=_lazy("Confidence threshold"),
-        help_text=_lazy("The label's probability, or its share of votes."),
         widget=forms.NumberInput({"step": "any"}),
     )
     max_ratings = forms.IntegerField(

@@ -49,31 +49,25 @@ class ExamRulesForm(SettingsForm):
     )
     p_fail = forms.FloatField(
         label=_lazy("Too low: share right"),
-        help_text=_lazy("Usually 0.6."),
         widget=forms.NumberInput({"step": "any"}),
     )
     p_pass = forms.FloatField(
         label=_lazy("Good enough: share right"),
-        help_text=_lazy("Usually 0.8."),
         widget=forms.NumberInput({"step": "any"}),
     )
     alpha = forms.FloatField(
         label=_lazy("Share of too-low raters who may pass"),
-        help_text=_lazy("Usually 0.05."),
         widget=forms.NumberInput({"step": "any"}),
     )
     beta = forms.FloatField(
         label=_lazy("Share of good raters who may fail"),
-        help_text=_lazy("Usually 0.05."),
         widget=forms.NumberInput({"step": "any"}),
     )
     max_answers = forms.IntegerField(
         label=_lazy("Maximum items"),
-        help_text=_lazy("Then the stronger evidence decides."),
     )
     max_attempts = forms.IntegerField(
         label=_lazy("Attempts"),
-        help_text=_lazy("Each attempt uses new items."),
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

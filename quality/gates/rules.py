@@ -87,10 +87,10 @@ class _InvalidRule(ValueError):
 
 def _validate_rule(rule: Any, question: Question, scale: QuestionScale) -> StoredRule:
     if not isinstance(rule, dict):
-        raise _InvalidRule(rule=_("An object with “measure” and “at_least” is needed."))
+        raise _InvalidRule(rule="An object with “measure” and “at_least” is needed.")
     unknown = [str(name)[:60] for name in rule if name not in RULE_FIELDS]
     if unknown:
-        message = _("unknown field; one of %(known)s") % {"known": ", ".join(RULE_FIELDS)}
+        message = f"unknown field; one of {', '.join(RULE_FIELDS)}"
         raise _InvalidRule(**dict.fromkeys(unknown, message))
     measure = _validate_measure(rule.get("measure"), scale)
     bound = _validate_bound(rule, measure)
@@ -102,18 +102,14 @@ def _validate_rule(rule: Any, question: Question, scale: QuestionScale) -> Store
 
 def _validate_measure(name: Any, scale: QuestionScale) -> Measure:
     available = list_measures(scale)
-    parameters = {"known": ", ".join(available)}
+    allowed = ", ".join(available)
     if name is None:
-        raise _InvalidRule(measure=_("missing; one of %(known)s") % parameters)
+        raise _InvalidRule(measure=_("missing; one of %(known)s") % {"known": allowed})
     if not isinstance(name, str) or name not in available:
-        parameters |= {"name": str(name)[:60], "scale": scale.kind}
-        is_known = isinstance(name, str) and _is_known(name)
-        message = (
-            _("“%(name)s” has no interval on the scale %(scale)s; one of %(known)s")
-            if is_known
-            else _("unknown measure “%(name)s”; one of %(known)s")
-        )
-        raise _InvalidRule(measure=message % parameters)
+        problem = f"unknown measure “{str(name)[:60]}”"
+        if isinstance(name, str) and _is_known(name):
+            problem = f"“{name}” has no interval on the scale {scale.kind}"
+        raise _InvalidRule(measure=f"{problem}; one of {allowed}")
     return get_measure(name)
 
 
@@ -128,20 +124,19 @@ def _is_known(name: str) -> bool:
 def _validate_bound(rule: Mapping[str, Any], measure: Measure) -> float:
     other = AT_MOST if measure.bound == AT_LEAST else AT_LEAST
     if other in rule:
-        message = _("“%(measure)s” takes “%(bound)s”, not “%(other)s”.")
-        parameters = {"measure": measure.name, "bound": measure.bound, "other": other}
-        raise _InvalidRule(**{other: message % parameters})
+        message = f"“{measure.name}” takes “{measure.bound}”, not “{other}”."
+        raise _InvalidRule(**{other: message})
     bound: Any = rule.get(measure.bound)
     is_number = type(bound) in (int, float) and math.isfinite(bound)
     if is_number and measure.is_count:
         is_number = bound == int(bound)
     if not is_number or not measure.lowest <= bound <= measure.highest:
         message = (
-            _("a whole number from %(low)s to %(high)s")
+            _("Enter a whole number from %(lowest)s to %(highest)s.")
             if measure.is_count
-            else _("a number from %(low)s to %(high)s")
+            else _("Enter a number from %(lowest)s to %(highest)s.")
         )
-        limits = {"low": f"{measure.lowest:g}", "high": f"{measure.highest:g}"}
+        limits = {"lowest": f"{measure.lowest:g}", "highest": f"{measure.highest:g}"}
         raise _InvalidRule(**{measure.bound: message % limits})
     return int(bound) if measure.is_count else float(bound)
 
@@ -182,9 +177,7 @@ def parse_filter(values: Any) -> RatingFilter:
     """
     field_names = (*FILTER_NAMES, ATTRIBUTES, f"{ITEM_PREFIX}NAME")
     if not isinstance(values, dict):
-        raise BadRequest(
-            _("An object is needed; its fields are %(known)s.") % {"known": ", ".join(field_names)}
-        )
+        raise BadRequest(f"An object is needed; its fields are {', '.join(field_names)}.")
     query = QueryDict(mutable=True)
     for name, value in values.items():
         if name == ATTRIBUTES and isinstance(value, dict):
@@ -195,12 +188,12 @@ def parse_filter(values: Any) -> RatingFilter:
         elif name in FILTER_NAMES or (isinstance(name, str) and name.startswith(ITEM_PREFIX)):
             query[name] = _parse_text(name, value)
         else:
-            message = _("unknown field “%(name)s”; one of %(known)s")
-            raise BadRequest(message % {"name": str(name)[:60], "known": ", ".join(field_names)})
+            allowed = ", ".join(field_names)
+            raise BadRequest(f"unknown field “{str(name)[:60]}”; one of {allowed}")
     return RatingFilter.from_query(query)
 
 
 def _parse_text(name: str, value: Any) -> str:
     if not isinstance(value, str) or not 0 < len(value) <= MAX_PARAMETER_LENGTH:
-        raise BadRequest(_("“%(name)s” needs a text.") % {"name": str(name)[:60]})
+        raise BadRequest(f"“{str(name)[:60]}” needs a text.")
     return value

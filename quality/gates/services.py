@@ -42,7 +42,7 @@ def get_gate(project: Project, name: str) -> Gate:
     """Return a gate of the project, or raise Http404."""
     gate = list_gates(project).filter(name=name).first() if "\0" not in name else None
     if gate is None:
-        raise Http404(_("Gate not found."))
+        raise Http404(_("Page not found."))
     return gate
 
 

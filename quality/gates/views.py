@@ -37,7 +37,6 @@ class GateForm(forms.Form):
     name = forms.CharField(
         label=gettext_lazy("Name"),
         max_length=MAX_GATE_NAME_LENGTH,
-        help_text=gettext_lazy("Used in its URL, such as v2."),
     )
 
 
@@ -192,7 +191,7 @@ def delete_gate(request: HttpRequest, project_id: int, gate_name: str) -> HttpRe
     """Delete a gate."""
     project = get_project(request.user, project_id, role=LEAD)
     services.delete_gate(gate=services.get_gate(project, gate_name), by=request.user)
-    messages.success(request, _("Gate deleted."))
+    messages.success(request, _("Deleted."))
     return redirect("gates", project_id=project.pk)
 
 

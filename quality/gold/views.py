@@ -22,7 +22,7 @@ from metrics.views.common.selection import Selection, get_permitted_selection, g
 from projects.models import GoldAnswer, Item, Member, Question, Rater, Scale
 from projects.permissions import get_project
 from quality.gold import interventions, recomputation, settings, suspected_answers
-from quality.models import GoldIntervention, GoldItem, GoldReview, GoldScore, GoldState
+from quality.models import GoldIntervention, GoldItem, GoldScore, GoldState
 from ratings.services.rating_times import date_from_day
 
 RATERS_PER_PAGE = 50
@@ -175,9 +175,7 @@ def submit_review(request: HttpRequest, project_id: int, item_id: int) -> HttpRe
         )
     except suspected_answers.InvalidGoldReview as error:
         return HttpResponseBadRequest(str(error), content_type="text/plain; charset=utf-8")
-    is_kept = verdict == GoldReview.Verdict.KEEP
-    message = _("Gold answer of %(key)s kept.") if is_kept else _("Gold answer of %(key)s retired.")
-    messages.success(request, message % {"key": item.key})
+    messages.success(request, _("Saved."))
     return _redirect_to_gold(selection)
 
 

@@ -46,12 +46,14 @@ def show_inbox(request: HttpRequest) -> HttpResponse:
     page = paginator.page(number)
     shown_rows = rows.describe_rows(list(page.object_list))
     shown_projects = {row.project.pk for row in shown_rows}
+    led_ids = set(scope.led.filter(pk__in=shown_projects).values_list("pk", flat=True))
     context = {
         "page": page,
         "rows": shown_rows,
         "size": size,
         "only_project": project,
-        "led_ids": set(scope.led.filter(pk__in=shown_projects).values_list("pk", flat=True)),
+        "led_ids": led_ids,
+        "can_select": any(row.alert and row.project.pk in led_ids for row in shown_rows),
     }
     return render(request, "quality/inbox/inbox.html", context)
 

@@ -108,7 +108,7 @@ def export_labels(request: HttpRequest, project_id: int, kind: str) -> HttpRespo
         response["Content-Disposition"] = f'attachment; filename="{slugify(name)}.md"'
         return response
     if kind not in files.FORMATS:
-        raise Http404(_("File not found."))
+        raise Http404(_("Page not found."))
     if kind == "parquet" and not parquet_file.has_parquet():
         return parquet_file.build_missing_response()
     at_least = _parse_share(request.GET.get("at_least"))
@@ -143,7 +143,7 @@ def _parse_share(text: str | None) -> float | None:
     except ValueError:
         value = -1
     if not 0 <= value <= 1:
-        raise Http404(_("at_least must be a number from 0 to 1."))
+        raise Http404("at_least must be a number from 0 to 1.")
     return value
 
 
@@ -154,7 +154,7 @@ def set_method(request: HttpRequest, project_id: int) -> HttpResponse:
     selection = get_permitted_selection(request, project_id, role=Member.Role.LEAD)
     method = request.POST.get("method", "")
     if method not in ConsensusMethod.values:
-        return HttpResponseBadRequest(_("Choose a method."), content_type="text/plain")
+        return HttpResponseBadRequest(_("Choose an action."), content_type="text/plain")
     settings.set_method(
         question=selection.question,
         method=method,

@@ -19,6 +19,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from core.text import parse_id
+from metrics.filters import build_invalid_value_error
 from metrics.views.common.selection import get_choice
 from projects.models import Question, Rater
 from quality.models import Alert, AlertKind, DriftState, GoldScore, RepeatScore
@@ -93,9 +94,7 @@ class RaterFilter:
         flag = get_choice(query, "show", list(FLAGS)) or ""
         text = query.get("min_ratings") or "0"
         if not (text.isascii() and text.isdigit() and int(text[:8]) <= MAX_MIN_RATINGS):
-            raise BadRequest(
-                _("min_ratings must be a number from 0 to %(most)s.") % {"most": MAX_MIN_RATINGS}
-            )
+            raise build_invalid_value_error("min_ratings", text, [f"0–{MAX_MIN_RATINGS}"])
         search = (query.get("search") or "").strip()
         if len(search) > MAX_SEARCH_LENGTH:
             raise BadRequest(_("Use a shorter search."))
@@ -291,4 +290,4 @@ def parse_rater_ids(texts: Sequence[str]) -> list[int]:
 
 def build_selection_error() -> BadRequest:
     """Return the error for a selection of raters that is too large or of another project."""
-    return BadRequest(_("Select up to %(most)s raters.") % {"most": MAX_SELECTED})
+    return BadRequest(_("Select at most %(most)s rows.") % {"most": MAX_SELECTED})

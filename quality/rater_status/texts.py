@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from django.utils.functional import Promise
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
@@ -60,7 +61,7 @@ def _describe_missing_comparison(result: comparison.ComparedRater) -> str:
     if result.n_items < comparison.MIN_ITEMS:
         return _("Not enough data yet: %(n)s shared items.") % {"n": format_count(result.n_items)}
     if result.value is None:
-        return _("Agreement with the others is undefined: all answers are the same.")
+        return capfirst(_("agreement is undefined: all answers are the same")) + _(".")
     return _("Agreement with the others: %(value)s. A comparison needs three raters.") % {
         "value": format_number(result.value)
     }
@@ -82,12 +83,11 @@ def describe_bias(result: comparison.ComparedRater, labels: Sequence[str]) -> st
     """
     assert result.bias is not None
     limits = [result.bias_low, result.bias_high]
-    template = _("Rates %(size)s [%(low)s, %(high)s] higher than the others on the same items.")
     if result.bias < 0:
         limits = [None if limit is None else -limit for limit in reversed(limits)]
-        template = _("Rates %(size)s [%(low)s, %(high)s] lower than the others on the same items.")
     low, high = map(format_number, limits)
-    sentence = template % {"size": format_number(abs(result.bias)), "low": low, "high": high}
+    size = f"{format_number(abs(result.bias))} [{low}, {high}]"
+    sentence = capfirst(_describe_shift(result.bias, size)) + _(".")
     category, share, share_of_others = result.contrast
     if category >= len(labels):
         return sentence
@@ -114,19 +114,19 @@ REASON_TEXTS: dict[str, Promise] = {
     ReasonCode.GOLD: gettext_lazy("below the pass mark on gold answers"),
     ReasonCode.DRIFT: gettext_lazy("may be drifting; too little evidence for an alert"),
     ReasonCode.SAME_ANSWER: gettext_lazy("almost always gives the same answer"),
-    ReasonCode.EXAM: gettext_lazy("did not pass the exam"),
+    ReasonCode.EXAM: gettext_lazy("Exam not passed"),
     ReasonCode.SELF: gettext_lazy("repeats own answers less often than the others"),
     ReasonCode.LOW_AGREEMENT: gettext_lazy("agrees less than the others on the same items"),
     ReasonCode.NOT_ENOUGH: gettext_lazy("fewer than 30 shared items"),
 }
-# Short texts of kinds of alerts.
-ALERT_TEXTS: dict[str, Promise] = {
-    AlertKind.RATER_APART: gettext_lazy("has agreed far less than the others from the start"),
-    AlertKind.NEWCOMER_BELOW: gettext_lazy("is new and agrees less than the team"),
-    AlertKind.RATER_COPIES: gettext_lazy("agrees more with another rater than expected"),
-    AlertKind.RATER_SAME_ANSWER: gettext_lazy("almost always gives the same answer"),
-    AlertKind.RATER_FAST: gettext_lazy("much faster than the others"),
-}
+# Kinds of alerts that are named to readers without access to alerts.
+NAMED_ALERT_KINDS = (
+    AlertKind.RATER_APART,
+    AlertKind.NEWCOMER_BELOW,
+    AlertKind.RATER_COPIES,
+    AlertKind.RATER_SAME_ANSWER,
+    AlertKind.RATER_FAST,
+)
 # Reason -> why a question could not be scanned.
 NOT_SCANNED_TEXTS: dict[str, Promise] = {
     "too_many_comparisons": gettext_lazy("Too many ratings for drift detection."),
@@ -152,12 +152,16 @@ def get_reason_text(reason: StatusReason, rater_id: int) -> str:
 def _describe_bias_reason(reason: StatusReason) -> str:
     """Return how much higher or lower the rater rates than the others on the same items."""
     assert reason.value is not None
+    return _describe_shift(reason.value, format_number(abs(reason.value)))
+
+
+def _describe_shift(bias: float, size: str) -> str:
     template = (
-        _("rates %(size)s higher than the others, on average")
-        if reason.value > 0
-        else _("rates %(size)s lower than the others, on average")
+        _("rates %(size)s higher than the others on the same items")
+        if bias > 0
+        else _("rates %(size)s lower than the others on the same items")
     )
-    return template % {"size": format_number(abs(reason.value))}
+    return template % {"size": size}
 
 
 def list_reason_texts(summary: RaterSummary) -> list[str]:
@@ -166,7 +170,7 @@ def list_reason_texts(summary: RaterSummary) -> list[str]:
     return [
         *list_other_reason_texts(summary),
         *([_("has an open alert")] if _has_open_alert(summary) else []),
-        *(str(ALERT_TEXTS[kind]) for kind in supported_kinds if kind in ALERT_TEXTS),
+        *(str(kind.label) for kind in NAMED_ALERT_KINDS if kind in supported_kinds),
     ]
 
 

@@ -220,7 +220,7 @@ def export_funnel(request: HttpRequest, project_id: int, file_format: str) -> Ht
     """Return the funnel chart of the listed raters as JSON (``file_format`` must be json)."""
     project = get_project(request.user, project_id, role=Member.Role.VIEWER)
     if file_format != "json":
-        raise Http404(_("Chart not found."))
+        raise Http404(_("Page not found."))
     return render_funnel(request, project)
 
 
@@ -259,7 +259,7 @@ def run_rater_action(request: HttpRequest, project_id: int) -> HttpResponse:
         _build_kept_query(QueryDict(request.POST.get("list_query", ""))), mutable=True
     )
     if not selected:
-        messages.error(request, _("Select a rater first."))
+        messages.error(request, _("Select at least one row."))
     elif action == "csv":
         list_query["rater"] = ",".join(str(rater.pk) for rater in selected)
         return redirect(f"{reverse('raters_file', args=[project.pk])}?{list_query.urlencode()}")

@@ -128,10 +128,7 @@ def _validate_answer(scale: QuestionScale, code: int | None, reason: str) -> dic
     """Return {code: index of the category}; raise InvalidDecision for a bad label or reason."""
     index_of_code = {int(declared_code): index for index, declared_code in enumerate(scale.codes)}
     if code is not None and code not in index_of_code:
-        allowed = ", ".join(scale.labels)
-        raise InvalidDecision(
-            "label", _("unknown label; use one of %(allowed)s") % {"allowed": allowed}
-        )
+        raise InvalidDecision("label", f"unknown label; use one of {', '.join(scale.labels)}")
     if problem := validation.find_reason_error(reason, max_length=MAX_REASON_LENGTH):
         raise InvalidDecision("reason", problem)
     return index_of_code

@@ -38,16 +38,16 @@ def shows_decisions(project: Project) -> bool:
     return LabelRules.objects.filter(question__project=project, show_to_raters=True).exists()
 
 
-MIN_SHOWN_SHARE = 0.005  # smaller shares would be shown as 0.00
+MIN_SHOWN_SHARE = 0.005  # smaller shares would be shown as 0%
 
 
 @register.filter
 def probabilities(distribution: Mapping[str, float]) -> str:
-    """Format label probabilities as in "minor 0.71 · major 0.28", without negligible ones."""
+    """Format label probabilities as in "minor: 71% · major: 28%", without negligible ones."""
     parts = []
     for label, share in distribution.items():
         if share >= MIN_SHOWN_SHARE:
-            parts.append(f"{label} {number_formats.format_number(share, 2)}")
+            parts.append(f"{label}: {number_formats.format_percent(share)}")
     return " · ".join(parts)
 
 

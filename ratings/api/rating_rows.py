@@ -13,7 +13,6 @@ from typing import Any
 
 from django.core.exceptions import PermissionDenied
 from django.utils import timezone
-from django.utils.translation import gettext as _
 
 from core.api.errors import RowProblem
 from core.api.parameters import build_rows_error
@@ -147,10 +146,10 @@ def _validate_own_rater(lookup: RowLookup, rows: Collection[dict[str, Any]]) -> 
     """Raise PermissionDenied for an annotator without a rater, or who names another rater."""
     own_rater = lookup.own_rater
     if own_rater is None:
-        raise PermissionDenied(_("Your account isn't a rater here. Ask a project lead."))
+        raise PermissionDenied("Your account isn't a rater here. Ask a project lead.")
     named_raters = {row["rater"] for row in rows if "rater" in row}
     if any(lookup.pseudonyms.get(rater, rater) != own_rater for rater in named_raters):
-        raise PermissionDenied(_("You can only rate as “%(own)s”.") % {"own": own_rater})
+        raise PermissionDenied(f"You can only rate as “{own_rater}”.")
 
 
 def _build_judgement(

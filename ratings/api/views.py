@@ -47,7 +47,7 @@ ERROR_MESSAGES = {
     permissions.RaterPausedForGold: _(
         "Too many known answers were wrong. Your ratings are kept; your lead will decide."
     ),
-    permissions.ExamRequired: _("Pass the exam first, on the rating page or at GET .../next/."),
+    permissions.ExamRequired: "Pass the exam first, on the rating page or at GET .../next/.",
     permissions.ExamAnswersFinal: _("Exam answers are final."),
     permissions.CorrectionsClosed: _("Ratings here are final. Your earlier answer is kept."),
 }

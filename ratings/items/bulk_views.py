@@ -64,7 +64,7 @@ def run_bulk_action(request: HttpRequest, project_id: int) -> HttpResponse:
     ids = item_ids[:MAX_ITEMS_PER_REQUEST]
     action = request.POST.get("action", "")
     if not ids:
-        messages.info(request, _("Select items first."))
+        messages.info(request, _("Select at least one row."))
     elif action == "delete":
         query = QueryDict(mutable=True)
         query.setlist("item", [str(value) for value in ids])

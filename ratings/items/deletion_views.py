@@ -84,7 +84,7 @@ def delete_items(request: HttpRequest, project_id: int) -> HttpResponse:
     item_ids = [item_id for text in data.getlist("item") if (item_id := parse_id(text)) is not None]
     items = list(Item.objects.filter(project=project, pk__in=item_ids[:MAX_ITEMS_PER_REQUEST]))
     if not items:
-        messages.info(request, _("Select items first."))
+        messages.info(request, _("Select at least one row."))
         return redirect("items", project.pk)
     if request.method == "POST" and request.POST.get("confirmation", "").strip() == str(len(items)):
         purge.start_item_deletions(items=items, by=request.user)

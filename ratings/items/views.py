@@ -68,7 +68,7 @@ def set_item_gold(request: HttpRequest, project_id: int, item_id: int, key: str)
     ]
     if request.POST.get("action") == "retire":
         if gold.retire_gold_answer(item=item, question=question, by=request.user):
-            messages.success(request, _("Gold answer removed. Its history is kept."))
+            messages.success(request, _("Deleted."))
         return redirect_back(request, project)
     explanation = request.POST.get("explanation", "").replace("\0", "")
     explanation = explanation.replace("\r\n", "\n").strip()[: gold.MAX_EXPLANATION_LENGTH]

@@ -44,7 +44,6 @@ class ConnectForm(forms.Form):
     address = forms.CharField(
         label=gettext_lazy("Address"),
         max_length=MAX_URL_LENGTH,
-        help_text=gettext_lazy("Label Studio’s or the project’s."),
         widget=forms.URLInput({"placeholder": "https://labels.example.org/projects/12"}),
     )
     remote_project = forms.IntegerField(
@@ -67,7 +66,6 @@ class ChangeForm(forms.Form):
     write_back = forms.ChoiceField(
         label=gettext_lazy("Final labels"),
         choices=LabelStudioConnection.WriteBack.choices,
-        help_text=gettext_lazy("What Concord writes is never read back."),
     )
     token = _build_token_field(
         required=False, help_text=gettext_lazy("Empty: keep the current token.")

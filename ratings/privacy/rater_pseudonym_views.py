@@ -53,10 +53,9 @@ def set_raters_hidden(request: HttpRequest, project_id: int) -> HttpResponse:
         return _render_page(request, project, hide_form=form, status=400)
     if form.cleaned_data["hidden"]:
         rater_pseudonyms.hide_raters(project=project, by=request.user)
-        messages.success(request, _("Raters are now anonymized."))
     else:
         rater_pseudonyms.restore_raters(project=project, by=request.user)
-        messages.success(request, _("Rater names restored."))
+    messages.success(request, _("Saved."))
     return redirect("rater_pseudonyms", project.pk)
 
 

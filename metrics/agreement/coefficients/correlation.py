@@ -144,9 +144,7 @@ def _build_example(name: str, value: str, printed_in: str = "SciPy and R cor") -
 PEARSON = Coefficient(
     name="pearson",
     label=_("Pearson’s correlation"),
-    description=_(
-        "Whether two raters’ values lie on a line. Not agreement: always 5 higher gives 1."
-    ),
+    description=_("Not agreement: always 5 higher gives 1."),
     formula="s_xy / (s_x s_y) of the categories' values",
     low=-1,
     high=1,
@@ -164,9 +162,7 @@ PEARSON = Coefficient(
 SPEARMAN = Coefficient(
     name="spearman",
     label=_("Spearman’s rank correlation"),
-    description=_(
-        "Whether two raters order the items alike. Not agreement: always higher gives 1."
-    ),
+    description=_("Not agreement: the same order gives 1."),
     formula="Pearson's correlation of average ranks",
     low=-1,
     high=1,
@@ -184,9 +180,7 @@ SPEARMAN = Coefficient(
 KENDALL_TAU_B = Coefficient(
     name="kendall_tau_b",
     label=_("Kendall’s tau-b"),
-    description=_(
-        "How much more often two raters order items alike than oppositely, adjusted for ties."
-    ),
+    description=_("Not agreement: the same order gives 1."),
     formula="(C - D) / sqrt((n0 - n1) (n0 - n2))",
     low=-1,
     high=1,
@@ -204,10 +198,7 @@ KENDALL_TAU_B = Coefficient(
 LIN_CCC = Coefficient(
     name="lin_ccc",
     label=_("Lin’s concordance"),
-    description=_(
-        "Whether two raters give the same numbers: correlation, reduced by "
-        "differences in level or spread."
-    ),
+    description=_("Correlation, reduced by differences in level or spread."),
     formula="2 s_xy / (s_xx + s_yy + (mean_x - mean_y)^2), divisor n",
     low=-1,
     high=1,

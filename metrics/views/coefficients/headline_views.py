@@ -32,7 +32,6 @@ class HeadlineForm(forms.Form):
         label=gettext_lazy("Why"),
         max_length=MAX_NOTE_LENGTH,
         required=False,
-        help_text=gettext_lazy("Shown if you choose the headline yourself."),
     )
     pooled = forms.BooleanField(label=gettext_lazy("Pool people and models"), required=False)
     band_scheme = forms.ChoiceField(

@@ -65,11 +65,6 @@ class RaterTable:
     def n_raters(self) -> int:
         return self.page.paginator.count
 
-    @property
-    def has_seconds(self) -> bool:
-        """True if the seconds of any rater on the page are known."""
-        return any(column.key == "seconds" for column in self.columns)
-
 
 def build_rater_table(
     request: HttpRequest, selection: Selection, source: ProjectSource

@@ -97,7 +97,7 @@ def report_file(request: HttpRequest, project_id: int, number: int, form: str) -
     project = get_project(request.user, project_id, role=Member.Role.VIEWER)
     row = _get_report(project, number)
     if row.facts is None or form not in ("md", "json"):
-        raise Http404(_("File not found."))
+        raise Http404(_("Page not found."))
     response: HttpResponse
     if form == "json":
         response = JsonResponse(texts.build_json(row.facts))
@@ -113,5 +113,5 @@ def _get_report(project: Project, number: int) -> Report:
     rows = Report.objects.filter(question__project=project).select_related("question", "created_by")
     row = rows.filter(pk=number).first() if number < 2**63 else None
     if row is None:
-        raise Http404(_("Report not found."))
+        raise Http404(_("Page not found."))
     return row

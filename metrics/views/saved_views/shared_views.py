@@ -78,7 +78,7 @@ def show_shared_chart(request: HttpRequest, secret: str, name: str) -> HttpRespo
     link = _find_link(secret)
     charts = SHARED_PAGES[link.view.page].charts if link is not None and link.is_active else {}
     if link is None or name not in charts:
-        raise Http404(_("Chart not found."))
+        raise Http404(_("Page not found."))
     with without_links(), _hide_names(link):
         response = charts[name](_restrict_request(request, link), _get_project(link))
     return _add_privacy_headers(response)

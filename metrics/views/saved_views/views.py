@@ -94,7 +94,7 @@ def show_saved_views(request: HttpRequest, project_id: int) -> HttpResponse:
     except saved_views.InvalidSavedView as error:
         form_values = {"page": page, "query": query, "name": name}
         return _render_list(request, project, new=form_values, errors=error.fields)
-    messages.success(request, _("View “%(name)s” saved.") % {"name": view.name})
+    messages.success(request, _("Saved."))
     return redirect(build_view_url(view))
 
 
@@ -112,7 +112,7 @@ def update_view(request: HttpRequest, project_id: int, view_id: int) -> HttpResp
             saved_views.rename_saved_view(
                 view=view, name=request.POST.get("name", ""), by=request.user
             )
-            messages.success(request, _("View renamed to “%(name)s”.") % {"name": view.name})
+            messages.success(request, _("Saved."))
         elif action == "share":
             secret = saved_views.create_share_link(
                 view=view,
@@ -130,7 +130,7 @@ def update_view(request: HttpRequest, project_id: int, view_id: int) -> HttpResp
             )
         elif action == "delete":
             saved_views.delete_saved_view(view=view, by=request.user)
-            messages.success(request, _("View and its links deleted."))
+            messages.success(request, _("Deleted."))
         else:
             raise BadRequest(_("Choose an action."))
     except saved_views.InvalidSavedView as error:
@@ -145,7 +145,7 @@ def revoke_link(request: HttpRequest, project_id: int, link_id: int) -> HttpResp
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
     links = ShareLink.objects.filter(view__project=project).select_related("view")
     saved_views.revoke_share_link(link=get_object_or_404(links, pk=link_id), by=request.user)
-    messages.success(request, _("Link revoked."))
+    messages.success(request, _("Revoked."))
     return redirect("saved_views", project.pk)
 
 

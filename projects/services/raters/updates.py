@@ -150,7 +150,7 @@ def _save_changes(rater: Rater, after: Mapping[str, object], *, by: Any) -> Rate
 def _validate_rater_fields(name: str, kind: str, group: str) -> None:
     one_line = _("Enter one line of at most %(most)s characters.")
     if kind not in Rater.Kind.values:
-        raise InvalidProjectChange({"kind": _("A rater must be human or model.")})
+        raise InvalidProjectChange({"kind": "A rater must be human or model."})
     if len(name) > MAX_NAME_LENGTH or not name.isprintable():
         raise InvalidProjectChange({"name": one_line % {"most": MAX_NAME_LENGTH}})
     if not is_valid_group(group):

@@ -10,17 +10,9 @@ from quality.models import Alert
 from .common import build_text_params
 
 
-def build_sentence(alert: Alert) -> str:
-    text = _(
-        "%(rater)s and %(other)s agree more than expected from their agreement "
-        "with others: kappa %(together)s, expected %(expected)s."
-    )
-    return text % _build_params(alert)
-
-
 def build_brief_text(alert: Alert, rater: int) -> str:
     other_rater = alert.other_rater if alert.rater_id == rater else alert.rater
-    text = _("agrees more with %(name)s than expected: %(together)s, expected %(expected)s")
+    text = _("agrees more with %(name)s than expected: kappa %(together)s, expected %(expected)s")
     return text % {**_build_params(alert), "name": other_rater}
 
 

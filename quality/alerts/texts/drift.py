@@ -9,24 +9,6 @@ from quality.models import Alert, AlertKind, AlertMeasure
 from .common import build_text_params, list_guideline_changes, list_timing_sentences
 
 
-def build_sentence(alert: Alert) -> str:
-    if alert.other_rater_id is not None:
-        text = _(
-            "%(rater)s and %(other)s have diverged by about %(size)s on average since "
-            "%(since)s. Who changed is unknown."
-        )
-    elif alert.measure == AlertMeasure.AGREEMENT:
-        text = _(
-            "%(rater)s has agreed less with the others since %(since)s: about %(size)s "
-            "lower in kappa."
-        )
-    elif alert.size < 0:
-        text = _("%(rater)s has rated about %(size)s categories lower on average since %(since)s.")
-    else:
-        text = _("%(rater)s has rated about %(size)s categories higher on average since %(since)s.")
-    return text % build_text_params(alert)
-
-
 def build_brief_text(alert: Alert, rater: int) -> str:
     """Return the short text for a table row of ``rater`` (an id)."""
     if alert.other_rater_id is not None:
@@ -34,11 +16,11 @@ def build_brief_text(alert: Alert, rater: int) -> str:
         text = _("has diverged from %(name)s by about %(size)s since %(since)s")
         return text % {**build_text_params(alert), "name": other_rater}
     if alert.measure == AlertMeasure.AGREEMENT:
-        text = _("has agreed about %(size)s less since %(since)s")
+        text = _("has agreed about %(size)s less since %(since)s (kappa)")
     elif alert.size < 0:
-        text = _("has rated about %(size)s lower since %(since)s")
+        text = _("has rated about %(size)s categories lower since %(since)s")
     else:
-        text = _("has rated about %(size)s higher since %(since)s")
+        text = _("has rated about %(size)s categories higher since %(since)s")
     return text % build_text_params(alert)
 
 
@@ -53,8 +35,10 @@ def list_basis(alert: Alert) -> list[str]:
 
 
 def _list_common_changes(alert: Alert) -> list[str]:
-    """Return [a sentence on whether all raters of the items fell], empty for other measures."""
-    if alert.measure != AlertMeasure.AGREEMENT or alert.other_rater_id is not None:
+    """Return [a sentence on whom else it may concern], empty for a rater's bias."""
+    if alert.other_rater_id is not None:
+        return [_("The data don’t show which of the two caused it.")]
+    if alert.measure != AlertMeasure.AGREEMENT:
         return []
     falls = Alert.objects.filter(
         question=alert.question_id,

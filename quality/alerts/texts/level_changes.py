@@ -14,17 +14,9 @@ def build_question_sentence(alert: Alert) -> str:
     return text % build_text_params(alert)
 
 
-def build_pair_sentence(alert: Alert) -> str:
-    text = _(
-        "%(rater)s and %(other)s have agreed less since %(since)s: about %(size)s "
-        "lower in kappa. Other pairs fell less."
-    )
-    return text % build_text_params(alert)
-
-
 def build_pair_brief_text(alert: Alert, rater: int) -> str:
     other_rater = alert.other_rater if alert.rater_id == rater else alert.rater
-    text = _("has agreed about %(size)s less with %(name)s since %(since)s")
+    text = _("has agreed about %(size)s less with %(name)s since %(since)s (kappa)")
     return text % {**build_text_params(alert), "name": other_rater}
 
 
@@ -54,10 +46,9 @@ def list_basis(alert: Alert) -> list[str]:
 
 
 def _list_other_falling_raters(alert: Alert) -> list[str]:
-    """Return [a sentence on the raters who fell further than all others in the same days].
-
-    Empty for alerts that are not of a question.
-    """
+    """Return [a sentence on the others, who fell less], empty for alerts of a category."""
+    if alert.kind == AlertKind.PAIR_DIVERGED:
+        return [_("Other pairs fell less.")]
     if alert.kind != AlertKind.QUESTION_FELL:
         return []
     drifts = Alert.objects.filter(

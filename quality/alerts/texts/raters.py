@@ -10,15 +10,6 @@ from quality.models import Alert
 from .common import build_text_params
 
 
-def build_same_answer_sentence(alert: Alert) -> str:
-    text = _(
-        "%(rater)s almost always answers “%(category)s”: on %(same)s of %(n)s items "
-        "where most others disagreed."
-    )
-    n_same = alert.n - round(alert.size * alert.n)
-    return text % {**build_text_params(alert), "same": format_count(n_same)}
-
-
 def build_same_answer_brief_text(alert: Alert, _rater: int) -> str:
     return _("almost always answers “%(category)s”") % build_text_params(alert)
 
@@ -27,9 +18,11 @@ def list_same_answer_basis(alert: Alert) -> list[str]:
     texts = [
         _("“%(category)s” is %(share)s of this rater’s comparable answers."),
         _("The others answer differently in %(others)s of such cases."),
-        _("First sufficient evidence: %(noticed)s."),
+        _("On %(same)s of %(n)s items where most others disagreed, up to %(noticed)s."),
     ]
-    return [text % build_text_params(alert) for text in texts]
+    n_same = alert.n - round(alert.size * alert.n)
+    params = {**build_text_params(alert), "same": format_count(n_same)}
+    return [text % params for text in texts]
 
 
 def list_same_answer_explanations(alert: Alert) -> list[str]:
@@ -37,13 +30,6 @@ def list_same_answer_explanations(alert: Alert) -> list[str]:
         _("They understand the guidelines differently: ask first."),
         _("A form or program fills in the first answer."),
     ]
-
-
-def build_fast_sentence(alert: Alert) -> str:
-    text = _(
-        "%(rater)s takes %(seconds)s seconds where the others take %(usual)s for the same items."
-    )
-    return text % {**build_text_params(alert), **_build_pace_params(alert)}
 
 
 def build_fast_brief_text(alert: Alert, _rater: int) -> str:
@@ -77,11 +63,6 @@ def list_fast_explanations(alert: Alert) -> list[str]:
     ]
 
 
-def build_outlier_sentence(alert: Alert) -> str:
-    text = _("%(rater)s has agreed far less than the others from the start.")
-    return text % build_text_params(alert)
-
-
 def build_outlier_brief_text(_alert: Alert, _rater: int) -> str:
     return _("has agreed far less than the others from the start")
 
@@ -110,13 +91,9 @@ def list_outlier_explanations(alert: Alert) -> list[str]:
     ]
 
 
-def build_newcomer_sentence(alert: Alert) -> str:
-    text = _("%(rater)s is new and agrees less than the team on the first %(n)s items.")
+def build_newcomer_brief_text(alert: Alert, _rater: int) -> str:
+    text = _("is new and agrees less than the team on the first %(n)s items")
     return text % build_text_params(alert)
-
-
-def build_newcomer_brief_text(_alert: Alert, _rater: int) -> str:
-    return _("is new and agrees less than the team")
 
 
 def list_newcomer_basis(alert: Alert) -> list[str]:

@@ -139,7 +139,7 @@ def test_rows_are_filtered(admin_client: Client, project: Project) -> None:
         ("member", "lead", "Reviews", "lead")
     }
     assert len(list_access(admin_client, "kind=odd")) == 4
-    assert "No access matches." in admin_client.get(f"{PATH}?account=nobody%00").text
+    assert "No matches." in admin_client.get(f"{PATH}?account=nobody%00").text
 
 
 def test_page_shows_the_first_rows_and_the_file_all(

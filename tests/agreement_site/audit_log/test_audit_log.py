@@ -62,7 +62,7 @@ def test_lead_sees_own_project_and_administrator_sees_all(
     )
     page = client_for(lead).get(f"/projects/{project.pk}/audit-log/")
     text = page.content.decode()
-    assert [entry["action"] for entry in page.context["entries"]] == ["changed role"]
+    assert [entry["action"] for entry in page.context["entries"]] == ["Role changed"]
     assert "<del>viewer</del>" in text
     assert "<ins>lead</ins>" in text
     site_page = client_for(admin).get("/audit-log/")

@@ -335,8 +335,8 @@ def test_actions_on_unsuitable_people_show_a_message(post_people, project):
         Rater.objects.create(project=project, key="r7"),
     )
     for form_data, message in (
-        ({"do": "pause"}, "Select people first."),
-        ({"do": "write"}, "Select people first."),
+        ({"do": "pause"}, "Select at least one row."),
+        ({"do": "write"}, "Select at least one row."),
         ({"do": "pause", "person": viewer_value}, "None of them is a rater."),
         ({"do": "write", "person": viewer_value}, "None of them is a rater."),
         (
@@ -379,7 +379,7 @@ def test_account_and_its_rater_share_one_row(client_for, lead, project, annotato
             client.get(f"/projects/{project.pk}/people/?q={text}")
         )
     empty_page = client.get(f"/projects/{project.pk}/people/?q=nobody")
-    assert "No name or group matches." in get_text(empty_page)
+    assert "No matches." in get_text(empty_page)
 
 
 def test_hidden_rater_and_its_account_are_two_rows(client_for, lead, project, annotator):

@@ -255,7 +255,7 @@ def test_preview_of_saved_question_uses_order_and_omits_deleted(lead, client_for
         ),
         ({"scale": "odd"}, "odd is not one of the available choices"),
         ({"key": "a b"}, "letters, numbers, underscores or hyphens"),
-        (build_category_data(("only", "", "")), "at least two categories"),
+        (build_category_data(("only", "", "")), "needs 2 to 50 categories"),
         (build_category_data(("same", "", ""), ("same", "", "")), "“same” appears twice"),
         (build_category_data(("a", "", "x"), ("b", "", "x")), "“x” appears twice"),
         # Lookalikes: two Unicode compositions, and a Cyrillic letter.

@@ -70,12 +70,12 @@ FIELDS_BY_KIND: dict[str, dict[str, Any]] = {
 SENTENCES = {
     AlertKind.RATER_DRIFT: "ann has rated about",
     AlertKind.RATER_SAME_ANSWER: "ann almost always answers “none”",
-    AlertKind.RATER_FAST: "ann takes 2.0 seconds where the others take",
+    AlertKind.RATER_FAST: "ann takes 2.0 seconds where others take",
     AlertKind.RATER_APART: "ann has agreed far less than the others from the start",
     AlertKind.NEWCOMER_BELOW: "ann is new and agrees less than the team",
-    AlertKind.RATER_COPIES: "ann and ben agree more than expected from their agreement with others",
+    AlertKind.RATER_COPIES: "ann agrees more with ben than expected: kappa",
     AlertKind.QUESTION_FELL: "Raters have agreed less since",
-    AlertKind.PAIR_DIVERGED: "ann and ben have agreed less since",
+    AlertKind.PAIR_DIVERGED: "ann has agreed about 0.36 less with ben since",
     AlertKind.CATEGORY_COLLAPSED: "“minor” is hardly used any more: 0% of answers",
     AlertKind.RATINGS_MISSING: "40 items were started over two weeks ago",
     AlertKind.GOLD_SUSPECTED: "2 gold answers may be wrong.",
@@ -176,7 +176,7 @@ def test_rater_table_shows_short_sentences(
         "has agreed about 0.36",
         "has diverged from ben",
     ]
-    assert sentences_by_rater["ben"][0].startswith("agrees more with Ann than expected: 0.96")
+    assert sentences_by_rater["ben"][0].startswith("agrees more with Ann than expected: kappa 0.96")
     assert sentences_by_rater["ben"][1].startswith("has agreed about 0.36 less with Ann since")
     assert sentences_by_rater["ben"][2].startswith("has diverged from Ann by")
     assert all(html.escape(sentence) in page.text for sentence in sentences_by_rater["ann"])
@@ -185,7 +185,7 @@ def test_rater_table_shows_short_sentences(
 OF_AGREEMENT = {"measure": "agreement"}
 ALERT_TEXTS: dict[str, tuple[str, dict[str, Any], str, dict[str, Any]]] = {
     # text: kind and fields of an alert where it is true, and where it is false but tempting
-    "Ann and ben have diverged by about 0.36 on average": (
+    "The data don’t show which of the two caused it.": (
         "rater_drift", {"with_other": True}, "rater_drift", {},
     ),
     "has diverged from": (
@@ -196,15 +196,6 @@ ALERT_TEXTS: dict[str, tuple[str, dict[str, Any], str, dict[str, Any]]] = {
     ),
     "Ann has rated about 0.36 categories higher": (
         "rater_drift", {"size": 0.36}, "rater_drift", {"size": 0.36} | OF_AGREEMENT,
-    ),
-    "has rated about 0.36 lower": (
-        "rater_drift", {}, "rater_drift", OF_AGREEMENT,
-    ),
-    "has rated about 0.36 higher": (
-        "rater_drift", {"size": 0.36}, "rater_drift", {},
-    ),
-    "Ann has agreed less with the others": (
-        "rater_drift", OF_AGREEMENT, "rater_drift", {},
     ),
     "has agreed about 0.36 less since": (
         "rater_drift", OF_AGREEMENT, "rater_drift", {},

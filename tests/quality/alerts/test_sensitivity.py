@@ -35,7 +35,7 @@ def test_lead_chooses_the_sensitivity(
     assert client.post(page, {"sensitivity": "high"}).status_code == 302
     assert storage.list_outdated_questions() == [question.pk]
     assert (
-        "changed alert sensitivity"
+        "Alert sensitivity changed"
         in client.get(f"/projects/{question.project_id}/audit-log/").text
     )
     AlertScan.objects.update(computed_at=None)

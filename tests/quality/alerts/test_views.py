@@ -46,7 +46,7 @@ def get_page_text(response: Any) -> str:
     return " ".join(html.unescape(response.text).split())
 
 
-SENTENCE = "dan has rated about 0.36 categories lower on average since 2026-08-17."
+SENTENCE = "dan has rated about 0.36 categories lower since 2026-08-17."
 
 
 def test_alert_is_shown_on_every_page_about_it(alert: Any, base_url: str, client: Client) -> None:
@@ -94,7 +94,7 @@ def test_alert_page_shows_evidence_and_other_explanations(
         assert sentence in text
     Alert.objects.update(supported=False, measure="agreement")
     text = get_page_text(client.get(f"{base_url}alerts/{alert.pk}/"))
-    assert "about 0.36 lower in kappa" in text
+    assert "has agreed about 0.36 less since" in text
     assert "would no longer raise this alert" in text
 
 
@@ -129,7 +129,7 @@ def test_alert_steps_are_saved_from_the_page(alert: Any, base_url: str, client: 
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        ({"do": "muted"}, "enter a reason"),
+        ({"do": "muted"}, "Enter a reason."),
         ({"do": "muted", "reason": "x", "muted_until": "soon"}, "Enter a date such as 2026-11-23."),
         ({"do": "muted", "reason": "x", "muted_until": "2001-01-01"}, "must be after today"),
         ({"do": "resolved:maybe", "reason": "x"}, "one of real, not_rater"),
@@ -231,7 +231,7 @@ def test_rater_statuses_as_page_and_file(
     assert {row.card.rater.key: row.status for row in response.context["rows"]} == {
         "dan": "Needs action", "ben": "Check", "ann": "OK", "cleo": "OK",
     }  # fmt: skip
-    sentence = "has rated about 0.36 lower since 2026-08-17"  # shown only once
+    sentence = "has rated about 0.36 categories lower since 2026-08-17"  # shown only once
     assert f'<a class="small" href="{base_url}alerts/{alert.pk}/">{sentence}</a>' in text
     assert "has an open alert" not in text
     assert "+0.30" not in text, "a size without an alert beside that of an alert"

@@ -251,7 +251,7 @@ def test_failed_exam_is_a_reason_until_another_attempt(
     (reason,) = summary.reasons
     assert (summary.status, reason.code, reason.n) == ("check", "exam", 3)
     assert reason.value == pytest.approx(1 / 3)
-    assert get_reason_text(reason, rater.pk) == "did not pass the exam"
+    assert get_reason_text(reason, rater.pk) == "Exam not passed"
     Exam.objects.create(number=2, state="waived", **attempt)
     assert get_statuses_by_key(question)["ann"].status == "ok"
 

@@ -86,7 +86,7 @@ def test_raters_are_sorted_by_impact(
     assert list_rater_keys(page)[:2] == ["gus", "dan"]
     gus = page.context["rows"][0]
     assert gus.status == "Needs action"
-    assert "almost always gives the same answer" in gus.reasons
+    assert "Repeated answer" in gus.reasons
     [(alert, sentence)] = gus.alerts
     assert alert.kind == "rater_same_answer"
     assert sentence == "almost always answers “none”" and sentence in page.text
@@ -96,7 +96,7 @@ def test_raters_are_sorted_by_impact(
     )
     share_key = saved_views.create_share_link(view=saved_view, until=timezone.localdate(), by=lead)
     chinese = Client().get(f"/shared/{share_key}/", headers={"Accept-Language": "zh-hans"})
-    assert "有未解决的警报；几乎总是" in chinese.text
+    assert "有未解决的警报；重复同一答案" in chinese.text
     chips = {name: n for name, _words, n in page.context["filter_chips"]}
     assert (chips["same_answer"], chips["not_enough"], chips["paused"]) == (1, 1, 0)
     errors = dict(RaterConfusion.objects.values_list("rater__key", "expected_errors"))
@@ -106,7 +106,7 @@ def test_raters_are_sorted_by_impact(
     assert list_rater_keys(client.get(f"{base_url}raters/?show=not_enough")) == ["few"]
     assert "few" not in list_rater_keys(client.get(f"{base_url}raters/?min_ratings=4"))
     assert list_rater_keys(client.get(f"{base_url}raters/?search=GU")) == ["gus"]
-    assert "No raters match." in client.get(f"{base_url}raters/?search=nobody").text
+    assert "No matches." in client.get(f"{base_url}raters/?search=nobody").text
     for invalid_query, status in (("show=x", 404), ("sort=x", 404), ("min_ratings=x", 400)):
         assert client.get(f"{base_url}raters/?{invalid_query}").status_code == status, invalid_query
 
@@ -292,7 +292,7 @@ def test_many_raters_are_paused_and_resumed_at_once(
         )
     assert not Rater.objects.filter(paused=True).exists()
     empty_response = client.post(f"{base_url}rater-actions/", {"do": "pause"}, follow=True)
-    assert "Select a rater first." in empty_response.text
+    assert "Select at least one row." in empty_response.text
 
 
 def test_selected_raters_are_exported_or_excluded(
@@ -358,7 +358,7 @@ def test_rater_page_begins_with_a_verdict(
     question_with_outliers: Question, base_url: str, client: Client, viewer: User, client_for: Any
 ) -> None:
     page = client.get(f"{base_url}raters/gus/")
-    assert "gus almost always answers “none”:" in page.text
+    assert "gus almost always answers “none”." in page.text
     assert 'judgement">Rates' in page.text
     assert "Chooses “none” for 100% of these 60 items, the others for" in page.text
     assert '<span class="badge badge--bad">Needs action</span> almost always answers' in page.text

@@ -543,7 +543,7 @@ def test_undone_answer_given_again_is_not_marked_as_changed(
 
 def test_skipped_item_is_listed_and_can_be_rated(annotator_client, project, items, question):
     address = f"/projects/{project.pk}/my-ratings/?show=skipped"
-    assert "None of your ratings match." in annotator_client.get(address).content.decode()
+    assert "No matches." in annotator_client.get(address).content.decode()
     annotator_client.get(get_rate_url(project))
     annotator_client.post(get_rate_url(project, items[0], "skip/"), {"reason": "no answer fits"})
     progress = annotator_client.get(get_rate_url(project)).content.decode()

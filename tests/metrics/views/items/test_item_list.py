@@ -115,7 +115,7 @@ def test_ambiguous_rater_name_requires_key(get_page: Any, project: Any) -> None:
     Rater.objects.create(project=project, key="r9", name="Ann Lee")
     html = get_page("?rater=Ann+Lee")
     assert "Several raters are called “Ann Lee”" in html
-    assert "No matching items." in html
+    assert "No matches." in html
 
 
 def test_raters_are_suggested_unless_there_are_many(get_page: Any, monkeypatch: Any) -> None:

@@ -116,7 +116,7 @@ def test_many_projects_can_be_searched(
     assert 'id="search"' in page and "Running" not in page
     search_page = annotator_client.get("/?search=project 11").text
     assert search_page.count('<li class="own-projects__row">') == 1
-    assert "No matching projects." in annotator_client.get("/?search=nothing such").text
+    assert "No matches." in annotator_client.get("/?search=nothing such").text
 
 
 def test_query_count_does_not_grow_with_projects(
