@@ -8,7 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from core.api.errors import INVALID_PARAMETERS, BadRequest
-from core.api.parameters import parse_query_parameters
+from core.api.parameters import get_choice, parse_query_parameters
 from core.api.schema import QUESTION_PARAMETER, build_parameter, describe_get
 from metrics.filtered.coefficient_body import CoefficientBody
 from metrics.filters import EVERY_KIND, ITEM_PREFIX, is_filterable_attribute
@@ -158,11 +158,14 @@ class PairDetailsView(ApiView):
             QUESTION_PARAMETER,
             build_parameter("rater_a", "Key of the one: the rows of the table", required=True),
             build_parameter("rater_b", "Key of the other", required=True),
+            filtered.POPULATION_PARAMETER,
         ],
     )
     def get(self, request: Request, project_id: int) -> Response:
+        """The population has no effect, because the raters are named."""
         project = self.get_project(request, project_id, role=VIEWER)
-        params = parse_query_parameters(request, ("question", "rater_a", "rater_b"))
+        params = parse_query_parameters(request, ("question", "rater_a", "rater_b", "population"))
+        get_choice(params, "population", list(filtered.POPULATION_KINDS), default="people")
         question = get_question(project, params.get("question"))
         rater_a, rater_b = (_get_named_rater(project, params, n) for n in ("rater_a", "rater_b"))
         if rater_a == rater_b:

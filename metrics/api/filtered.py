@@ -55,14 +55,15 @@ WEIGHTS_PARAMETER = build_parameter(
     "Those of the headline when left out; custom where the question has a matrix",
     enum=list(WEIGHTINGS),
 )
+POPULATION_PARAMETER = build_parameter(
+    "population",
+    "Whose ratings: people by default, where people rate; models; all of them together",
+    enum=list(POPULATION_KINDS),
+)
 FILTER_PARAMETERS = [
     build_parameter("from", "Ratings of this day or later, like 2026-03-02"),
     build_parameter("to", "Ratings of this day or earlier"),
-    build_parameter(
-        "population",
-        "Whose ratings: people by default, where people rate; models; all of them together",
-        enum=list(POPULATION_KINDS),
-    ),
+    POPULATION_PARAMETER,
     build_parameter("kind", "Ratings of these raters alone", enum=list(Rater.Kind.values)),
     build_parameter("group", "Ratings of the raters of this group alone"),
     build_parameter(

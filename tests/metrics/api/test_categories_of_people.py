@@ -61,3 +61,16 @@ def test_pooled_categories_are_those_of_all_raters(
     sweep_questions()
     categories = get_categories(api_for(admin), rated_question)
     assert sum(row["ratings"] for row in categories.values()) == rated_question.ratings.count()
+
+
+def test_a_pair_takes_any_known_population(
+    rated_question: Question, admin: Any, api_for: Any
+) -> None:
+    first, second = rated_question.project.raters.values_list("key", flat=True)[:2]
+    address = f"/api/v1/projects/{rated_question.project_id}/agreement/pair/"
+    params = {"rater_a": first, "rater_b": second}
+    expected = api_for(admin).get(address, params).json()
+    for population in ("people", "models", "all"):
+        pair = api_for(admin).get(address, params | {"population": population})
+        assert pair.json() == expected
+    assert api_for(admin).get(address, params | {"population": "x"}).status_code == 400
