@@ -166,6 +166,19 @@ def _list_month_scores(pairs: Sequence[RepeatedAnswer]) -> list[dict[str, object
     return rows
 
 
+def find_inconsistent_scores(scores: Sequence[RepeatScore]) -> dict[int, RepeatScore]:
+    """Return {rater id: score} of raters who repeat less often than the others of a question."""
+    same, n_repeats = (
+        np.array([(score.same, score.n) for score in scores], np.int64).reshape(-1, 2).T
+    )
+    is_inconsistent = repeats.find_inconsistent_raters(same, n_repeats)
+    return {
+        score.rater_id: score
+        for score, is_named in zip(scores, is_inconsistent, strict=True)
+        if is_named
+    }
+
+
 RECOMPUTATION = recomputation.Recomputation(
     "intra-rater agreement",
     RepeatState,

@@ -632,9 +632,9 @@ known. A question with more than 5,000,000 comparisons (`too_many_comparisons`) 
   that of a common fall (`drift`), or the 95% interval of the accuracy on five or more gold answers
   is below the pass mark (`gold`). Also if the rater rates higher or lower than the others
   (`harsh`, `lenient`), agrees less with the others than these do with each other on the same items
-  (`low_agreement`, unless an alert or a bias states the cause; see *Sentences about the results*),
-  seldom repeats their own answers (`self`), as defined below, or did not pass the latest attempt at
-  the exam (`exam`).
+  (`low_agreement`, unless an alert, a bias or the same answer states the cause; see *Sentences
+  about the results*), almost always gives the same answer (`same_answer`), seldom repeats their own
+  answers (`self`), as defined below, or did not pass the latest attempt at the exam (`exam`).
 * `unknown`: the rater has fewer than 30 compared items, or agreement is undefined (`not_enough`).
 * `ok`: there is no reason. It does not mean that the rater is good. A rater below the funnel may
   have harder items than the others.
@@ -654,6 +654,16 @@ differ from the median level of the raters connected by shared items (three at l
 and beyond its own error. A rater with higher answers is
 harsh where the scale grades faults: one of its labels contains a word such as *minor*, *severe* or
 *toxic*. On any other scale, such as grades or relevance, a rater with higher answers is lenient.
+
+Where the bias is significant and the own level is not, the page says so, with the level as the
+distance from the median level: these others rate high, or low.
+
+**Almost always the same answer** (`same_answer` without an alert). Of the raters with 30 or more
+compared items, one is named whose most frequent answer has at least 0.9 of the answers, who leaves
+it at most a quarter as often as the others on the same items (these in a quarter of their answers
+or more), and less often than chance explains with their share: a binomial test at 5% for the
+question (Bonferroni's correction for the raters). No alert is raised: `rater_same_answer` asks for
+far more evidence, and keeps its promise.
 
 **Inconsistent with oneself** (`self`). Of the raters with ten or more repeated items (three at
 least), one is named whose share of equal second answers lies more than 0.05 below the median share,

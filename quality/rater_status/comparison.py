@@ -31,7 +31,7 @@ from projects.models import Question, Rater
 from quality import recomputation
 from quality.models import RaterConfusion, StoredRaterComparison
 
-BODY_FORMAT = 8  # version of the stored body; bodies of older releases are ignored
+BODY_FORMAT = 9  # version of the stored body; bodies of older releases are ignored
 MIN_ITEMS = 30  # compared items below which a rater's result is not interpreted
 MAX_LEVEL_RATERS = 200  # raters whose pair tables are read (_select_level_raters)
 # Words of scales that grade faults: there, a harsh rater gives higher categories. On other scales,
@@ -53,7 +53,9 @@ class ComparedRater(NamedTuple):
     on nominal scales; ``is_biased``: it differs from that of the other raters
     (metrics.agreement.rater_quality.rating_level). ``category``: index of the rater's most frequent
     category; ``share``: its share in their answers; ``peers``: its share in the others' answers on
-    the same items; ``contrast``: the same three of the category whose two shares differ most.
+    the same items; ``contrast``: the same three of the category whose two shares differ most;
+    ``level``: distance from the median level without the levels of the others, None where the bias
+    is within chance; ``repeats_answer``: see rating_level.find_repeating_raters.
     """
 
     rater: int
@@ -72,6 +74,8 @@ class ComparedRater(NamedTuple):
     share: float
     peers: float
     contrast: tuple[int, float, float]
+    level: float | None = None
+    repeats_answer: bool = False
 
     @property
     def has_enough_items(self) -> bool:
@@ -224,8 +228,13 @@ class _PeopleResults:
     def n_items(self) -> np.ndarray:
         return np.array([value["n_items"] or 0 for value in self.peers], np.int64)
 
-    def find_biased(self, question_id: int, scale: QuestionScale) -> np.ndarray:
-        """Return whether each rater (M,) is biased by themselves, not by their shared items."""
+    def estimate_levels(
+        self, question_id: int, scale: QuestionScale
+    ) -> dict[int, rating_level.RaterLevel]:
+        """Return {rater id: own level} of those whose bias is more than chance.
+
+        A rater is biased if the level is distinct: not by the raters of the shared items.
+        """
         answer_sd = _compute_answer_sd(self.own_counts.sum(axis=0), scale)
         is_biased = rating_level.find_biased_raters(
             _to_array(bias["value"] for bias in self.biases),
@@ -234,20 +243,22 @@ class _PeopleResults:
             answer_sd,
         )
         if not is_biased.any():
-            return is_biased
-        distinct_raters = rating_level.find_distinct_levels(
+            return {}
+        levels = rating_level.estimate_levels(
             load_tables_among(question_id, _select_level_raters(self.rows, is_biased), scale),
             answer_sd,
             values=scale.values,
             variance_factor=self.bias_variance_factor,
         )
-        return is_biased & np.array([row[0] in distinct_raters for row in self.rows], bool)
+        ids = [row[0] for row in self.rows]
+        return {ids[i]: levels[ids[i]] for i in np.flatnonzero(is_biased) if ids[i] in levels}
 
-    def list_compared(self, is_biased: np.ndarray) -> list[ComparedRater]:
+    def list_compared(self, levels: Mapping[int, rating_level.RaterLevel]) -> list[ComparedRater]:
         counts = (self.own_counts, self.other_counts)
         category = self.own_counts.argmax(axis=1)
         share, shares_of_others = (_compute_shares(part, category) for part in counts)
         contrast = _find_contrasts(*counts)
+        repeats_answer = rating_level.find_repeating_raters(share, shares_of_others, self.n_items)
         contrast_shares = [_compute_shares(part, contrast).tolist() for part in counts]
         return [
             ComparedRater(
@@ -261,12 +272,14 @@ class _PeopleResults:
                 bias=bias["value"],
                 bias_low=bias["low"],
                 bias_high=bias["high"],
-                is_biased=bool(is_biased[i]),
+                is_biased=rater in levels and levels[rater].is_distinct,
                 seconds=seconds,
                 category=int(category[i]),
                 share=float(share[i]),
                 peers=float(shares_of_others[i]),
                 contrast=(int(contrast[i]), contrast_shares[0][i], contrast_shares[1][i]),
+                level=levels[rater].distance if rater in levels else None,
+                repeats_answer=bool(repeats_answer[i]),
             )
             for i, ((rater, n_ratings, seconds), peer, bias) in enumerate(
                 zip(self.rows, self.peers, self.biases, strict=True)
@@ -292,7 +305,7 @@ def _build_body(question: Question, scale: QuestionScale) -> dict[str, object]:
         "weights": weights,
         "middle": shape.center if shape else None,
         "spread": shape.item_sd if shape else None,
-        "raters": people.list_compared(people.find_biased(question.pk, scale)),
+        "raters": people.list_compared(people.estimate_levels(question.pk, scale)),
         "higher_is_harsher": is_fault_scale(labels),
     }
 

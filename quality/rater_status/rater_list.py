@@ -30,13 +30,13 @@ from quality.rater_status.status import (
     ReasonCode,
     StatusReason,
     build_rank,
-    find_inconsistent_scores,
     get_failed_exams,
     get_status,
     get_unresolved_alerts_by_rater,
     list_reasons,
     load_repeat_scores,
 )
+from quality.repeats import find_inconsistent_scores
 
 MAX_SEARCH_LENGTH = 100
 MAX_MIN_RATINGS = 1_000_000
@@ -130,7 +130,6 @@ SORT_KEYS: dict[str, Callable[[RaterList, RaterListEntry], Any]] = {
     "seconds": _get_result_field("seconds"),
     "gold": lambda every, line: every.gold_values.get(line.pk, NO_VALUE)[0],
     "repeats": lambda every, line: every.repeat_values.get(line.pk, NO_VALUE)[0],
-    "drift": lambda every, line: every.evidence.get(line.pk),
 }
 # Column -> number of items behind the value, for columns that compare raters.
 ITEM_COUNTS: dict[str, Callable[[RaterList, RaterListEntry], int]] = {
@@ -219,12 +218,6 @@ class RaterList:
     def repeat_values(self) -> dict[int, tuple[float | None, int]]:
         """Kappa of each rater with their own repeated answers (see _get_kappas)."""
         return _get_kappas(RepeatScore.objects.filter(question=self.question))
-
-    @cached_property
-    def evidence(self) -> dict[int, float | None]:
-        """Evidence of drift of each rater."""
-        rows = DriftState.objects.filter(question=self.question)
-        return dict(rows.values_list("rater_id", "evidence"))
 
 
 def build_entry(

@@ -15,13 +15,13 @@ from metrics.models import PeriodUnit, RaterResult, Result
 from projects.models import Project, Question, Rater
 from projects.permissions import get_led_memberships
 from quality.models import DriftState, GoldScore, RepeatScore
+from quality.repeats import find_inconsistent_scores
 
 from .comparison import get_comparisons
 from .rater_list import RaterListEntry, build_entry
 from .status import (
     RaterStatus,
     build_rank,
-    find_inconsistent_scores,
     list_failed_exams,
     list_unresolved_alerts,
 )

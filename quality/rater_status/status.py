@@ -11,11 +11,9 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from metrics.agreement.estimate import Value
 from metrics.agreement.rater_quality.gold import NO_GOLD
-from metrics.agreement.rater_quality.repeats import NO_REPEATS, find_inconsistent_raters
+from metrics.agreement.rater_quality.repeats import NO_REPEATS
 from metrics.models import RaterResult
 from metrics.results.clusters import QuestionClusters
 from metrics.results.values import build_uncounted_value
@@ -30,6 +28,7 @@ from quality.models import (
     GoldScore,
     RepeatScore,
 )
+from quality.repeats import find_inconsistent_scores
 from ratings.models import Exam
 
 from .comparison import ComparedRater, RaterComparison, get_comparison, has_enough_items
@@ -297,9 +296,8 @@ def list_reasons(
 ) -> list[StatusReason]:
     """Return the reasons for a rater's status, the most severe ones first.
 
-    ``peers``: agreement with the others; ``repeats``: of an inconsistent rater; ``alerts``:
-    unresolved ones. ``drift`` counts if it is watched, ``gold`` (of ``with_result``) if it is
-    below the pass mark.
+    ``peers``: agreement with the others; ``gold``: with its result; ``repeats``: of an inconsistent
+    rater; ``alerts``: unresolved ones. ``drift`` counts if it is watched.
     """
     result = comparison.raters.get(rater_id)
     reasons = [_build_alert_reason(alert) for alert in alerts]
@@ -311,9 +309,13 @@ def list_reasons(
     if drift is not None and drift.watched:
         size = drift.size, drift.low, drift.high, drift.n
         reasons.append(StatusReason(ReasonCode.DRIFT, check, *size))
+    is_repeating = result is not None and result.repeats_answer
+    code, supported = ReasonCode.SAME_ANSWER, [alert for alert in alerts if alert.supported]
+    if result and is_repeating and code not in map(get_alert_reason, supported):
+        reasons.append(StatusReason(code, check, result.share, n=result.n_items))
     if result is not None and result.is_biased:
         reasons.append(_build_bias_reason(result, higher_is_harsher=comparison.higher_is_harsher))
-    elif rater_id in comparison.outlying and not alerts:  # others state the cause
+    elif rater_id in comparison.outlying and not alerts and not is_repeating:
         difference, n_items = comparison.outlying[rater_id]
         reasons.append(StatusReason(ReasonCode.LOW_AGREEMENT, check, difference, n=n_items))
     if repeats is not None:
@@ -339,19 +341,6 @@ def load_repeat_scores(question: Question) -> dict[int, RepeatScore]:
     """Return {rater id: score} of all raters who repeated answers."""
     scores = RepeatScore.objects.filter(question=question).defer("table", "months")
     return {score.rater_id: score for score in scores}
-
-
-def find_inconsistent_scores(scores: Sequence[RepeatScore]) -> dict[int, RepeatScore]:
-    """Return {rater id: score} of raters who repeat less often than the others of a question."""
-    same, n_repeats = (
-        np.array([(score.same, score.n) for score in scores], np.int64).reshape(-1, 2).T
-    )
-    is_inconsistent = find_inconsistent_raters(same, n_repeats)
-    return {
-        score.rater_id: score
-        for score, is_named in zip(scores, is_inconsistent, strict=True)
-        if is_named
-    }
 
 
 class FailedExam(NamedTuple):

@@ -12,7 +12,12 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
-from metrics.views.common.number_formats import format_count, format_number, format_percent
+from metrics.views.common.number_formats import (
+    format_count,
+    format_number,
+    format_percent,
+    format_signed,
+)
 from quality.alerts.kinds import get_brief_text
 from quality.models import AlertKind, AlertState
 from quality.rater_status import comparison
@@ -62,6 +67,15 @@ def _describe_missing_comparison(result: comparison.ComparedRater) -> str:
     }
 
 
+def describe_level(result: comparison.ComparedRater | None) -> str:
+    """Return why a rater on another level than the others is not named; "" for all others."""
+    if result is None or result.is_biased or result.level is None:
+        return ""
+    return _("Peers explain the bias; own level: %(level)s.") % {
+        "level": format_signed(result.level)
+    }
+
+
 def describe_bias(result: comparison.ComparedRater, labels: Sequence[str]) -> str:
     """Return sentences on a rater who rates higher or lower than the others.
 
@@ -99,6 +113,7 @@ STATUS_LABELS: dict[str, Promise] = {
 REASON_TEXTS: dict[str, Promise] = {
     ReasonCode.GOLD: gettext_lazy("below the pass mark on gold answers"),
     ReasonCode.DRIFT: gettext_lazy("may be drifting; too little evidence for an alert"),
+    ReasonCode.SAME_ANSWER: gettext_lazy("almost always gives the same answer"),
     ReasonCode.EXAM: gettext_lazy("Exam not passed"),
     ReasonCode.SELF: gettext_lazy("repeats own answers less often than the others"),
     ReasonCode.LOW_AGREEMENT: gettext_lazy("agrees less than the others on the same items"),

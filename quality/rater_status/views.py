@@ -61,7 +61,8 @@ KEPT_PARAMETERS = (
 class RaterTableRow:
     """A row of the table: the listed rater, the summary (``card``), texts and alerts.
 
-    ``other_reasons``: texts of the reasons that the alerts do not state themselves.
+    ``other_reasons``: texts of the reasons that the alerts do not state themselves; ``note``: why a
+    rater on another level than the others on the same items is not named; "" for all others.
     """
 
     listed: RaterListEntry
@@ -69,6 +70,7 @@ class RaterTableRow:
     status: str
     reasons: list[str]
     other_reasons: list[str]
+    note: str
     alerts: list[tuple[Alert, str]]
     interventions: list[GoldIntervention]
 
@@ -114,7 +116,6 @@ def render_raters(request: HttpRequest, project: Project) -> HttpResponse:
         "columns": {
             "gold": bool(rater_list.gold_values),
             "repeats": bool(rater_list.repeat_values),
-            "drift": any(row.card.drift and row.card.drift.size is not None for row in rows),
             "seconds": any(row.card.seconds is not None for row in rows),
         },
         "list_query": _build_kept_query(request.GET),
@@ -152,6 +153,7 @@ def _build_rows(
             status=texts.get_status_label(summary),
             reasons=texts.list_reason_texts(summary),
             other_reasons=texts.list_other_reason_texts(summary),
+            note="" if summary.reasons else texts.describe_level(rater.result),
             interventions=[
                 intervention for intervention in interventions if intervention.rater_id == rater.pk
             ],

@@ -17,7 +17,6 @@ from quality.alerts.kinds import KINDS
 from quality.models import (
     Alert,
     AlertState,
-    DriftState,
     GoldState,
     ItemLabel,
     LabelRules,
@@ -113,12 +112,6 @@ def list_alerts(question: Question, rater: Rater | None = None) -> list[tuple[Al
     ]
 
 
-@register.filter
-def drift_interval(row: DriftState) -> str:
-    """Return the interval of a drift's size, as in "[-0.38, -0.12]"."""
-    return number_formats.format_interval({"low": row.low, "high": row.high})
-
-
 MAX_MESSAGES = 20  # the latest
 
 
@@ -161,14 +154,15 @@ def _describe_agreement(
     has_outlier_alert = rater_comparison.computed_at is not None and is_outlier(question, rater)
     result = rater_comparison.raters.get(rater.pk)
     is_biased = result is not None and result.is_biased
+    note = texts.describe_level(result)
     agreement = texts.describe_agreement(
         rater_comparison,
         rater.pk,
         is_outlier=has_outlier_alert,
-        has_cause=is_biased or bool(summary.alerts),
+        has_cause=is_biased or bool(summary.alerts or note),
     )
     if result is None or not is_biased:
-        return agreement
+        return f"{note} {agreement}".strip()
     labels = QuestionScale.for_question(question).labels
     return f"{texts.describe_bias(result, labels)} {agreement}".rstrip()
 

@@ -1,11 +1,13 @@
-"""Raters who rate higher or lower than the others on the same items, all the time.
+"""Raters who rate higher or lower than the others on the same items, or always the same.
 
 A rater may differ from the others only because these others differ: a rater who shares items with a
-harsh rater alone looks lenient. So find_distinct_levels removes the levels of the others, and both
+harsh rater alone looks lenient. So estimate_levels removes the levels of the others, and both
 functions need at least three raters.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +23,10 @@ FALSE_POSITIVE_RATE = 0.05  # of naming anyone on a question where all rate on o
 # Standard deviations of the answers, between a small and a medium effect (Cohen 1988): smaller ones
 # are found in most raters of large studies.
 MIN_EFFECT = 0.3
+# For repeated answers, where the alert (outliers.careless_raters) asks for far more evidence:
+MIN_SHARE = 0.9  # of the most frequent answer: almost always
+MIN_OTHER_ANSWERS = 0.25  # share of other answers among those of the others on the same items
+SELDOM = 0.25  # of how often the others leave the answer, as for the alert
 
 
 def find_biased_raters(
@@ -52,14 +58,21 @@ def find_biased_raters(
     return np.asarray(is_usable & is_large & (np.abs(distance) > quantile * np.sqrt(variances)))
 
 
-def find_distinct_levels(
+class RaterLevel(NamedTuple):
+    """Distance of a rater's own level from the median level, and whether it is distinct."""
+
+    distance: float
+    is_distinct: bool
+
+
+def estimate_levels(
     tables: PairTables,
     answer_sd: float,
     *,
     values: npt.ArrayLike | None = None,
     variance_factor: float = 1.0,
-) -> set[int]:
-    """Return the raters whose own level differs from the median level of those they share with.
+) -> dict[int, RaterLevel]:
+    """Return {rater: own level}, against the median level of those they share items with.
 
     tables: of all pairs of raters that share items; answer_sd: standard deviation of all answers;
     values (k,): numbers of the categories, ranks when None; variance_factor: design effect of
@@ -70,7 +83,7 @@ def find_distinct_levels(
     """
     raters, index = index_distinct(np.concatenate([tables.rater_a, tables.rater_b]))
     if not raters.size:
-        return set()
+        return {}
     a, b = np.asarray(index).reshape(2, -1)
     n, difference, variance = _summarize_pairs(tables, values)
     size = raters.size
@@ -82,19 +95,20 @@ def find_distinct_levels(
     level = inverse @ sums
     quantile = -special.ndtri(FALSE_POSITIVE_RATE / (2 * size))
     least = max(MIN_EFFECT * answer_sd, 1e-9) * (1 - 1e-9)
-    distinct: set[int] = set()
+    levels: dict[int, RaterLevel] = {}
     for number in np.unique(component):
         members = np.flatnonzero(component == number)
         if members.size < MIN_RATERS:
             continue
         middle = members[np.argsort(level[members], kind="stable")[(members.size - 1) // 2]]
-        distance = np.abs(level[members] - np.median(level[members]))
+        distance = level[members] - np.median(level[members])
         # Of the difference from the middle rater, which a weak link between two teams makes large.
         errors = inverse[members, members] + inverse[middle, middle] - 2 * inverse[members, middle]
         se = np.sqrt(variance_factor * variance * np.maximum(errors, 0.0))
-        is_distinct = distance > np.maximum(quantile * se, least)
-        distinct |= set(raters[members[is_distinct]].tolist())
-    return distinct
+        is_distinct = np.abs(distance) > np.maximum(quantile * se, least)
+        estimates = map(RaterLevel, distance.tolist(), is_distinct.tolist())
+        levels |= dict(zip(raters[members].tolist(), estimates, strict=True))
+    return levels
 
 
 def _summarize_pairs(
@@ -109,3 +123,19 @@ def _summarize_pairs(
     difference = (counts * distances).sum(axis=(1, 2)) / n
     squares = (counts * (distances - difference[:, None, None]) ** 2).sum()
     return n, difference, float(squares / max(int(n.sum()) - len(n), 1))
+
+
+def find_repeating_raters(share: Floats, share_of_others: Floats, n_items: Ints) -> np.ndarray:
+    """Return a mask (R,) of the raters who leave their most frequent answer too seldom.
+
+    share, share_of_others (R,): of this answer in the rater's own answers and in those of the
+    others on the same items; n_items (R,). The rater must leave it at most a quarter as often as
+    the others, in one of ten items at most, and less often than chance explains if the others'
+    share were the rater's own (binomial test with Bonferroni's correction for the raters).
+    """
+    left, left_by_others = 1 - share, 1 - share_of_others
+    is_tested = (n_items >= MIN_ITEMS) & (left_by_others >= MIN_OTHER_ANSWERS)
+    p = special.bdtr(np.rint(left * n_items), np.maximum(n_items, 1), left_by_others)
+    is_seldom = (share >= MIN_SHARE) & (left <= SELDOM * left_by_others)
+    level = FALSE_POSITIVE_RATE / max(int(np.count_nonzero(n_items >= MIN_ITEMS)), 1)
+    return np.asarray(is_tested & is_seldom & (p < level))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import random
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -16,7 +17,7 @@ from agreement_site.models import AuditLogEntry
 from metrics import saved_views
 from metrics.filtered import filtered_jobs
 from metrics.jobs.question_updates import update_question
-from projects.models import Item, Project, Question, Rater
+from projects.models import Item, Member, Project, Question, Rater
 from projects.services.members import usernames
 from quality import tasks
 from quality.consensus import recomputation as consensus
@@ -24,7 +25,7 @@ from quality.models import Alert, RaterConfusion
 from quality.rater_status import comparison, export_views, funnel_plot
 from ratings.services.judgement import Judgement
 from ratings.services.record import record_ratings
-from tests.cast import Cast
+from tests.cast import Cast, make_project, rate_many
 
 pytestmark = pytest.mark.django_db
 
@@ -130,6 +131,35 @@ def test_alerts_and_raters_have_the_same_impact_and_order(
     assert [key for key, _impact in in_inbox] == ["gus", "dan"]
 
 
+def test_rater_whose_peers_explain_the_bias_is_told_apart(client: Client, lead: User) -> None:
+    """Regression: the largest bias of a study was "OK", and no page said why.
+
+    r5 shares items with the harsh r0 alone, so that r5 looks lenient.
+    """
+    labels = tuple(str(number) for number in range(1, 8))
+    project = make_project("Levels", labels=labels, scale="ordinal")
+    Member.objects.create(project=project, user=lead, role=Member.Role.LEAD)
+    generator, answers = random.Random(12), []
+    for index in range(600):
+        pair = ((0, 5), (0, 1), (1, 2), (2, 3), (0, 3), (3, 4))[index % 6]
+        truth = generator.randrange(2, 5)
+        for rater in pair:
+            grade = truth + generator.randint(-1, 1) + (rater == 0)
+            answers.append((f"i{index}", f"r{rater}", labels[grade]))
+    rate_many(project.questions.get(), answers)
+    update_question(project.questions.get().pk)
+    while tasks.sweep_raters():
+        pass
+    base = f"/projects/{project.pk}/"
+    page = client.get(f"{base}raters/")
+    rows = {row.listed.key: row for row in page.context["rows"]}
+    assert (rows["r0"].status, rows["r5"].status) == ("Check", "OK")
+    assert rows["r5"].card.bias["value"] < -0.7
+    assert rows["r5"].note.startswith("Peers explain the bias; own level:")
+    assert rows["r5"].note in page.text and rows["r5"].note in client.get(f"{base}raters/r5/").text
+    assert {key for key, row in rows.items() if row.note} <= {"r5"}
+
+
 def test_raters_of_few_items_come_last_in_either_order(
     question_with_outliers: Question, base_url: str, client: Client
 ) -> None:
@@ -155,7 +185,7 @@ def test_rater_below_the_others_is_not_shown_as_ok(
     comparison.recompute_question(question_with_outliers.pk, at_once=True)
     page = client.get(f"{base_url}raters/")
     rows = {row.listed.key: row for row in page.context["rows"]}
-    text = "agrees less than the others on the same items"
+    text = "almost always gives the same answer"
     assert (rows["gus"].status, rows["gus"].card.status) == ("Check", "check")
     assert rows["gus"].reasons == [text]
     assert {rows[key].status for key in rows.keys() - {"gus"}} == {"OK", "Not enough data"}
@@ -166,7 +196,7 @@ def test_rater_below_the_others_is_not_shown_as_ok(
 def test_constant_rater_is_listed_while_the_alert_is_current(
     question_with_outliers: Question, base_url: str, client: Client
 ) -> None:
-    """The page has no rule of its own beside that of the alerts."""
+    """Without an alert the rater, who left no answer, asks for a check by the weaker rule."""
 
     def list_constant_raters() -> list[str]:
         return list_rater_keys(client.get(f"{base_url}raters/?show=same_answer"))
@@ -183,12 +213,14 @@ def test_constant_rater_is_listed_while_the_alert_is_current(
     Alert.objects.filter(pk=alert.pk).update(kind="rater_same_answer")
     for fields, expected in (
         ({"state": "muted"}, ["gus"]),
-        ({"supported": False}, []),
-        ({"supported": True, "state": "resolved"}, []),
-        ({"state": "open", "kind": "rater_fast"}, []),
+        ({"supported": False}, ["gus"]),
+        ({"supported": True, "state": "resolved"}, ["gus"]),
+        ({"state": "open", "kind": "rater_fast"}, ["gus"]),
     ):
         Alert.objects.filter(pk=alert.pk).update(**fields)
         assert list_constant_raters() == expected, fields
+        [row] = client.get(f"{base_url}raters/?show=same_answer").context["rows"]
+        assert row.status == ("Needs action" if fields.get("state") == "open" else "Check")
     assert list_rater_keys(client.get(f"{base_url}raters/?show=too_fast")) == ["gus"]
     assert list_rater_keys(client.get(f"{base_url}raters/?show=low_agreement")) == []
     assert "Agrees far less" not in client.get(f"{base_url}raters/gus/").text

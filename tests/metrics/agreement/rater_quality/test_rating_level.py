@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from metrics.agreement.counts.tally import PairTables, count_pair_tables
-from metrics.agreement.rater_quality.rating_level import find_biased_raters, find_distinct_levels
+from metrics.agreement.rater_quality.rating_level import estimate_levels, find_biased_raters
 
 
 def find(biases: list[float], se: float = 0.03, n_items: int = 200, sd: float = 1.0) -> list[bool]:
@@ -59,6 +59,11 @@ def test_seldom_anyone_is_named_where_all_rate_on_one_level() -> None:
     assert np.mean(named) <= 0.05
 
 
+def find_distinct_levels(tables: PairTables, answer_sd: float) -> set[int]:
+    levels = estimate_levels(tables, answer_sd)
+    return {rater for rater, level in levels.items() if level.is_distinct}
+
+
 def build_tables(
     rng: np.random.Generator, groups: list[tuple[list[int], int]], shifts: dict[int, int]
 ) -> PairTables:
@@ -82,6 +87,8 @@ def test_who_shares_items_with_a_harsh_rater_alone_is_not_named() -> None:
     groups += [([0, 3], 100), ([3, 4], 100)]
     tables = build_tables(rng, groups, {0: 1, 6: 1})
     assert find_distinct_levels(tables, 1.2) == {0}
+    level = estimate_levels(tables, 1.2)[5]
+    assert abs(level.distance) < 0.4 and not level.is_distinct
 
 
 def test_a_weak_link_between_teams_names_nobody() -> None:
