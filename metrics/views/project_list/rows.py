@@ -70,8 +70,8 @@ class ProjectRow:
     """A project in the list.
 
     ``shown_question_id``: the question whose results the row shows; None without questions, and for
-    users who don't see results. ``n_complete_items``: its number of items with at least the project's overlap
-    of ratings. ``rating_counts``: {question id: number of counted ratings}.
+    users who don't see results. ``n_complete_items``: its number of items with at least the
+    project's overlap of ratings. ``rating_counts``: {question id: number of counted ratings}.
     """
 
     project: Project
