@@ -12,7 +12,7 @@ from django.utils.translation import ngettext
 
 from metrics.views.common.number_formats import format_count, format_expected_count
 from metrics.views.common.selection import Selection
-from metrics.views.dashboard.overview_context import OverviewRaters, RaterLine
+from metrics.views.dashboard.overview_context import OverviewRater, OverviewRaters
 from metrics.views.dashboard.recommendation import (
     MAX_NAMED_RATERS,
     ActionKind,
@@ -51,9 +51,9 @@ def select_overview_raters(selection: Selection, max_lines: int) -> OverviewRate
     )
 
 
-def _build_line(rater: RaterListEntry) -> RaterLine:
+def _build_line(rater: RaterListEntry) -> OverviewRater:
     result = rater.result
-    return RaterLine(
+    return OverviewRater(
         rater.key,
         rater.name or rater.key,
         STATUS_LABELS[rater.status],

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from django.utils.translation import gettext as _
 
-from .decoding.table_times import has_zone_or_no_time
+from .decoding.table_times import is_zoned_or_not_a_time
 from .mapping.column_cells import TableHead
 from .mapping.display_texts import COLUMN_REASONS, DOUBTS, LAYOUT_TEXTS, ROLE_TEXTS
 from .mapping.import_mapping import FIRST_SHEET, ImportMapping
@@ -251,7 +251,7 @@ def _get_default_rater(mapping: ImportMapping) -> str:
 def _get_zone(mapping: ImportMapping, head: TableHead) -> str:
     """Return the zone for times in the file that name none, empty if all times name theirs."""
     index = mapping.columns.get("rated_at")
-    if index is None or all(has_zone_or_no_time(text) for text in head.columns[index].filled):
+    if index is None or all(is_zoned_or_not_a_time(text) for text in head.columns[index].filled):
         return ""
     return mapping.zone or mapping.time_zone
 

@@ -65,7 +65,7 @@ class Migration(migrations.Migration):
                     ('task', models.PositiveBigIntegerField(default=0)),
                     ('questions', models.JSONField(default=list)),
                     ('digest', models.CharField(blank=True, max_length=32)),
-                    ('connection', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='objects_there', to='ratings.labelstudioconnection')),
+                    ('connection', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='remote_objects', to='ratings.labelstudioconnection')),
                     ('item', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='projects.item')),
                     ('rater', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='projects.rater')),
                 ],

@@ -109,7 +109,7 @@ class LabelStudioObject(models.Model):
         WRITTEN_PREDICTION = "our_prediction"
 
     connection = models.ForeignKey(
-        LabelStudioConnection, models.CASCADE, related_name="objects_there", db_index=False
+        LabelStudioConnection, models.CASCADE, related_name="remote_objects", db_index=False
     )
     kind = models.CharField(max_length=14, choices=Kind.choices)
     remote_id = models.PositiveBigIntegerField()

@@ -79,7 +79,7 @@ class QuestionRow:
         return self.agreement.headline.get("name", "") if self.agreement else ""
 
     @property
-    def enough(self) -> int:
+    def n_complete_items(self) -> int:
         """Number of items with at least the project's overlap of ratings."""
         numbers = self.agreement.details.get("by_ratings", {}) if self.agreement else {}
         return count_items_with(self.project.overlap, numbers)

@@ -31,7 +31,7 @@ LIVE = LiveSettings(
 
 
 @dataclass(frozen=True)
-class RaterLine:
+class OverviewRater:
     """A rater of the card: the one to check first, or the one who agrees least with the others.
 
     ``status``: label of the status, empty where it is not known; ``needs_check``: whether it asks
@@ -53,7 +53,7 @@ class OverviewRaters:
     ``n_raters``, ``n_to_check``: numbers of all raters, and of those whose status is not fine.
     """
 
-    lines: Sequence[RaterLine]
+    lines: Sequence[OverviewRater]
     n_raters: int
     n_to_check: int
     actions: Sequence[NextAction]
@@ -126,7 +126,7 @@ def _select_overview_raters(selection: Selection, source: ProjectSource) -> Over
     ]
     people.sort(key=lambda result: result.rater.key not in outliers)
     lines = [
-        RaterLine(
+        OverviewRater(
             result.rater.key,
             str(result.rater),
             "",
@@ -147,7 +147,7 @@ def _measure_progress(
     coverage = summarize_coverage(selection, source.agreement, source.count_items())
     numbers = [point.estimate.get("n_ratings") or 0 for point in points[-MAX_PACE_PERIODS:]]
     return Progress(
-        coverage.enough,
+        coverage.n_complete_items,
         coverage.total,
         selection.project.overlap,
         sum(numbers) / len(numbers) if len(points) > 1 else None,

@@ -77,7 +77,7 @@ class Coverage:
     """Numbers of items with 0, 1, 2, ... ratings, and of comparable ones.
 
     ``rows``: (ratings, items); ``more``: items with ``more_from`` ratings or more, which have no
-    row; ``enough``: items with at least the project's overlap of ratings.
+    row; ``n_complete_items``: items with at least the project's overlap of ratings.
     """
 
     total: int
@@ -85,7 +85,7 @@ class Coverage:
     unrated: int
     single: int
     pairable: int
-    enough: int
+    n_complete_items: int
     rows: list[tuple[int, int]]
     more_from: int | None
     more: int
@@ -113,7 +113,7 @@ def summarize_coverage(
         unrated=unrated,
         single=by_ratings.get(1, 0),
         pairable=details.get("with_two_or_more", 0),
-        enough=sum(items for number, items in by_ratings.items() if number >= overlap),
+        n_complete_items=sum(items for number, items in by_ratings.items() if number >= overlap),
         rows=[(0, unrated), *rows] if unrated else rows,
         more_from=tail[0][0] if tail else None,
         more=sum(items for _number, items in tail),

@@ -87,7 +87,7 @@ def _fill_rows(filled_rows: list[ProjectRow]) -> None:
             progresses = questions[row.project.pk]
             first_rated = next((q for q in progresses if q.n_ratings), progresses[0])
             row.shown_question_id = first_rated.question
-            row.enough = count_items_with(row.project.overlap, first_rated.by_ratings)
+            row.n_complete_items = count_items_with(row.project.overlap, first_rated.by_ratings)
             row.rating_counts = {q.question: q.n_ratings for q in progresses}
             row.uncounted = uncounted.get(row.project.pk, 0)
 
@@ -292,7 +292,7 @@ SORTS: dict[str, tuple[str | Promise, Callable[[ProjectRow], Any]]] = {
     "agreement": (gettext_lazy("Lowest agreement"), _get_agreement_sort_key),
     "progress": (
         gettext_lazy("Least progress"),
-        lambda row: row.enough / row.n_items if row.n_items else 0,
+        lambda row: row.n_complete_items / row.n_items if row.n_items else 0,
     ),
 }
 
@@ -332,7 +332,7 @@ def _build_attention_notes(
             % {"n": uncounted}
         )
     notes += build_outlier_sentences(outlier_raters, row.project.pk, query)
-    n_short = row.n_items - row.enough
+    n_short = row.n_items - row.n_complete_items
     if row.n_ratings and n_short > 0:
         shortage_text = ngettext(
             "%(n)s item has fewer than %(overlap)s ratings.",

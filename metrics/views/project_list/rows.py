@@ -70,8 +70,8 @@ class ProjectRow:
     """A project in the list.
 
     ``shown_question_id``: the question whose results the row shows; None without questions, and for
-    users who don't see results. ``enough``: its number of items with at least the project's overlap
-    of ratings. ``rating_counts``: {question id: number of counted ratings}.
+    users who don't see results. ``n_complete_items``: its number of items with at least the
+    project's overlap of ratings. ``rating_counts``: {question id: number of counted ratings}.
     """
 
     project: Project
@@ -81,7 +81,7 @@ class ProjectRow:
     shown_question_id: int | None = None
     questions: list[QuestionRow] = field(default_factory=list)  # of the rows of the shown page
     shown_question: QuestionRow | None = None
-    enough: int = 0
+    n_complete_items: int = 0
     rating_counts: Mapping[int, int] = field(default_factory=dict)
     n_items: int = 0
     attention: list[str | SafeString] = field(default_factory=list)
@@ -102,7 +102,7 @@ class ProjectRow:
             return ProjectGroup.EXAMPLES
         if self.impact is not None:
             return ProjectGroup.ATTENTION
-        is_done = self.n_items and self.enough >= self.n_items and not self.uncounted
+        is_done = self.n_items and self.n_complete_items >= self.n_items and not self.uncounted
         return ProjectGroup.FINISHED if is_done else ProjectGroup.RUNNING
 
     @property

@@ -73,8 +73,8 @@ def is_numeric_time(text: str) -> bool:
     return bool(_EPOCH_SECONDS.fullmatch(text) or _SPREADSHEET_DAYS.fullmatch(text))
 
 
-def has_zone_or_no_time(text: str) -> bool:
-    """Return whether a text is a time with its zone, or no time."""
+def is_zoned_or_not_a_time(text: str) -> bool:
+    """Return whether a text needs no time zone: it has one, or it is not a time."""
     moment = _parse_time(text, DAY_FIRST) or _parse_time(text, MONTH_FIRST)
     return moment is None or moment.tzinfo is not None
 

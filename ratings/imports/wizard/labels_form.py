@@ -10,8 +10,8 @@ from django.utils.translation import gettext_lazy
 
 from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.values import label_notes
+from ratings.imports.values.entered_label_lists import format_label_list, parse_label_list
 from ratings.imports.values.label_interpretation import JOIN, KEEP
-from ratings.imports.values.label_lists import format_label_list, parse_label_list
 from ratings.imports.values.label_notes import StoredNote, format_note
 from ratings.models import ImportRun
 

@@ -61,7 +61,7 @@ def test_row_counts_ratings_of_all_questions(
     row = get_rows(client_for(lead))["Reviews"]
     assert row.n_ratings == 38
     assert [question_row.n_ratings for question_row in row.questions] == [36, 2]
-    assert [question_row.enough for question_row in row.questions] == [12, 0]
+    assert [question_row.n_complete_items for question_row in row.questions] == [12, 0]
 
 
 def test_project_row_expands_to_one_line_per_question(

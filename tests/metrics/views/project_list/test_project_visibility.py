@@ -47,7 +47,7 @@ def test_row_shows_progress_and_agreement(
             rate(question, item, rater, label)
     update_question(question.pk)
     row = get_rows(client_for(lead))["Reviews"]
-    assert (row.enough, row.n_items, row.n_ratings) == (1, 3, 7)
+    assert (row.n_complete_items, row.n_items, row.n_ratings) == (1, 3, 7)
     assert row.headline["value"] is not None
     missing = f"/projects/{project.pk}/statistics/?question={question.key}#missing"
     assert f'<a href="{missing}">2 items have fewer than 3 ratings.</a>' in row.attention

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ratings.imports.values.entered_label_lists import format_label_list, parse_label_list
 from ratings.imports.values.label_interpretation import (
     LabelInterpretation,
     LabelOptions,
     interpret_labels,
 )
-from ratings.imports.values.label_lists import format_label_list, parse_label_list
 from ratings.label_normalization import get_normal_form
 
 

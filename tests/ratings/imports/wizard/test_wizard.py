@@ -237,7 +237,7 @@ def test_scale_needs_two_labels(new_project_wizard: WizardClient) -> None:
     response = new_project_wizard.start_import()
 
     assert response.status_code == 400
-    assert "two categories" in get_page_text(response)
+    assert "needs 2 to" in get_page_text(response)
     assert new_project_wizard.start_import(categories="yes\nno").status_code == 302
 
 
