@@ -20,11 +20,11 @@ MEAN_TEXTS: dict[str, tuple[str, str]] = {
     ),
     "mean_pairwise_kappa_by_items": (
         _("Mean pairwise kappa by shared items"),
-        _("Weighted by shared items."),
+        _("The mean of Cohen’s kappas of all pairs, weighted by shared items."),
     ),
     "mean_difference": (
         _("Mean difference"),
-        _("First rater minus second, on average."),
+        _("How much higher the first rater answers than the second, on average."),
     ),
 }
 # Labels of forms of coefficients that have a name of their own.
@@ -38,17 +38,20 @@ TERMS: dict[str, tuple[str, str]] = {
     "interval": (
         _("95% interval"),
         _(
-            "Contained the true value in 96 of 100 simulated studies, in 85 to 90 with "
-            "ten items and a rare category."
+            "In brackets: the range that contained the true value in 96 of 100 simulated "
+            "studies, in 85 to 90 with ten items and a rare category."
         ),
     ),
     "band": (
         _("Label"),
-        _("A convention. Labels for kappa fit other coefficients only roughly."),
+        _(
+            "A conventional name for a range of values, by the project’s scheme. "
+            "Labels for kappa fit other coefficients only roughly."
+        ),
     ),
     "bar": (
         _("Target"),
-        _("Reached when the whole interval is above it."),
+        _("The value this project aims for. It is reached when the whole interval is above it."),
     ),
     "observed": (
         _("Observed"),
@@ -56,30 +59,42 @@ TERMS: dict[str, tuple[str, str]] = {
     ),
     "expected": (
         _("By chance"),
-        _("Without looking at the items. Kappa = (observed - chance) / (1 - chance)."),
+        _(
+            "The agreement raters would reach without looking at the items. Kappa = "
+            "(observed - chance) / (1 - chance)."
+        ),
     ),
     "rests_on": (
         _("Based on"),
-        _("Items with one rating have nothing to compare."),
+        _(
+            "The items or rater pairs behind the value. Items with one rating have "
+            "nothing to compare."
+        ),
     ),
     "weights": (
         _("Weights"),
-        _("How far two different answers still agree."),
+        _(
+            "How far two different answers still agree: not at all (none), less with "
+            "each step (linear), near misses cost little (quadratic), or custom."
+        ),
     ),
     "p": (
         _("p"),
         _(
-            "The probability of a difference this large by chance. A small p doesn’t "
-            "mean a large difference."
+            "The probability of a difference at least this large if there were none. A "
+            "small p doesn’t mean a large difference."
         ),
     ),
     "confusions": (
         _("Most confused answers"),
-        _("Frequent categories are confused more often by chance alone."),
+        _(
+            "The share of differing rating pairs between two categories. Frequent "
+            "categories are confused more often by chance alone."
+        ),
     ),
     "impact": (
         _("Impact"),
         _("The expected number of the rater’s wrong ratings."),
     ),
-    "seconds": (_("Seconds per item"), _("Median of the newest timed ratings.")),
+    "seconds": (_("Seconds per item"), _("The median time of a rater’s newest timed ratings.")),
 }

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from django.utils.functional import Promise
-from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
@@ -61,7 +60,7 @@ def _describe_missing_comparison(result: comparison.ComparedRater) -> str:
     if result.n_items < comparison.MIN_ITEMS:
         return _("Not enough data yet: %(n)s shared items.") % {"n": format_count(result.n_items)}
     if result.value is None:
-        return capfirst(_("agreement is undefined: all answers are the same")) + _(".")
+        return _("Agreement with the others is undefined: all answers are the same.")
     return _("Agreement with the others: %(value)s. A comparison needs three raters.") % {
         "value": format_number(result.value)
     }
@@ -86,8 +85,10 @@ def describe_bias(result: comparison.ComparedRater, labels: Sequence[str]) -> st
     if result.bias < 0:
         limits = [None if limit is None else -limit for limit in reversed(limits)]
     low, high = map(format_number, limits)
-    size = f"{format_number(abs(result.bias))} [{low}, {high}]"
-    sentence = capfirst(_describe_shift(result.bias, size)) + _(".")
+    template = _("Rates %(size)s [%(low)s, %(high)s] higher than the others on the same items.")
+    if result.bias < 0:
+        template = _("Rates %(size)s [%(low)s, %(high)s] lower than the others on the same items.")
+    sentence = template % {"size": format_number(abs(result.bias)), "low": low, "high": high}
     category, share, share_of_others = result.contrast
     if category >= len(labels):
         return sentence
@@ -152,16 +153,12 @@ def get_reason_text(reason: StatusReason, rater_id: int) -> str:
 def _describe_bias_reason(reason: StatusReason) -> str:
     """Return how much higher or lower the rater rates than the others on the same items."""
     assert reason.value is not None
-    return _describe_shift(reason.value, format_number(abs(reason.value)))
-
-
-def _describe_shift(bias: float, size: str) -> str:
     template = (
         _("rates %(size)s higher than the others on the same items")
-        if bias > 0
+        if reason.value > 0
         else _("rates %(size)s lower than the others on the same items")
     )
-    return template % {"size": size}
+    return template % {"size": format_number(abs(reason.value))}
 
 
 def list_reason_texts(summary: RaterSummary) -> list[str]:

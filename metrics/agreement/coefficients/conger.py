@@ -133,7 +133,10 @@ def conger_kappa(rated_items: RatedItems, *, weights: npt.ArrayLike | None = Non
 CONGER_KAPPA = Coefficient(
     name="conger_kappa",
     label=_("Conger’s kappa"),
-    description=_("Cohen’s kappa for any number of raters."),
+    description=_(
+        "Agreement beyond chance of these raters, each with their own habits. For "
+        "two raters, it is Cohen’s kappa."
+    ),
     formula="(P_o - P_e) / (1 - P_e),   P_e = sum w_jl (pbar_j pbar_l - S_jl / R)",
     low=None,
     high=1,

@@ -144,7 +144,9 @@ def _build_example(name: str, value: str, printed_in: str = "SciPy and R cor") -
 PEARSON = Coefficient(
     name="pearson",
     label=_("Pearson’s correlation"),
-    description=_("Not agreement: always 5 higher gives 1."),
+    description=_(
+        "Whether two raters’ values lie on a line. Not agreement: always 5 higher gives 1."
+    ),
     formula="s_xy / (s_x s_y) of the categories' values",
     low=-1,
     high=1,
@@ -162,7 +164,9 @@ PEARSON = Coefficient(
 SPEARMAN = Coefficient(
     name="spearman",
     label=_("Spearman’s rank correlation"),
-    description=_("Not agreement: the same order gives 1."),
+    description=_(
+        "Whether two raters order the items alike. Not agreement: always higher gives 1."
+    ),
     formula="Pearson's correlation of average ranks",
     low=-1,
     high=1,
@@ -180,7 +184,9 @@ SPEARMAN = Coefficient(
 KENDALL_TAU_B = Coefficient(
     name="kendall_tau_b",
     label=_("Kendall’s tau-b"),
-    description=_("Not agreement: the same order gives 1."),
+    description=_(
+        "How much more often two raters order items alike than oppositely, adjusted for ties."
+    ),
     formula="(C - D) / sqrt((n0 - n1) (n0 - n2))",
     low=-1,
     high=1,
@@ -198,7 +204,10 @@ KENDALL_TAU_B = Coefficient(
 LIN_CCC = Coefficient(
     name="lin_ccc",
     label=_("Lin’s concordance"),
-    description=_("Correlation, reduced by differences in level or spread."),
+    description=_(
+        "Whether two raters give the same numbers: correlation, reduced by "
+        "differences in level or spread."
+    ),
     formula="2 s_xy / (s_xx + s_yy + (mean_x - mean_y)^2), divisor n",
     low=-1,
     high=1,

@@ -235,8 +235,8 @@ KRIPPENDORFF_NOMINAL = Coefficient(
     name="krippendorff_alpha_nominal",
     label=_("Krippendorff’s alpha, nominal"),
     description=_(
-        "Agreement of any raters beyond chance, corrected for few items. Customary:"
-        " 0.8 or more, at least 0.667."
+        "Agreement beyond chance of any raters with any ratings missing, corrected "
+        "for few items. Customary: 0.8 or more, at least 0.667."
     ),
     formula=_ALPHA_FORMULA + "d_cl = [c != l]",
     low=None,
@@ -251,7 +251,10 @@ KRIPPENDORFF_NOMINAL = Coefficient(
 KRIPPENDORFF_ORDINAL = Coefficient(
     name="krippendorff_alpha_ordinal",
     label=_("Krippendorff’s alpha, ordinal"),
-    description=_("A disagreement weighs more if more ratings lie between them."),
+    description=_(
+        "Krippendorff’s alpha for ordered categories: a disagreement weighs more "
+        "if more ratings lie between them."
+    ),
     formula=_ALPHA_FORMULA + "d_cl = (sum of n_g over g = c..l - (n_c + n_l) / 2)^2",
     low=None,
     high=1,
@@ -266,7 +269,9 @@ KRIPPENDORFF_ORDINAL = Coefficient(
 KRIPPENDORFF_INTERVAL = Coefficient(
     name="krippendorff_alpha_interval",
     label=_("Krippendorff’s alpha, interval"),
-    description=_("A disagreement weighs as its squared difference."),
+    description=_(
+        "Krippendorff’s alpha for numbers: a disagreement weighs as its squared difference."
+    ),
     formula=_ALPHA_FORMULA + "d_cl = (v_c - v_l)^2",
     low=None,
     high=1,
@@ -283,7 +288,10 @@ KRIPPENDORFF_INTERVAL = Coefficient(
 KRIPPENDORFF_RATIO = Coefficient(
     name="krippendorff_alpha_ratio",
     label=_("Krippendorff’s alpha, ratio"),
-    description=_("A disagreement weighs in proportion to the numbers."),
+    description=_(
+        "Krippendorff’s alpha for numbers with a true zero: a difference weighs in "
+        "proportion to the numbers."
+    ),
     formula=_ALPHA_FORMULA + "d_cl = ((v_c - v_l) / (v_c + v_l))^2, 0 where v_c + v_l = 0",
     low=None,
     high=1,

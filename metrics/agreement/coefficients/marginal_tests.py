@@ -156,7 +156,7 @@ def _solve_laplacian(
 MCNEMAR = Coefficient(
     name="mcnemar.chi2",
     label=_("McNemar, corrected for continuity"),
-    description=_("Tests whether two raters use the categories equally often."),
+    description=_("Tests whether two raters choose the first of two categories equally often."),
     formula="(b - c)^2 / (b + c), df 1; corrected for continuity: chi2_cc, p_cc; exact: p_exact",
     low=0,
     high=None,
@@ -177,7 +177,7 @@ MCNEMAR = Coefficient(
 BOWKER = Coefficient(
     name="bowker.chi2",
     label=_("Bowker: disagreements go both ways"),
-    description=_("Tests whether two categories are confused equally often both ways."),
+    description=_("Tests whether disagreements between two categories go both ways equally often."),
     formula=(
         "sum of (n_jl - n_lj)^2 / (n_jl + n_lj) over pairs with n_jl + n_lj > 0, "
         "df = number of those pairs"
@@ -201,7 +201,7 @@ BOWKER = Coefficient(
 STUART_MAXWELL = Coefficient(
     name="stuart_maxwell.chi2",
     label=_("Stuart-Maxwell: same use of the categories"),
-    description=_("Tests whether two raters use the categories equally often."),
+    description=_("Tests whether two raters use all categories equally often."),
     formula="d'V^-1 d, df = rank of V",
     low=0,
     high=None,

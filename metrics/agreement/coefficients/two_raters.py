@@ -179,7 +179,10 @@ _BYRT_1993 = "Byrt, Bishop & Carlin 1993, Journal of Clinical Epidemiology 46, 4
 SCOTT_PI = Coefficient(
     name="scott_pi",
     label=_("Scott’s pi"),
-    description=_("Cohen’s kappa with one chance for both. It is lower if their habits differ."),
+    description=_(
+        "Like Cohen’s kappa, but with chance by how often the two raters together "
+        "use each category. It is lower if their habits differ."
+    ),
     formula="(P_o - P_e) / (1 - P_e),   P_e = sum pi_j^2,   pi = (r + c) / 2",
     low=-1,
     high=1,
@@ -198,7 +201,10 @@ SCOTT_PI = Coefficient(
 PABAK = Coefficient(
     name="pabak",
     label=_("PABAK, adjusted for prevalence and bias"),
-    description=_("A function of percent agreement alone."),
+    description=_(
+        "Kappa as if both raters used all categories equally often: a function of "
+        "percent agreement alone."
+    ),
     formula="(k P_o - 1) / (k - 1)",
     low=-1,
     high=1,
@@ -215,7 +221,10 @@ PABAK = Coefficient(
 PREVALENCE_INDEX = Coefficient(
     name="prevalence_index",
     label=_("Prevalence index"),
-    description=_("From -1 to 1. Far from 0, kappa is low even if most answers agree."),
+    description=_(
+        "How unequally often the two categories occur, from -1 to 1. Far from 0, kappa is low "
+        "even if most answers agree."
+    ),
     formula="(a - d) / n of the table [[a, b], [c, d]]",
     low=-1,
     high=1,
@@ -236,7 +245,9 @@ PREVALENCE_INDEX = Coefficient(
 BIAS_INDEX = Coefficient(
     name="bias_index",
     label=_("Bias index"),
-    description=_("From -1 to 1: one rater chooses the first category more often."),
+    description=_(
+        "How much more often one rater chooses the first category than the other, from -1 to 1."
+    ),
     formula="(b - c) / n of the table [[a, b], [c, d]]",
     low=-1,
     high=1,

@@ -57,7 +57,7 @@ def make_comparison(middle: float | None = 0.7, **changes: Any) -> RaterComparis
         (make_comparison(n_items=29), True, "Not enough data yet: 29 shared items."),
         # 80 items are enough data: two raters have no median, and one category has no kappa.
         (make_comparison(middle=None), True, "Agreement with the others: 0.50. A comparison"),
-        (make_comparison(value=None), True, "Agreement is undefined: all"),
+        (make_comparison(value=None), True, "Agreement with the others is undefined"),
     ],
 )
 def test_agreement_is_called_low_only_with_an_alert(

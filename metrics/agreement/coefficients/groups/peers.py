@@ -169,11 +169,11 @@ PEER_FORMULAS = {
 PEER_TEXTS: dict[str, tuple[str, str]] = {
     "vs_peers": (
         _("Kappa with peers"),
-        _("One rater against the others on the same items."),
+        _("Agreement beyond chance of one rater with the others on the same items."),
     ),
     "vs_peers_percent": (
         _("Percent agreement with peers"),
-        _("One rater against the others on the same items."),
+        _("How often a rater gives the same answer as another rater of the item."),
     ),
     "vs_peers_bias": (
         _("Bias against peers"),
