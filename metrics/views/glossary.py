@@ -52,7 +52,7 @@ def show_glossary(request: HttpRequest) -> HttpResponse:
             for name in registry.COEFFICIENT_TEXTS
         ],
         "terms": [(name, *display_names.get_explanation(name)) for name in glossary.TERMS],
-        "weighted": coefficient_advice.WEIGHTING_ADVICE.values(),
+        "weighted": coefficient_advice.WEIGHTING_ADVICE.items(),
         "schemes": [
             (
                 schemes.get(name, name),

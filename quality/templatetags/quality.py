@@ -17,6 +17,7 @@ from quality.alerts.kinds import KINDS
 from quality.models import (
     Alert,
     AlertState,
+    GoldScore,
     GoldState,
     ItemLabel,
     LabelRules,
@@ -25,7 +26,12 @@ from quality.models import (
     RepeatState,
 )
 from quality.rater_status import comparison, texts
-from quality.rater_status.status import RaterSummary, is_outlier, list_rater_summaries
+from quality.rater_status.status import (
+    RaterSummary,
+    ReasonCode,
+    is_outlier,
+    list_rater_summaries,
+)
 from ratings.models import Assignment, CheckAnswer, RaterMessage
 from ratings.services.rating_times import date_from_day
 
@@ -117,12 +123,16 @@ MAX_MESSAGES = 20  # the latest
 
 @dataclass(frozen=True)
 class RaterDescription:
-    """Head of a person's page: the status with its first reason, and sentences; "" for none."""
+    """Head of a person's page: the status with its first reason, and sentences; "" for none.
+
+    ``gold``: the score of a rater whose gold answers are a reason.
+    """
 
     status: str
     status_label: str
     reason: str
     sentences: str
+    gold: GoldScore | None
 
 
 @register.simple_tag
@@ -143,6 +153,7 @@ def describe_rater(question: Question, rater: Rater) -> RaterDescription | None:
         texts.get_status_label(summary),
         "".join(reasons),
         _describe_agreement(question, summary, rater_comparison),
+        summary.gold if ReasonCode.GOLD in {reason.code for reason in summary.reasons} else None,
     )
 
 

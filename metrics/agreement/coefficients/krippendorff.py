@@ -289,8 +289,8 @@ KRIPPENDORFF_RATIO = Coefficient(
     name="krippendorff_alpha_ratio",
     label=_("Krippendorff’s alpha, ratio"),
     description=_(
-        "Krippendorff’s alpha for numbers with a true zero: a difference weighs in "
-        "proportion to the numbers."
+        "Krippendorff’s alpha for numbers with a true zero: a difference weighs relative to "
+        "the sum of the two numbers."
     ),
     formula=_ALPHA_FORMULA + "d_cl = ((v_c - v_l) / (v_c + v_l))^2, 0 where v_c + v_l = 0",
     low=None,

@@ -17,8 +17,11 @@ def build_same_answer_brief_text(alert: Alert, _rater: int) -> str:
 def list_same_answer_basis(alert: Alert) -> list[str]:
     texts = [
         _("“%(category)s” is %(share)s of this rater’s comparable answers."),
-        _("The others answer differently in %(others)s of such cases."),
-        _("On %(same)s of %(n)s items where most others disagreed, up to %(noticed)s."),
+        _(
+            "On %(n)s items up to %(noticed)s, most others did not answer “%(category)s”: this "
+            "rater did on %(same)s of them."
+        ),
+        _("On such items, %(others)s of the others’ answers are different."),
     ]
     n_same = alert.n - round(alert.size * alert.n)
     params = {**build_text_params(alert), "same": format_count(n_same)}

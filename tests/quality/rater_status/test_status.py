@@ -146,7 +146,9 @@ def test_open_alert_is_the_first_reason_before_an_older_muted_one(
     assert [reason.alert == newer for reason in summary.reasons] == [True, False]
 
 
-def test_missed_gold_gives_act_status(question: Question, make_rater_result: Any) -> None:
+def test_missed_gold_gives_act_status(
+    question: Question, make_rater_result: Any, client_for: Any, lead: Any
+) -> None:
     undefined_value = build_undefined_value("too_few_items")
     for key, evidence in (("ann", 99.0), ("ben", 101.0)):
         GoldScore.objects.create(
@@ -167,6 +169,9 @@ def test_missed_gold_gives_act_status(question: Question, make_rater_result: Any
     (reason,) = status_by_key["ben"].reasons
     assert (reason.code, reason.value, reason.low, reason.n) == ("gold", 0.2, 0.1, 10)
     assert status_by_key["ben"].gold_kappa["value"] == 0.1
+    rater_url = f"/projects/{question.project_id}/raters/"
+    links = {key: client_for(lead).get(f"{rater_url}{key}/").text for key in ("ann", "ben")}
+    assert ["2 of 10</a>" in links[key] for key in ("ann", "ben")] == [False, True]
 
 
 def test_number_of_queries_does_not_grow_with_raters(
