@@ -92,6 +92,10 @@ TERMS: dict[str, tuple[str, str]] = {
             "categories are confused more often by chance alone."
         ),
     ),
+    "groups": (
+        _("People and models"),
+        _("The same coefficient among people, among models, and between both."),
+    ),
     "impact": (
         _("Impact"),
         _("The expected number of the rater’s wrong ratings."),

@@ -281,7 +281,8 @@ the answer to an item that was shown as hidden gold. Answers are evaluated in th
 accuracy and evidence. On an ordered scale, a question can have a tolerance: answers up to so many
 steps (ordinal), or up to this difference of values (interval, ratio), from a gold answer are right,
 too, in scores, exams and gates. Only gold answers with a single category enter the table own x
-gold, and so kappa, chance, bias and the categories; kappa, chance and bias ignore the tolerance.
+gold, and so kappa, bias and the categories; kappa and bias ignore the tolerance. The accuracy by
+chance is the one that the rater's shares of answers reach at random on these items.
 Gold answers that are shares of categories are not scored. A suspected gold answer enters no score
 until a lead decides. With fewer than 5 answers, Concord shows only their number and the interval.
 

@@ -141,9 +141,8 @@ class QuestionForm(forms.Form):
     scale = forms.ChoiceField(label=_("Scale"), choices=Scale.choices)
 
 
-class QuestionTextForm(forms.Form):
-    # With the text that the page showed, so that an unchanged text does not undo a newer one.
-    text = forms.CharField(label=_("Question"), max_length=500, show_hidden_initial=True)
+class QuestionTextForm(SettingsForm):
+    text = forms.CharField(label=_("Question"), max_length=500)
 
 
 class ScaleForm(forms.Form):

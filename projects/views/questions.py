@@ -134,7 +134,7 @@ class QuestionForms:
 def _bind_forms(request: HttpRequest, question: Question) -> QuestionForms:
     data = get_form_data(request)
     return QuestionForms(
-        QuestionTextForm(data),
+        QuestionTextForm(data, initial={"text": question.text}),
         ScaleForm(data),
         build_category_formset(extra=0)(data, prefix=CATEGORY_PREFIX),
         WeightsForm(data, question=question),
@@ -157,7 +157,7 @@ def _save_question(question: Question, page: QuestionForms, *, by: Any) -> bool:
         (category.code, NewCategory(category.label, category.value, category.hotkey))
         for category in question.active_categories()
     ]
-    changes_text = page.text.has_changed()
+    changes_text = bool(page.text.get_changes())
     changes_scale = page.scale.cleaned_data["scale"] != question.scale or rows != stored_rows
     changes_weights = page.weights.changes_weights(question)
     part: forms.Form = page.text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
@@ -10,11 +11,18 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods
 
+from core.web.settings_form import SettingsForm
 from metrics.views.common.number_formats import format_count, format_number
 from projects.models import Member
 from projects.permissions import get_project
 from quality.alerts import sensitivity
 from quality.models import AlertMeasure
+
+
+class SensitivityForm(SettingsForm):
+    """The chosen sensitivity; quality.alerts.sensitivity validates it."""
+
+    sensitivity = forms.CharField(required=False)
 
 
 @login_required
@@ -23,14 +31,17 @@ def edit_sensitivity(request: HttpRequest, project_id: int) -> HttpResponse:
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
     error, status = "", 200
     if request.method == "POST":
-        value = request.POST.get("sensitivity", "")
+        current = sensitivity.get_sensitivity(project.pk)
+        form = SensitivityForm(request.POST, initial={"sensitivity": current})
         try:
-            sensitivity.set_sensitivity(project=project, sensitivity=value, by=request.user)
+            if form.is_valid() and (changes := form.get_changes()):
+                sensitivity.set_sensitivity(project=project, by=request.user, **changes)
         except sensitivity.InvalidSensitivity as invalid:
-            error, status = str(invalid), 400
-        else:
+            form.add_error("sensitivity", str(invalid))
+        if not form.errors:
             messages.success(request, _("Saved."))
             return redirect("alert_settings", project_id=project.pk)
+        error, status = str(form.errors["sensitivity"][0]), 400
     context = {
         "project": project,
         "sensitivity": sensitivity.get_sensitivity(project.pk),

@@ -129,7 +129,7 @@ def compute_gold_score(
         low=low,
         high=high,
         table=table.tolist(),
-        chance=result.chance,
+        chance=_compute_chance(responses, gold_of_item, scale.k),
         # Of few answers it would say nothing: no surface has it.
         kappa=result.kappa if n >= formulas.MIN_ANSWERS else result.kappa | TOO_FEW_ANSWERS,
         bias=result.bias if scale.type.ordered else None,
@@ -140,6 +140,19 @@ def compute_gold_score(
         n_until_pause=reached,
         pause_reached_at=None if reached is None else responses[reached - 1].at,
     )
+
+
+def _compute_chance(
+    responses: Sequence[GoldResponse], gold_of_item: Mapping[int, CurrentGold], k: int
+) -> float:
+    """Return the accuracy that the rater's shares of answers reach at random on these items.
+
+    An item with several right answers, or with a tolerance, is easier to hit by chance.
+    """
+    codes = [response.code for response in responses]
+    shares = np.bincount(codes, minlength=k) / len(codes)
+    hits = [shares[list(gold_of_item[response.item].right)].sum() for response in responses]
+    return float(np.mean(hits))
 
 
 def _count_answers(

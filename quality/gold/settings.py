@@ -19,24 +19,24 @@ from quality.models import GoldState
 def set_gold_rules(
     *,
     question: Question,
-    pass_mark: str | float,
     by: Any,
+    pass_mark: str | float | None = None,
     rule: str | None = None,
     tolerance: str | float | None = None,
 ) -> GoldState:
     """Set the pass mark of raters on gold, the consequence below it, and the tolerance.
 
-    ``pass_mark`` is an accuracy. ``rule`` and ``tolerance`` (Question.gold_tolerance): None leaves
-    them unchanged. The next sweep recomputes scores and evidence; answers in exams that were given
+    ``pass_mark`` is an accuracy; ``tolerance`` is Question.gold_tolerance. None leaves a value
+    unchanged. The next sweep recomputes scores and evidence; answers in exams that were given
     before keep their outcome. Records a security event. Raises ValueError for a pass mark outside
     0.05 to 0.99, for an unknown rule, and for a tolerance that the scale has no use for.
     """
-    value = _parse_number(pass_mark)
-    if not 0.05 <= value <= 0.99:
-        raise ValueError(_("The pass mark must be between 0.05 and 0.99."))
     if rule is not None and rule not in GoldState.Rule.values:
         raise ValueError(_("Choose an action."))
     row, _created = GoldState.objects.get_or_create(question=question)
+    value = row.pass_mark if pass_mark is None else _parse_number(pass_mark)
+    if not 0.05 <= value <= 0.99:
+        raise ValueError(_("The pass mark must be between 0.05 and 0.99."))
     before = {"pass_mark": row.pass_mark, "rule": row.rule, "tolerance": question.gold_tolerance}
     if tolerance is not None:
         question.gold_tolerance = _parse_tolerance(tolerance, question)

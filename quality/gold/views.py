@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
@@ -16,6 +17,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
+from core.web.settings_form import SettingsForm
 from core.web.tables import Interval, get_page_size
 from metrics.agreement.rater_quality.gold import MIN_ANSWERS
 from metrics.views.common.selection import Selection, get_permitted_selection, get_selection
@@ -91,6 +93,7 @@ def show_gold(request: HttpRequest, project_id: int) -> HttpResponse:
         ),
         "interventions": _list_interventions(question),
         "rules": GoldState.Rule.choices,
+        "shown_rules": get_shown_rules(question),
         "n_scored": scores.aggregate(n=Sum("n", default=0))["n"],
         "ordered": Scale(question.scale).ordered,
     }
@@ -209,17 +212,35 @@ def submit_intervention(
 def change_rules(request: HttpRequest, project_id: int) -> HttpResponse:
     """Set the pass mark of raters on gold, the consequence below it, and the tolerance."""
     selection = get_permitted_selection(request, project_id, role=LEAD)
+    form = GoldRulesForm(request.POST, initial=get_shown_rules(selection.question))
+    if not form.is_valid():  # the page now shows what somebody else saved
+        for [message] in form.errors.values():
+            messages.error(request, str(message))
+        return _redirect_to_gold(selection)
+    changes = {name: value for name, value in form.get_changes().items() if value}
     try:
-        settings.set_gold_rules(
-            question=selection.question,
-            pass_mark=request.POST.get("pass_mark", ""),
-            rule=request.POST.get("rule"),
-            tolerance=request.POST.get("tolerance"),
-            by=request.user,
-        )
+        settings.set_gold_rules(question=selection.question, by=request.user, **changes)
     except ValueError as error:
         return HttpResponseBadRequest(str(error), content_type="text/plain; charset=utf-8")
     return _redirect_to_gold(selection)
+
+
+class GoldRulesForm(SettingsForm):
+    """The rules as the page shows them; quality.gold.settings validates them."""
+
+    pass_mark = forms.CharField(required=False)
+    tolerance = forms.CharField(required=False)
+    rule = forms.CharField(required=False)
+
+
+def get_shown_rules(question: Question) -> dict[str, str]:
+    """Return the rules in force as texts of the form's fields."""
+    state = GoldState.objects.filter(question=question).first() or GoldState()
+    return {
+        "pass_mark": f"{state.pass_mark:.2f}",
+        "tolerance": f"{question.gold_tolerance:g}",
+        "rule": state.rule,
+    }
 
 
 def _redirect_to_gold(selection: Selection) -> HttpResponse:

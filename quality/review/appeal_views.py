@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -10,6 +11,7 @@ from django.core.paginator import Paginator
 from django.db.models import Exists, F, OuterRef, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
@@ -164,7 +166,7 @@ def submit_answer(request: HttpRequest, project_id: int, appeal_id: int) -> Http
     appeal = get_object_or_404(Appeal, pk=appeal_id, question__project=project)
     user: Any = request.user
     try:
-        appealing.answer_appeal(
+        answered = appealing.answer_appeal(
             appeal=appeal,
             state=request.POST.get("state", ""),
             text=request.POST.get("answer", ""),
@@ -173,5 +175,9 @@ def submit_answer(request: HttpRequest, project_id: int, appeal_id: int) -> Http
     except appealing.InvalidAppeal as error:
         messages.error(request, str(error))
     else:
+        if (answered.state, answered.about) == (Appeal.State.UPHELD, Appeal.About.DECISION):
+            messages.success(request, _("Answer sent. The label is unchanged: decide again."))
+            query = urlencode({"question": appeal.question.key, "item": appeal.item.key})
+            return redirect(f"{reverse('review', args=[project_id])}?{query}")
         messages.success(request, _("Answer sent."))
     return redirect("appeals", project_id)

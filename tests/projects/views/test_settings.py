@@ -380,6 +380,45 @@ def test_an_old_page_undoes_no_change_of_another_page(
     assert "Somebody else changed this to “10”" in get_text(conflict)
 
 
+@pytest.mark.parametrize(
+    ("page_path", "path", "first", "second"),
+    [
+        ("gold/", "gold/settings/", {"pass_mark": "0.65"}, {"tolerance": "1"}),
+        ("gold/", "gold/settings/", {"pass_mark": "0.65"}, {"pass_mark": "0.80"}),
+        ("alerts/settings/", "alerts/settings/", {"sensitivity": "high"}, {}),
+        (
+            "alerts/settings/",
+            "alerts/settings/",
+            {"sensitivity": "high"},
+            {"sensitivity": "medium"},
+        ),
+    ],
+)
+def test_an_old_page_with_fields_of_its_own_undoes_no_change(
+    post_to_project, client_for, lead, project, question, page_path, path, first, second
+):
+    item = project.items.create(key="g", body={})
+    question.gold_answers.create(item=item, version=1, answer=[0], created_at="2026-01-01T00:00Z")
+    page = client_for(lead).get(f"/projects/{project.pk}/{page_path}").content.decode()
+    data: dict[str, str] = {}
+    for name, value in re.findall(
+        r'<input type="hidden" name="initial-(\w+)" value="(.*?)">', page
+    ):
+        data |= {f"initial-{name}": value, name: value}
+    assert set(first) <= set(data)
+    post_to_project(path, data | first)
+    response = post_to_project(path, data | second)
+    (name, value), *_others = first.items()
+    page = client_for(lead).get(f"/projects/{project.pk}/{page_path}").content.decode()
+    assert f'name="initial-{name}" value="{value}"' in page
+    if name in second:
+        text = get_text(response if response.status_code == 400 else client_for(lead).get("/"))
+        text += " ".join(map(str, get_messages(response.wsgi_request)))
+        assert "Somebody else changed this to" in text
+    elif second:
+        assert 'name="initial-tolerance" value="1"' in page
+
+
 @pytest.mark.parametrize("tab", ["", "guidelines/", "checks/"])
 def test_a_tab_of_the_settings_saves_its_own_fields_alone(
     post_to_project, client_for, lead, project, tab

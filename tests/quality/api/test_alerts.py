@@ -95,7 +95,7 @@ def test_rater_statuses_are_listed(
     Rater.objects.create(project=rated_question.project, key="bot", kind=Rater.Kind.MODEL)
     rows = api.get(address("raters/status/")).json()["results"]
     assert [row["status"] for row in rows] == ["act", "check", "ok", "ok", "unknown"]
-    assert rows[2]["impact"] >= rows[3]["impact"]
+    assert {row["impact"] for row in rows} == {None}  # no item has a label yet
     row_by_rater = {row["rater"]: row for row in rows}
     assert row_by_rater["ann"]["reasons"] == [
         {

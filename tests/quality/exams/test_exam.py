@@ -144,7 +144,7 @@ def test_exam_is_explained_before_it_begins(
     for address in (get_rate_url(project), f"/projects/{project.pk}/exam/"):
         page = annotator_client.get(address).text
         assert "up to 24 items with known answers, often fewer." in page
-        assert "The first 11 answers right: you pass" in page
+        assert "If the first 11 answers are right, you pass." in page
         assert "You have 2 attempts, each with different items." in page
         assert "too few items may remain" in page  # 24 at most, and 11 at least
         assert guidelines in page

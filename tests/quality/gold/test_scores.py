@@ -69,7 +69,7 @@ def assert_scores_match_formulas(question: Question) -> None:
         assert (row.accuracy, row.low, row.high) == (expected.accuracy, expected.low, expected.high)
         assert row.kappa == pytest.approx(expected.kappa)
         assert row.bias == pytest.approx(expected.bias)
-        assert row.chance == expected.chance
+        assert row.chance == pytest.approx(expected.chance)
         evidence_path = formulas.compute_evidence([own == gold for own, gold in answers], 0.7)
         assert row.evidence == pytest.approx(evidence_path[-1])
         assert row.max_evidence == pytest.approx(evidence_path.max())
@@ -283,6 +283,10 @@ def test_answers_within_the_tolerance_are_right(
     answers = list_answers(question, "dan")
     assert score.n == len(answers)
     assert score.right == sum(abs(own - gold) <= 1 for own, gold in answers) > exact.right
+    pairs = [abs(own - gold) <= 1 for own, _own_gold in answers for _other, gold in answers]
+    assert score.chance == pytest.approx(np.mean(pairs))
+    assert exact.chance is not None and score.chance is not None
+    assert score.chance > exact.chance
     assert sum(class_score["right"] for class_score in score.classes) == score.right
     table = np.array(score.table)
     assert table.trace() < score.right, "the table compares with the gold answers themselves"

@@ -114,6 +114,12 @@ def test_an_appeal_is_made_once_and_answered_once(
     assert list(ItemLabel.objects.order_by("pk").values()) == before
     assert Event.objects.get(kind="appeal.answered").by == lead
     assert "See the guideline." in client.get(f"{base_url}decisions/").text
+    # An accepted appeal leads to the item, which is decided again.
+    Appeal.objects.update(state="open", answered_at=None)
+    page = lead_client.post(url, {"state": "upheld", "answer": ""}, follow=True)
+    assert page.redirect_chain[0][0].startswith(f"{base_url}review/?question=")
+    assert "The label is unchanged: decide again." in page.text
+    assert page.context["item"] == items[0]
 
 
 def test_permissions_of_appeals(

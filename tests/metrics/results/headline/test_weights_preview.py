@@ -73,7 +73,7 @@ def test_earlier_weights_are_listed_with_author_and_reason(
     client.post(f"{address}weights/", build_form(softer, seen_version=2, reason="Softer."))
     page = client.get(address)
     versions = [(entry.weights, entry.version.reason) for entry in page.context["earlier_weights"]]
-    assert versions == [("custom", "Softer."), ("none", "Agreed with the clinic.")]
+    assert versions == [("custom", "Softer."), ("quadratic (default)", "Agreed with the clinic.")]
     assert page.context["earlier_weights"][0].preview[0][1][1] == (0.5, 5)
     assert page.context["earlier_weights"][0].version.by == lead
     response = client.post(
