@@ -137,11 +137,6 @@ class Question(models.Model):
         return self.text or self.key
 
     @property
-    def effective_weights(self) -> Weights:
-        """The weights that coefficients use."""
-        return Scale(self.scale).get_effective_weights(self.weights)
-
-    @property
     def weights_description(self) -> str:
         """The weights that coefficients use, in the reader's language."""
         return Scale(self.scale).describe_weights(self.weights)

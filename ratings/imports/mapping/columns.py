@@ -152,14 +152,14 @@ class _ColumnGuesser(WideTables):
             return None
         self.columns, self.content = {role: index}, []
         used = {index, *counts}
-        others = [i for i in range(len(self.head.names)) if i not in used]
-        for column in others:
+        other_columns = [i for i in range(len(self.head.names)) if i not in used]
+        for column in other_columns:
             self.reasons.setdefault(column, "no_role")
         for column in used:
             self.reasons[column] = "crossed" if layout == "crossed" else "combination"
         doubtful = counts if layout == "crossed" else [index]
         return ColumnGuess(
-            layout, {}, excluded_columns=others, doubt=doubt, doubtful_columns=doubtful
+            layout, {}, excluded_columns=other_columns, doubt=doubt, doubtful_columns=doubtful
         )
 
     def _guess_counts_with_total(self) -> ColumnGuess | None:

@@ -123,10 +123,10 @@ def _is_number_far_from_scale(label: str, labels: Collection[str]) -> bool:
     number = parse_decimal(label)
     if number is None or number not in {9, *NEGATIVE_CODES, *POSITIVE_CODES}:
         return False
-    others = {parse_decimal(answer) for answer in labels if answer != label}
+    other_numbers = {parse_decimal(answer) for answer in labels if answer != label}
     codes = NEGATIVE_CODES if number < 0 else POSITIVE_CODES
-    scale = [answer for answer in others if answer is not None and answer not in codes]
-    if None in others or len(scale) < 2:
+    scale = [answer for answer in other_numbers if answer is not None and answer not in codes]
+    if None in other_numbers or len(scale) < 2:
         return False
     if number == 9:
         return 2 <= max(scale) <= 5 and {*scale, 0} == set(range(int(max(scale)) + 1))
