@@ -73,10 +73,11 @@ def show_gold(request: HttpRequest, project_id: int) -> HttpResponse:
     in_force = GoldItem.objects.filter(question=question, gold__retired_at=None)
     items = in_force.select_related("item", "gold")
     by_exposure = items.order_by("-exposures", "item__id")
+    state = GoldState.objects.filter(question=question).first()
     context = {
         "project": selection.project,
         "selection": selection,
-        "state": GoldState.objects.filter(question=question).first(),
+        "state": state,
         "has_gold": GoldAnswer.objects.in_force().filter(question=question).exists(),
         "is_outdated": recomputation.is_outdated(question.pk),
         "raters": raters,
@@ -93,7 +94,7 @@ def show_gold(request: HttpRequest, project_id: int) -> HttpResponse:
         ),
         "interventions": _list_interventions(question),
         "rules": GoldState.Rule.choices,
-        "shown_rules": get_shown_rules(question),
+        "shown_rules": _build_shown_rules(question, state),
         "n_scored": scores.aggregate(n=Sum("n", default=0))["n"],
         "ordered": Scale(question.scale).ordered,
     }
@@ -212,14 +213,16 @@ def submit_intervention(
 def change_rules(request: HttpRequest, project_id: int) -> HttpResponse:
     """Set the pass mark of raters on gold, the consequence below it, and the tolerance."""
     selection = get_permitted_selection(request, project_id, role=LEAD)
-    form = GoldRulesForm(request.POST, initial=get_shown_rules(selection.question))
+    question = selection.question
+    state = GoldState.objects.filter(question=question).first()
+    form = GoldRulesForm(request.POST, initial=_build_shown_rules(question, state))
     if not form.is_valid():  # the page now shows what somebody else saved
         for [message] in form.errors.values():
             messages.error(request, str(message))
         return _redirect_to_gold(selection)
     changes = {name: value for name, value in form.get_changes().items() if value}
     try:
-        settings.set_gold_rules(question=selection.question, by=request.user, **changes)
+        settings.set_gold_rules(question=question, by=request.user, **changes)
     except ValueError as error:
         return HttpResponseBadRequest(str(error), content_type="text/plain; charset=utf-8")
     return _redirect_to_gold(selection)
@@ -233,9 +236,9 @@ class GoldRulesForm(SettingsForm):
     rule = forms.CharField(required=False)
 
 
-def get_shown_rules(question: Question) -> dict[str, str]:
-    """Return the rules in force as texts of the form's fields."""
-    state = GoldState.objects.filter(question=question).first() or GoldState()
+def _build_shown_rules(question: Question, state: GoldState | None) -> dict[str, str]:
+    """Return the rules in force as texts of the form's fields; ``state``: None before any."""
+    state = state or GoldState()
     return {
         "pass_mark": f"{state.pass_mark:.2f}",
         "tolerance": f"{question.gold_tolerance:g}",
