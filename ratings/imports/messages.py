@@ -141,8 +141,8 @@ MESSAGES: dict[str, str | Promise] = {
         "These results of lm-evaluation-harness are means. Import the samples that --log_samples "
         "writes (samples_TASK.jsonl)."
     ),
-    "webanno": _("The file marks parts of items, but ratings are about whole items."),
-    "marks_in_items": _("The file marks parts of items, but ratings are about whole items."),
+    "webanno": _("%(format)s files mark parts of items, but ratings are about whole items."),
+    "marks_in_items": _("%(format)s files mark parts of items, but ratings are about whole items."),
     "yaml": _("YAML isn't supported. Convert the file to JSON, or to a table (CSV)."),
     "question_missing": _("No row is about question '%(question)s'; the file has %(found)s."),
 }

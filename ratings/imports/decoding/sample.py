@@ -141,4 +141,4 @@ def _reject_conll(lines: list[str]) -> None:
         tag for tag in tags if tag == "O" or tag[:2] in ("B-", "I-", "E-", "S-", "L-", "U-")
     ]
     if len(conll_tags) == len(tags) and any(tag != "O" for tag in tags):
-        raise UnreadableFileError("marks_in_items", line=1)
+        raise UnreadableFileError("marks_in_items", line=1, format="CoNLL")

@@ -40,7 +40,7 @@ class _RejectingReader(ToolReader):
     tool: RejectedSource
 
     def iter_records(self) -> Iterator[Record]:
-        yield ReaderProblem(1, self.tool.problem, fatal=True)
+        yield ReaderProblem(1, self.tool.problem, "", {"format": self.tool.name}, fatal=True)
 
 
 def _is_list_of_submissions(sample: FileSample) -> bool:

@@ -280,13 +280,13 @@ REFUSED = {
     ),
     "spans of brat": (
         "T1\tPerson 0 5\tAlice\nT2\tPlace 10 16\tBerlin\n",
-        "The file marks parts of items",
+        "brat files mark parts of items",
         "whole items",
     ),
     "boxes of COCO": (
         '{"images": [{"id": 1}], "annotations": [{"id": 1, "category_id": 2, "bbox": [1, 2, 3, 4]}],'
         '"categories": [{"id": 2, "name": "cat"}]}',
-        "The file marks parts of items",
+        "COCO files mark parts of items",
         "whole items",
     ),
     "(blank) and phrases of several words": (

@@ -365,7 +365,7 @@ INVALID_UPLOADS = {
         "Parquet file is damaged",
     ),
     "cut Parquet": (build_parquet(TWEETS)[:-20], "Parquet file is damaged"),
-    "spans of words": (b"JAPAN\tB-LOC\nGET\tO\n", "Line 1: The file marks parts of items"),
+    "spans of words": (b"JAPAN\tB-LOC\nGET\tO\n", "Line 1: CoNLL files mark parts of items"),
 }
 
 
