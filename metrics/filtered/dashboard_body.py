@@ -171,6 +171,15 @@ def _compute_parts(
         is_excluded=selected.is_excluded,
         scale=scale,
     )
+    if selected.separates_models:
+        people = selected.ratings[~selected.is_model]
+        people_means, _by_rater = pair_bodies.compute_mean_pairwise(
+            people, np.unique(people["rater"]), scale
+        )
+        values = headline["coefficients"]
+        headline["coefficients"] = values | copy_sample_sizes(
+            people_means, values["percent_agreement"]
+        )
     return AgreementParts(
         coefficients=row.pooled
         | copy_sample_sizes(pairwise_means, row.pooled["percent_agreement"]),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+from statistics import fmean
 from typing import Any
 
 import pytest
@@ -68,12 +70,14 @@ def test_model_is_reported_separately_from_people(api: Any, two_raters_question:
     assert agreement["headline"]["value"] == before["headline"]["value"]
     assert agreement["people_models"]["value"] < 0 < agreement["people"]["value"]
     codes = list(zip(*CODES.values(), strict=True))
-    value = agreement["coefficients"]["fleiss_kappa"]["value"]
-    assert value == pytest.approx(report(codes, 4)["fleiss_kappa"])
     pooled = get_agreement(api, two_raters_question, "?population=all")
-    value = pooled["coefficients"]["fleiss_kappa"]["value"]
-    expected = report([[*row, 3 - row[0]] for row in codes], 4)["fleiss_kappa"]
-    assert value == pytest.approx(expected)
+    with_model = [[*row, 3 - row[0]] for row in codes]
+    for body, rows in ((agreement, codes), (pooled, with_model)):
+        values = {name: value["value"] for name, value in body["coefficients"].items()}
+        assert values["fleiss_kappa"] == pytest.approx(report(rows, 4)["fleiss_kappa"])
+        pairs = combinations(zip(*rows, strict=True), 2)
+        kappas = [report(list(zip(*pair, strict=True)), 4)["cohen_kappa"] for pair in pairs]
+        assert values["mean_pairwise_kappa"] == pytest.approx(fmean(kappas))
 
 
 @pytest.mark.parametrize("population", ["", "population=all&"])
