@@ -128,7 +128,8 @@ def test_bad_moment_is_rejected(
     create_gate(RULE)
     error = refused(api.get, f"{gates_url}release/verdict/?as_of={as_of}")
     assert message in error["fields"]["as_of"]
-    refused(api.get, f"{gates_url}nothing/verdict/", status=404)
+    error = refused(api.get, f"{gates_url}nothing/verdict/", status=404)
+    assert error["message"] == "There is no gate 'nothing'; one of: release"
 
 
 def decode(text: str) -> bytes:
