@@ -159,7 +159,6 @@ TABLE = (
     HeadlineTableRow("incomplete", _NUMERIC, _OTHERS_TEXT, gettext_noop("no"),
          gettext_noop("Krippendorff's alpha of the scale's metric")),
 )  # fmt: skip
-HEADLINE_REASONS = (*dict.fromkeys(row.reason for row in ROWS), LEAD_CHOICE)
 
 
 def choose_headline(facts: HeadlineFacts, *, choice: str = "") -> Headline:
