@@ -141,28 +141,29 @@ def _store_answers(
     if assignment is not None and assignment.state not in ANSWERABLE_STATES:
         return False
     is_first = assignment is not None and assignment.state == State.OPEN
-    closed_item_ids = None
-    if not rater.project.allows_corrections or in_exam:
-        closed_item_ids = [] if is_first else [item.pk]
-    if not is_first and closed_item_ids is None:
+    may_correct = rater.project.allows_corrections and not in_exam
+    if may_correct and not is_first:
         current_answers = rater_work.get_current_answers(rater, item)
         _validate_page_is_current(current_answers, codes, comment, page_versions)
     now = timezone.now()
+    seconds = None
+    if is_first and assignment is not None and not page_versions.is_delayed:
+        seconds = _compute_seconds(last_closed_at, assignment, now)
     answer = Judgement(
         item.pk,
         rater.pk,
         NO_CODE,
         guidelines=page_versions.guidelines,
         item_version=page_versions.item_version,
+        seconds=seconds,
     )
-    if is_first and assignment is not None and not page_versions.is_delayed:
-        answer = answer._replace(seconds=_compute_seconds(last_closed_at, assignment, now))
+    closed_item_ids = [] if is_first else [item.pk]
     record_own_answers(
         _build_judgements(answer, codes, comment),
         check_kinds={} if assignment is None else {item.pk: assignment.kind},
         by=by,
         source=FORM,
-        closed_item_ids=closed_item_ids,
+        closed_item_ids=None if may_correct else closed_item_ids,
     )
     if in_exam and is_first and (exam := exams.record_exam_answer(rater, item, codes)):
         ended_exams.append(exam)
