@@ -80,7 +80,7 @@ _OWN_RATER_SQL = f"""
     WHERE r.project_id = %s AND r.user_id = %s
     """  # noqa: S608
 _OWN_RATER_ID_SQL = "SELECT id FROM projects_rater WHERE project_id = %s AND user_id = %s"
-# As in ratings.annotation.rater_work; skipped and expired assignments are left out, unless the
+# As in ratings.annotation.rater_selectors; skipped and expired assignments are left out, unless the
 # rater has answered the item: a check by a check answer, any other item by a rating.
 # Only fixed names are inserted into the text.
 _ASSIGNED_ITEMS_SQL = f"""
