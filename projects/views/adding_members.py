@@ -92,7 +92,7 @@ def add_member(request: HttpRequest, project_id: int) -> HttpResponse:
 @login_required
 @require_POST
 def invite_members(request: HttpRequest, project_id: int) -> HttpResponse:
-    """Create several accounts; their invitation links are shown once."""
+    """Add known accounts and create the others; the new invitation links are shown once."""
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
     form = InviteForm(request.POST, prefix="several")
     if form.is_valid():
