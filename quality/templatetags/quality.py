@@ -46,7 +46,7 @@ def shows_decisions(project: Project) -> bool:
     return LabelRules.objects.filter(question__project=project, show_to_raters=True).exists()
 
 
-MIN_SHOWN_SHARE = 0.005  # smaller shares would be shown as 0%
+MIN_SHOWN_SHARE = 0.01  # several smaller shares, rounded up, would add up to more than 100%
 
 
 @register.filter
