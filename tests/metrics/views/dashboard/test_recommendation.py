@@ -373,7 +373,9 @@ def test_rater_with_largest_impact_is_named_first(
     page = client.get(f"/projects/{project.pk}/")
     assert [line.key for line in page.context["overview_raters"].lines][:2] == ["zoe", "ann"]
     assert len(page.context["overview_raters"].lines) == 5
-    assert "data-copy-address" in page.text
+    share_menu = page.text.split(">Share</summary>")[1].split("</details>")[0]
+    for tool in ("data-copy-address", f"{project.pk}/views/", f"{project.pk}/reports/"):
+        assert tool in share_menu
 
 
 def test_filtered_overview_shows_statuses_of_all_ratings(
