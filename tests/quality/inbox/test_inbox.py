@@ -315,7 +315,7 @@ def test_inbox_counts_raters_to_check_whom_the_overview_names(client_for: Any, l
     )  # fmt: skip
     page = client.get("/inbox/")
     assert page.context["size"].n_rows == 0
-    assert 'Less urgent: <a href="/raters/">1 rater to check</a>' in page.text
+    assert 'Less urgent · <a href="/raters/">1 rater to check</a>' in page.text
     page = client.get(f"/inbox/?project={question.project_id}")
     assert f'<a href="{base}raters/">1 rater to check</a>' in page.text
     [line] = client.get(base).context["overview_raters"].lines
