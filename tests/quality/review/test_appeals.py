@@ -16,6 +16,7 @@ from projects.models import Item, Member, Question, Rater
 from projects.services.items.gold import set_gold_answer
 from quality.models import Appeal, ItemLabel, LabelRules
 from quality.review import appeals, decisions
+from ratings.models import Rating
 from tests.cast import LABELS, Cast
 
 pytestmark = pytest.mark.django_db
@@ -147,6 +148,17 @@ def test_item_page_hides_decision_from_second_adjudicator(
     Member.objects.create(project=rater.project, user=other, role=Member.Role.ADJUDICATOR)
     page = client_for(other).get(f"{base_url}items/{items[0].key}/").text
     assert "Final label" not in page and "as 3.1 says" not in page
+
+
+def test_raters_who_gave_the_decided_answer_are_offered_no_appeal(
+    rater: Rater, items: list[Item], base_url: str, client_for: Callable[[User], Client]
+) -> None:
+    assert rater.user is not None
+    for item, code in ((items[0], 2), (items[1], 1)):
+        Rating.objects.filter(rater=rater, item=item).update(code=code)
+    page = client_for(rater.user).get(f"{base_url}decisions/").text
+    assert f'action="{base_url}decisions/{items[0].pk}/"' not in page
+    assert f'action="{base_url}decisions/{items[1].pk}/"' in page
 
 
 def test_permissions_of_appeals(
