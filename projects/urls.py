@@ -58,6 +58,7 @@ urlpatterns = [
     path(PEOPLE_PATH + "undo/", people.undo_action, name="people_undo"),
     path(PEOPLE_PATH + "add/", invitations.add_member, name="member_create"),
     path(PEOPLE_PATH + "invite/", invitations.invite_members, name="members_invite"),
+    path(PEOPLE_PATH + "add-model/", invitations.add_model, name="model_create"),
     path(
         PEOPLE_PATH + "members/<int:member_id>/link/",
         invitations.create_member_link,

@@ -10,6 +10,7 @@ from allauth.account.authentication import get_authentication_records
 from django import forms
 from django.conf import settings
 from django.contrib.auth import authenticate
+from django.core.validators import RegexValidator
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
@@ -17,10 +18,12 @@ from django.utils.translation import gettext_lazy as _
 from projects.models import ApiToken, Member, Project, Rater
 from projects.services.raters.fields import (
     MAX_GROUP_LENGTH,
+    MAX_KEY_LENGTH,
     MAX_MODEL_LENGTH,
     MAX_NAME_LENGTH,
     MAX_VERSION_LENGTH,
 )
+from projects.services.row_validation import find_key_problem
 
 MAX_INVITATIONS = 100  # in one form
 RECENT_LOGIN_SECONDS = 5 * 60
@@ -163,6 +166,24 @@ def _split_address(line: str) -> tuple[str, str]:
     if not settings.SMTP_URL or "@" not in address:
         return line, ""
     return name.rstrip(",;"), address
+
+
+class ModelRaterForm(forms.Form):
+    """A new rater that is a model."""
+
+    key = forms.CharField(label=_("ID"), max_length=MAX_KEY_LENGTH)
+
+    def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.project = project
+
+    def clean_key(self) -> str:
+        key: str = self.cleaned_data["key"]
+        if find_key_problem(key, max_length=MAX_KEY_LENGTH):  # written for the API, in English
+            raise forms.ValidationError(RegexValidator.message)
+        if self.project.raters.filter(key=key).exists():
+            raise forms.ValidationError(_("This name already exists."))
+        return key
 
 
 class RaterForm(forms.Form):
