@@ -99,7 +99,7 @@ def _suggest_raters(
         }
     reason = get_reason_text(worst.reasons[0], worst.pk)
     if len(to_check) > 1:
-        reason = f"{worst.name or worst.key}: {reason}"
+        reason = _("%(what)s: %(value)s") % {"what": worst.name or worst.key, "value": reason}
     project_id, query = selection.project.pk, urlencode({"question": selection.question.key})
     page = (
         reverse("rater", args=[project_id, worst.key])

@@ -170,8 +170,8 @@ def list_people(results: QuerySet[Any], sort: str) -> list[Person]:
         keys = {row[0]: row[1:] for row in results.values_list("rater", "account", "alone")}
         for rater in _list_raters_with_status(question_ids):
             key = keys.get(rater.entry.pk)
-            has_result = key is not None and rater.entry.result is not None
-            person = people.get(key) if has_result else None
+            has_result = rater.entry.result is not None
+            person = people.get(key) if key is not None and has_result else None
             if person and (person.worst is None or rater.rank < person.worst.rank):
                 person.worst = rater
     elif sort.removeprefix("-") == "status":
