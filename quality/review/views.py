@@ -25,7 +25,6 @@ from projects.services.project_validation import InvalidProjectChange
 from quality.escalation.settings import get_label_rules
 from quality.models import Appeal, Decision, Escalation, LabelSource
 from quality.review import decisions as review_decisions
-from quality.review.item_review import get_item_review
 from quality.review.queue_filter import CONFIDENCE_LIMITS, ReviewFilter
 from ratings.items import content
 from ratings.models import Rating
@@ -146,7 +145,7 @@ def _build_item_context(
     question = selection.question
     names_shown = review_decisions.has_seen_names(question=question, item=item, by=request.user)
     # For a second opinion the user must not learn that there is a decision.
-    review = get_item_review(question=question, item=item, user=request.user)
+    review = review_decisions.get_item_review(question=question, item=item, user=request.user)
     escalations = Escalation.objects.filter(question=question, item=item)
     labels = {category.code: category.label for category in question.categories.all()}
     label = review.label

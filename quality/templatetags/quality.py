@@ -32,7 +32,7 @@ from quality.rater_status.status import (
     is_outlier,
     list_rater_summaries,
 )
-from quality.review.item_review import get_item_review
+from quality.review.decisions import get_item_review
 from ratings.models import Assignment, CheckAnswer, RaterMessage
 from ratings.services.rating_times import date_from_day
 
