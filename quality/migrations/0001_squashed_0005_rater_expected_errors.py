@@ -1,7 +1,7 @@
 from django.conf import settings
 from django.db import migrations
 
-from core.db.squash import build_squashed_operations
+from core.db.create_models import build_squashed_operations
 
 
 class Migration(migrations.Migration):
