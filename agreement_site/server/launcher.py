@@ -10,7 +10,6 @@ server from itself: the memory and the time of loading are spent once.
 import argparse
 import contextlib
 import fcntl
-import gc
 import io
 import multiprocessing
 import os
@@ -146,7 +145,6 @@ def prepare_database_and_load_site() -> str:
 
 def prepare_in_fork(*, show: bool) -> tuple[int | None, str]:
     """Migrate in a fork, which shares the start of Django, and load the rest of the site here."""
-    gc.disable()  # hardly anything that is loaded is garbage
     with contextlib.suppress(Exception):  # the fork says why
         import django
 
@@ -158,11 +156,12 @@ def prepare_in_fork(*, show: bool) -> tuple[int | None, str]:
     writer.close()
     with contextlib.suppress(Exception):  # the programs say why
         web_server.preload_site()
-    gc.enable()
     output = ""
     with contextlib.suppress(EOFError):  # it ended with a message on stderr
         output = reader.recv()
     process.join()
+    with contextlib.suppress(Exception):
+        web_server.prepare_fork()
     return process.exitcode, output
 
 
