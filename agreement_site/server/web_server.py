@@ -85,7 +85,7 @@ def prepare_fork() -> None:
         options = model._meta
         # These read all fields and relations, and Django caches them.
         _ = options.fields_map, options.related_objects, options.default_manager
-        _ = options.concrete_fields, options._property_names, options.db_returning_fields
+        _ = options.concrete_fields, options.db_returning_fields
     connections.close_all()  # a connection must not be used by two processes
     # Garbage collection writes to every object it visits, which would then no longer be shared.
     gc.collect()
