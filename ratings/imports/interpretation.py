@@ -192,8 +192,8 @@ class FileInterpretation:
         return not self.layout or any(column.role == "item" for column in self.columns)
 
     def format_repeated_rows(self) -> str:
-        """Return what to decide if a wide table has several rows of an item, else ""."""
-        if self.layout != "wide" or not self.repeats.count:
+        """Return what to decide if a table without rater column repeats items, else ""."""
+        if not (self.layout == "wide" or self.default_rater) or not self.repeats.count:
             return ""
         rows = {item: (first, second) for item, _, first, _, second, _ in self.repeats.examples}
         listed = ", ".join(
@@ -267,12 +267,16 @@ def format_doubt(mapping: ImportMapping, head: TableHead) -> tuple[str, str]:
         "items": _format_assignments("item", columns),
         "first_rater": _format_assignments("rater", columns[:1]),
         "other_labels": _format_assignments("label", columns[1:]),
+        "second_rater": _format_assignments("rater", columns[1:2]),
+        "third_label": _format_assignments("label", columns[2:]),
         "first_item": _format_assignments("item", columns[:1]),
         "contents": _format_assignments("content", columns),
         "ignored": _format_assignments("ignore", columns),
         "all_raters": _format_assignments("rater", [*_list_rater_columns(mapping, head), *columns]),
         "first": "".join(columns[:1]),
         "others": _join_first_names(columns[1:]),
+        "second": "".join(columns[1:2]),
+        "third": _join_first_names(columns[2:]),
         "n_sheets": len(mapping.sheet_titles),
         "sheets": _join_first_names(mapping.sheet_titles),
     }
