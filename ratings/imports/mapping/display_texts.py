@@ -41,6 +41,7 @@ COLUMN_REASONS: Texts = {
     "attribute": _("one value per item; not a rater, label or time"),
     "derived": _("named like a computed value"),
     "descriptive": _("named like a description of an item, person or survey"),
+    "beside_other": _("named like the comment or time of another column"),
     "computed": _("computed from other columns: an equality or a number"),
     "no_gold": _("named like gold answers, but no rater gives such answers"),
     "gold_values": _("column name, and it has the raters' labels"),
@@ -82,6 +83,10 @@ LAYOUT_TEXTS: Texts = {
     "raters": _("one row per rater, one column per item"),
     "items": _("one row per item, without ratings"),
 }
+_RESULTS_TEXT = _(
+    "This looks like results, with agreement already computed: %(columns)s. Import the original "
+    "ratings, or choose a layout if these are ratings."
+)
 # What a person has to decide: kind -> (what is in doubt, options of the command that decide it).
 # The options have the names of columns or examples where a column is not known.
 DOUBTS: dict[str, tuple[str | Promise, str]] = {
@@ -95,6 +100,13 @@ DOUBTS: dict[str, tuple[str | Promise, str]] = {
             "without ratings."
         ),
         "--map %(first_rater)s %(other_labels)s, or --layout items",
+    ),
+    "maybe_item": (
+        _(
+            "%(first)s may be the item, %(second)s the rater, and %(third)s the label. Choose them "
+            "or others."
+        ),
+        "--map %(first_item)s %(second_rater)s %(third_label)s",
     ),
     "maybe_labels": (
         _(
@@ -137,7 +149,7 @@ DOUBTS: dict[str, tuple[str | Promise, str]] = {
             "Raters have several rows with the same %(first)s that differ in %(others)s. "
             "Choose all columns that identify items, or how to treat repeats."
         ),
-        "--map %(items)s, or --map %(first_item)s",
+        "--map %(items)s, or --map %(first_item)s --duplicates last",
     ),
     "incomplete_content": (
         _(
@@ -161,9 +173,9 @@ DOUBTS: dict[str, tuple[str | Promise, str]] = {
     "no_raters": (
         _(
             "No rater column found, but items occur in several rows. Choose the rater column, "
-            "or enter the file's only rater."
+            "or enter the file's only rater and what to do with repeats."
         ),
-        "--map rater=COLUMN, or --rater NAME",
+        "--map rater=COLUMN, or --rater NAME --duplicates last",
     ),
     "sheets_of_raters": (
         _(
@@ -190,9 +202,9 @@ DOUBTS: dict[str, tuple[str | Promise, str]] = {
     "label_counts": (
         _(
             "Column %(columns)s may be the number of raters who gave each label. If so, choose "
-            "one row per rating; otherwise, enter the file's only rater."
+            "one row per rating; otherwise, choose the rater column."
         ),
-        "--layout long, or --map count= --rater NAME",
+        "--layout long, or --map count= rater=COLUMN",
     ),
     "raters_in_rows": (
         _(
@@ -239,6 +251,14 @@ DOUBTS: dict[str, tuple[str | Promise, str]] = {
         ),
         "--layout crossed, or --layout wide",
     ),
+    "crossed_without_names": (
+        _(
+            "This looks like a cross table of two raters without names of its rows: the largest "
+            "numbers are on the diagonal. Put the label before each row, or choose one column per "
+            "rater."
+        ),
+        "--layout wide",
+    ),
     "frequencies": (
         _(
             "Column %(columns)s seems to show how often each row occurs. If so, choose the "
@@ -246,12 +266,15 @@ DOUBTS: dict[str, tuple[str | Promise, str]] = {
         ),
         "--layout combinations, or --layout wide",
     ),
-    "results": (
+    "results": (_RESULTS_TEXT, "--layout long, or --layout wide"),
+    "results_of_pairs": (_RESULTS_TEXT, "--layout wide"),
+    "shares": (
         _(
-            "This looks like results, with agreement already computed: %(columns)s. Import the "
-            "original ratings, or choose a layout if these are ratings."
+            "The numbers of %(columns)s have the same sum in each column, so they may say how "
+            "often each label occurs. Import the original ratings, or choose one column per rater "
+            "if these are ratings."
         ),
-        "--layout long, or --layout wide",
+        "--layout wide",
     ),
     "criteria": (
         _(
@@ -264,7 +287,8 @@ DOUBTS: dict[str, tuple[str | Promise, str]] = {
     "raters_or_questions": (
         _(
             "These column names have two parts, and either can be the rater: %(columns)s. If "
-            "raters and questions are right as listed, choose one column per rater."
+            "raters and questions are right as listed, choose one column per rater. Otherwise, "
+            "write the rater first in each name."
         ),
         "--layout wide",
     ),

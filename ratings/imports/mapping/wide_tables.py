@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Sequence
 
 from ratings.label_normalization import get_normal_form
@@ -234,6 +235,9 @@ class WideTables(RespondentTables):
                     guess.doubt, guess.doubtful_columns = "criteria", shared
                 elif doubtful:
                     guess.doubt, guess.doubtful_columns = "raters_unclear", shared
+                    long_columns = self._find_item_rater_and_labels(shared)
+                    if long_columns and len(doubtful) == len(shared):
+                        guess.doubt, guess.doubtful_columns = "maybe_item", long_columns
                 return guess
         return self._guess_items(free)
 
@@ -287,6 +291,21 @@ class WideTables(RespondentTables):
             if columns[index].has_repeats and len(pairs) == len(self.head.sample_rows):
                 labels = [i for i in free if i != index and columns[i].is_label_like]
                 return [index, *labels] if labels else []
+        return []
+
+    def _find_item_rater_and_labels(self, columns: Sequence[int]) -> list[int]:
+        """Return [column of items, column of raters, columns of labels], or [].
+
+        Items and raters repeat, but no pair of them does.
+        """
+        cells = self.head.columns
+        repeated = [index for index in columns if cells[index].has_repeats]
+        for item, rater in itertools.permutations(repeated, 2):
+            pairs = set(zip(cells[item].texts, cells[rater].texts, strict=True))
+            labels = [i for i in columns if i not in (item, rater) and cells[i].is_label_like]
+            is_cross = len(cells[item].values) > 1 and len(cells[rater].values) > 1
+            if is_cross and labels and len(pairs) == len(self.head.sample_rows):
+                return [item, rater, *labels]
         return []
 
     def _add_fields_of_same_object(

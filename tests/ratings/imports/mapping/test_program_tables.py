@@ -390,7 +390,7 @@ REFUSED = {
     "numbers of votes for each label": (
         "doc_id,category,n_votes\nd1,spam,3\nd1,ham,0\nd2,spam,1\nd2,ham,2\n",
         "n_votes may be the number of raters",
-        "--layout long, or --map count= --rater NAME",
+        "--layout long, or --map count= rater=COLUMN",
     ),
     "several labels in every cell of doccano": (
         "".join(
