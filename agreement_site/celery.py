@@ -131,7 +131,10 @@ class Sweeper(bootsteps.StartStopStep):
                     logger.exception("%s failed; the next sweep tries again", path)
 
     def find_schema_mismatch(self, interval_seconds: float) -> str | None:
-        """Return the mismatch, or None; asks the database once in ``interval_seconds``."""
+        """Return the mismatch that the database shows; None where there is none.
+
+        Also None if the database was asked less than ``interval_seconds`` ago.
+        """
         from agreement_site import releases
 
         now = time.monotonic()

@@ -25,8 +25,8 @@ from metrics.agreement.weights import UNWEIGHTED, WEIGHTINGS
 from metrics.management import file_clusters, file_statistics, rating_file
 from metrics.management.file_headline import REASON_TEXTS, build_scale, compute_file_headline
 from metrics.management.file_statistics import PairStatistics
-from metrics.results.category_scores import ScoredAgreement
 from metrics.results.clusters import ClusterDescription
+from metrics.results.scored_agreement import ScoredAgreement
 from ratings.imports.decoding.encodings import ENCODINGS
 from ratings.imports.decoding.table_times import DATE_ORDERS
 from ratings.imports.mapping.column_options import parse_column_roles

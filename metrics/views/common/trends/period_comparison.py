@@ -45,7 +45,7 @@ class TrendPeriod:
 
     @property
     def has_enough_items(self) -> bool:
-        return (self.estimate.get("n_items") or 0) >= periods.MIN_ITEMS
+        return periods.has_enough_items(self.estimate)
 
     @property
     def label(self) -> str:

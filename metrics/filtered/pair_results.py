@@ -27,7 +27,7 @@ from .compact_values import (
     MAX_CELLS,
     MAX_POINTS,
     ShortList,
-    TrendBody,
+    TrendResults,
     to_short_list,
     to_trend_points,
 )
@@ -47,7 +47,7 @@ class PairRow(TypedDict):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PairBody(TrendBody):
+class PairResults(TrendResults):
     """The table of two raters, the first in rows, and their values by day, week and month."""
 
     table: list[list[int]]
@@ -188,14 +188,14 @@ def build_pair_rows(
 # --- two raters
 
 
-def compute_pair_body(
+def compute_pair_results(
     ratings: np.ndarray,
     rater_a: int,
     rater_b: int,
     scale: QuestionScale,
     *,
     clusters: QuestionClusters | None,
-) -> PairBody:
+) -> PairResults:
     """Compute the body of two raters.
 
     An item belongs to the day of the later of the two ratings.
@@ -209,7 +209,7 @@ def compute_pair_body(
     day = np.maximum(shared_a["day"], shared_b["day"])
     cell = shared_a["code"].astype(np.int64) * scale.k + shared_b["code"]
     table = np.bincount(cell, minlength=scale.k**2).reshape(scale.k, scale.k)
-    return PairBody(
+    return PairResults(
         table=table.tolist(),
         trend={span: _compute_pair_trend(day, cell, span, scale) for span in periods.SPANS},
         clusters=clusters,

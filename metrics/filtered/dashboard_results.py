@@ -27,17 +27,17 @@ from metrics.results.values import Values, copy_sample_sizes
 from metrics.scale import QuestionScale, list_headline_coefficients
 from ratings.services.rating_times import date_from_day
 
-from . import pair_bodies, rater_bodies
+from . import pair_results, rater_results
 from .compact_values import (
     MAX_CELLS,
     MAX_POINTS,
     Trend,
-    TrendBody,
+    TrendResults,
     to_short_list,
     to_trend_point,
 )
-from .pair_bodies import PairRow
-from .rater_bodies import RaterRow
+from .pair_results import PairRow
+from .rater_results import RaterRow
 
 MAX_HEATMAP_RATERS = 40
 MAX_TABLE_RATERS = 500  # those with the most ratings
@@ -45,7 +45,7 @@ MAX_ORDERED_ITEMS = 5_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class DashboardBody(TrendBody):
+class DashboardResults(TrendResults):
     """The agreement of the selected ratings, and all that a dashboard shows beside it.
 
     ``n_items``: the number of items that the filter selects; None: all items of the project.
@@ -107,7 +107,7 @@ def compute_dashboard(
     clusters: QuestionClusters | None,
     cluster_numbers: np.ndarray | None,
     n_items: int | None,
-) -> DashboardBody:
+) -> DashboardResults:
     """Compute the body of a filtered dashboard.
 
     Where both people and models rate, it shows people, unless the lead pooled them.
@@ -117,9 +117,9 @@ def compute_dashboard(
     raters, n_ratings = np.unique(ratings["rater"], return_counts=True)
     busiest = raters[np.lexsort((raters, -n_ratings))]
     heatmap_raters = np.sort(busiest[:MAX_HEATMAP_RATERS])
-    pairwise_means, means_by_rater = pair_bodies.compute_mean_pairwise(ratings, raters, scale)
+    pairwise_means, means_by_rater = pair_results.compute_mean_pairwise(ratings, raters, scale)
     patterns = tally.count_patterns(displayed["item"], displayed["code"], scale.k)
-    means = pair_bodies.compute_mean_kappas_by_shared_items(displayed, patterns, scale)
+    means = pair_results.compute_mean_kappas_by_shared_items(displayed, patterns, scale)
     parts = _compute_parts(selected, scale, pairwise_means, means)
     tables = _count_tables(displayed, heatmap_raters, scale)
     if cluster_numbers is not None:
@@ -137,17 +137,17 @@ def compute_dashboard(
     pair_tables = _count_tables(ratings, heatmap_raters, scale)
     is_peer = ~selected.is_model if selected.separates_models else None
     listed_raters = busiest[:MAX_TABLE_RATERS]
-    return DashboardBody(
+    return DashboardResults(
         n_ratings=len(ratings),
         n_items=n_items,
         parts=parts,
         diagnosis=diagnosis,
         trend=compute_trend(displayed, scale),
-        raters=rater_bodies.build_rater_rows(
+        raters=rater_results.build_rater_rows(
             ratings, listed_raters, means_by_rater, scale, is_peer=is_peer
         ),
         heat_map_raters=heatmap_raters.tolist(),
-        pairs=pair_bodies.build_pair_rows(pair_tables, scale, cells=True),
+        pairs=pair_results.build_pair_rows(pair_tables, scale, cells=True),
         clusters=clusters,
     )
 
