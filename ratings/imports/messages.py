@@ -147,7 +147,6 @@ MESSAGES: dict[str, str | Promise] = {
     "question_missing": _("No row is about question '%(question)s'; the file has %(found)s."),
 }
 
-_SAVE_AGAIN = _("Save or export it again, without a password.")
 # Problem kind, or the value "step" of a problem -> (what to do, options of the commands that do
 # it); for problems whose message does not say it.
 NEXT_STEPS: dict[str, tuple[str | Promise, str]] = {
@@ -155,20 +154,9 @@ NEXT_STEPS: dict[str, tuple[str | Promise, str]] = {
     "invalid_quote": (_("Double quotation marks inside cells."), ""),
     "marks_in_items": (_("Import one label per item."), ""),
     "webanno": (
-        _("Export the project as UIMA CAS JSON, of which labels of whole documents are imported."),
+        _("Export the project as UIMA CAS JSON; labels of whole documents are imported."),
         "",
     ),
-    "too_large": (_("Split the file, and import the parts one after another."), ""),
-    "zip_cut": (_SAVE_AGAIN, ""),
-    "zip_broken": (_SAVE_AGAIN, ""),
-    "gzip": (_SAVE_AGAIN, ""),
-    "parquet": (_SAVE_AGAIN, ""),
-    "json_cut": (_SAVE_AGAIN, ""),
-    "zip_locked": (_("Remove the password."), ""),
-    "zip_duplicate_name": (_("Rename or remove one of them."), ""),
-    "media_missing": (_("Add it to the archive, or upload it first."), ""),
-    "line_long": (_("Shorten it, or remove the column."), ""),
-    "cell_long": (_("Shorten it, or remove the column."), ""),
     "choose_item": (
         _("Choose '%(field)s' as the item ID, or don't import it."),
         "--map item=%(field)s, or --map ignore=%(field)s",

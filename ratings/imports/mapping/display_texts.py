@@ -41,7 +41,7 @@ COLUMN_REASONS: Texts = {
     "attribute": _("one value per item; not a rater, label or time"),
     "derived": _("named like a computed value"),
     "descriptive": _("named like a description of an item, person or survey"),
-    "beside_other": _("named like the comment or time of another column"),
+    "beside_other": _("comment or time of another column"),
     "computed": _("computed from other columns: an equality or a number"),
     "no_gold": _("named like gold answers, but no rater gives such answers"),
     "gold_values": _("column name, and it has the raters' labels"),
@@ -84,8 +84,8 @@ LAYOUT_TEXTS: Texts = {
     "items": _("one row per item, without ratings"),
 }
 _RESULTS_TEXT = _(
-    "This looks like results, with agreement already computed: %(columns)s. Import the original "
-    "ratings, or choose a layout if these are ratings."
+    "This looks like results, such as agreement or frequencies of labels: %(columns)s. Import the "
+    "original ratings, or choose a layout if these are ratings."
 )
 # What a person has to decide: kind -> (what is in doubt, options of the command that decide it).
 # The options have the names of columns or examples where a column is not known.
@@ -100,13 +100,6 @@ DOUBTS: dict[str, tuple[str | Promise, str]] = {
             "without ratings."
         ),
         "--map %(first_rater)s %(other_labels)s, or --layout items",
-    ),
-    "maybe_item": (
-        _(
-            "%(first)s may be the item, %(second)s the rater, and %(third)s the label. Choose them "
-            "or others."
-        ),
-        "--map %(first_item)s %(second_rater)s %(third_label)s",
     ),
     "maybe_labels": (
         _(
@@ -173,14 +166,14 @@ DOUBTS: dict[str, tuple[str | Promise, str]] = {
     "no_raters": (
         _(
             "No rater column found, but items occur in several rows. Choose the rater column, "
-            "or enter the file's only rater and what to do with repeats."
+            "or enter the file's only rater."
         ),
         "--map rater=COLUMN, or --rater NAME --duplicates last",
     ),
     "sheets_of_raters": (
         _(
-            "%(n_sheets)s sheets have the same columns, each of one rater: %(sheets)s. Choose "
-            "whether to read all of them or only the first."
+            "%(n_sheets)s sheets have the same columns: %(sheets)s. Choose whether to read all "
+            "of them or only the first."
         ),
         "--sheets raters, or --sheets first",
     ),
@@ -222,8 +215,8 @@ DOUBTS: dict[str, tuple[str | Promise, str]] = {
     ),
     "further_raters": (
         _(
-            "%(columns)s have the raters' labels, but other names. Make them raters (no "
-            "attributes, then), or don't import them."
+            "%(columns)s have the raters' labels, but other names. Make them raters, "
+            "or don't import them."
         ),
         "--map %(all_raters)s, or --map %(ignored)s",
     ),
@@ -251,14 +244,6 @@ DOUBTS: dict[str, tuple[str | Promise, str]] = {
         ),
         "--layout crossed, or --layout wide",
     ),
-    "crossed_without_names": (
-        _(
-            "This looks like a cross table of two raters without names of its rows: the largest "
-            "numbers are on the diagonal. Put the label before each row, or choose one column per "
-            "rater."
-        ),
-        "--layout wide",
-    ),
     "frequencies": (
         _(
             "Column %(columns)s seems to show how often each row occurs. If so, choose the "
@@ -268,14 +253,7 @@ DOUBTS: dict[str, tuple[str | Promise, str]] = {
     ),
     "results": (_RESULTS_TEXT, "--layout long, or --layout wide"),
     "results_of_pairs": (_RESULTS_TEXT, "--layout wide"),
-    "shares": (
-        _(
-            "The numbers of %(columns)s have the same sum in each column, so they may say how "
-            "often each label occurs. Import the original ratings, or choose one column per rater "
-            "if these are ratings."
-        ),
-        "--layout wide",
-    ),
+    "frequencies_of_labels": (_RESULTS_TEXT, "--layout wide"),
     "criteria": (
         _(
             "These columns are named like criteria, not raters: %(columns)s. Choose them as "
@@ -288,7 +266,7 @@ DOUBTS: dict[str, tuple[str | Promise, str]] = {
         _(
             "These column names have two parts, and either can be the rater: %(columns)s. If "
             "raters and questions are right as listed, choose one column per rater. Otherwise, "
-            "write the rater first in each name."
+            "rename them, rater first."
         ),
         "--layout wide",
     ),

@@ -36,10 +36,10 @@ def detect_table_without_ratings(head: TableHead) -> tuple[str, list[int]] | Non
     if matrix := _find_agreement_matrix(head):
         return "results_of_pairs", matrix
     if shares := _find_shares(head):
-        return "shares", shares
+        return "frequencies_of_labels", shares
     every_column = list(range(len(head.names)))
     if len(every_column) > 2 and _is_diagonal_largest(head, every_column):
-        return "crossed_without_names", every_column
+        return "frequencies_of_labels", every_column
     if _are_names_data(head):
         return "no_header", every_column
     return None

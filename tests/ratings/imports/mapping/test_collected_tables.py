@@ -135,22 +135,22 @@ REFUSED = {
     ),
     "a cross table without names of its rows": (
         "AR,NL,RS\n12,2,4\n3,20,5\n1,2,21\n",
-        "Put the label before each row",
+        "frequencies of labels: AR, NL, RS",
         "--layout wide",
     ),
     "agreement of each pair of raters": (
         ",ann,ben,cy\nann,1.00,0.65,0.58\nben,0.65,1.00,0.71\ncy,0.58,0.71,1.00\n",
-        "agreement already computed: ann, ben, cy",
+        "results, such as agreement or frequencies of labels: ann, ben, cy",
         "--layout wide",
     ),
     "percentages of each label": (
         "Category,Rater 1 (%),Rater 2 (%)\nPositive,60%,55%\nNegative,30%,35%\nOther,10%,10%\n",
-        "how often each label occurs",
+        "frequencies of labels",
         "--layout wide",
     ),
     "frequencies of each label": (
         "Category,Rater A,Rater B\nPositive,12,14\nNegative,10,9\nNeutral,8,7\n",
-        "how often each label occurs",
+        "frequencies of labels",
         "--layout wide",
     ),
     "units are numbered anew in each group": (
@@ -165,8 +165,8 @@ REFUSED = {
     ),
     "columns of other names": (
         "ticket,agent,priority\n101,ann,high\n101,ben,low\n102,ann,low\n102,ben,low\n",
-        "ticket may be the item, agent the rater, and priority the label",
-        "--map item=ticket rater=agent label=priority",
+        "agent may be the rater, and priority the label",
+        "--map rater=agent label=priority",
     ),
     "items of a single rater in several rows": (
         "prompt_id,model,verdict\np1,x,pass\np1,y,fail\np2,x,pass\np2,y,pass\n",

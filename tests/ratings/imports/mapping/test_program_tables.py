@@ -353,7 +353,7 @@ REFUSED = {
     ),
     "agreements of codes": (
         "Code,Agreements,Disagreements,Percent\nA,8,2,80\nB,5,5,50\nC,9,1,90\n",
-        "agreement already computed: Agreements, Disagreements",
+        "results, such as agreement or frequencies of labels: Agreements, Disagreements",
         "--layout long",
     ),
     "rows without their last cells": (
