@@ -100,6 +100,7 @@ def fit_labels(
     majority_labels = _compute_majority(votes, indexes, scale, method=method, fixed=fixed_codes)
     if method != ConsensusMethod.DAWID_SKENE or scale.k < 2:
         return majority_labels
+    ordered = scale.type.ordered
     columns = votes["item"], votes["rater"], indexes, scale.k
     estimate = consensus.fit_dawid_skene(*columns, fixed=fixed_codes)
     if estimate.reason is not None:
@@ -107,14 +108,16 @@ def fit_labels(
     calibration = consensus.calibrate(*columns, fixed=fixed_codes)
     gold, decided = (_to_fixed_arrays(codes, scale) for codes in (fixed.gold, fixed.decided))
     gold_calibration = consensus.calibrate_on_gold(
-        *columns, gold=gold, fixed=decided, ordered=scale.type.ordered
+        *columns, gold=gold, fixed=decided, ordered=ordered
     )
-    posterior = (gold_calibration or calibration).apply(estimate.posterior)
+    posterior = (
+        gold_calibration.apply(estimate.posterior, ordered=ordered)
+        if gold_calibration
+        else calibration.apply(estimate.posterior)
+    )
     is_fixed = np.isin(estimate.items, fixed_codes[0])
     posterior[is_fixed] = estimate.posterior[is_fixed]
-    label, probability = consensus.select_labels(posterior, ordered=scale.type.ordered)
-    if gold_calibration:
-        probability = np.where(is_fixed, probability, gold_calibration.bound(probability))
+    label, probability = consensus.select_labels(posterior, ordered=ordered)
     return replace(
         majority_labels,
         label=label,
@@ -122,7 +125,7 @@ def fit_labels(
         shares=posterior,
         mean=None if scale.values is None else posterior @ scale.values,
         confusions=_add_matrices(
-            _estimate_errors(votes, indexes, posterior), estimate, ordered=scale.type.ordered
+            _estimate_errors(votes, indexes, posterior), estimate, ordered=ordered
         ),
         model=_describe_model(estimate, calibration, gold_calibration),
         calibration=[vars(calibration_bin) for calibration_bin in calibration.bins],

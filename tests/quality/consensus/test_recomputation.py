@@ -329,6 +329,9 @@ def test_labels_are_calibrated_on_gold_answers(
     confidence = get_label(question, "i45").confidence
     assert confidence is not None
     assert confidence < 0.95
+    for label in ItemLabel.objects.filter(source="consensus"):
+        assert label.confidence == pytest.approx(max(label.distribution))
+        assert sum(label.distribution) == pytest.approx(1)
     html = client_for(lead).get(page).text
     assert "gold answers of 30 items, often lowering confidence; valid" in html
     assert f"about {round(after.expected_errors)} are expected to be wrong" in " ".join(
