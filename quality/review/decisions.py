@@ -229,8 +229,8 @@ def get_review_queue(
         decided = ItemLabel.objects.filter(question=question, source=LabelSource.DECISION)
         contested_labels = review_filter.filter_labels(decided).select_related("item")
         return contested_labels.order_by("computed_at", "item_id")
-    rows = ItemLabel.objects.filter(question=question, source=LabelSource.CONSENSUS)
-    rows = review_filter.filter_labels(rows).select_related("item")
+    labels = ItemLabel.objects.filter(question=question, source=LabelSource.CONSENSUS)
+    rows = review_filter.filter_labels(labels).select_related("item")
     pending_requests = Escalation.objects.filter(
         question=question, state=Escalation.State.REQUESTED
     )
