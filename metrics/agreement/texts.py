@@ -937,10 +937,13 @@ pairwise kappa:
 | mean_pairwise_kappa_by_items | 20, 50 | 0.992 | 0.942 | 0.058 | 0.000 |
 
 The larger sides belong to the share 0.05 and kappas of 0.8 and 0.95, where half of the studies of
-10 items have no value because nobody uses the rare category. One cell misses 0.12: a rater against
-two peers, 10 items, kappa 0.8. With 60,000 studies, coverage is 0.870 and the larger side 0.130: in
-11% of the studies with a value, the rater and the peers disagree on the only item with the
-category. (The 0.125 of alpha is 0.109 with 40,000 studies.)
+10 items have no value because nobody uses the rare category. One cell misses 0.12: a rater
+against two peers, 10 items. Exact probabilities of all 3,003 outcomes give 0.131 on one side at
+kappa 0.8 and 0.141 at kappa 0.9 (0.113 and 0.110 with 20 items). In 11% and 13% of the studies with
+a value a single item has the rare category and the rater and the peers disagree on it: kappa is 0,
+and the upper limit of 0.77 or 0.86 is below the truth. More caution does not mend it: with a third
+of the degrees of freedom the side is 0.130 and 0.141. (The 0.125 of alpha is 0.109 with 40,000
+studies.)
 
 **Incomplete designs.** `benchmarks/coverage_incomplete_icc.py` simulates items and raters with
 normal effects. Items have 0.3 to 0.9 of the variance, raters 0.05 to 0.3; the rows have the
