@@ -701,15 +701,17 @@ _RATERS_TO_CHECK = """\
 
 The *Raters* page combines `metrics.agreement.rater_quality.funnel` with the alerts above.
 
-**Impact** is the expected number of a rater's ratings that are wrong: the sum of 1 - P(own answer)
-over all ratings of the rater. P is the probability of each category of the item, as in the labels
-(see *One label per item*): 1 for the category of a decision or a gold answer, otherwise the
-calibrated probability from all ratings of the item, or the share of votes where the labels are
-votes. A near miss on an ordered scale counts as wrong. One definition holds whatever the status and
-its reasons, so it changes little when others add a few ratings, and never exceeds the number of
-ratings. Good raters have errors, too: the status comes first in the order of the raters, and impact
-second. The accuracy on *Estimated rater errors* is the share of the other ratings. Without labels
-there is no impact yet. The inbox ranks alerts about raters by the same number.
+**Impact** is the expected number of a rater's wrong ratings, each counted by how wrong it is: the
+sum over all ratings of the rater of sum_j P_j d(j, own answer). d is 1 for different categories
+where no weights apply. Otherwise it is 1 less the weight of the headline's kappa, divided by its
+largest value, so that a near miss counts in part; it is 0 within the tolerance of gold answers. P
+is the probability of each category of the item, as in the labels (see *One label per item*): 1 for
+the category of a decision or a gold answer, otherwise the calibrated probability from all ratings
+of the item, or the share of votes where the labels are votes. One definition holds whatever the
+status and its reasons, so it changes little when others add a few ratings, and never exceeds the
+number of ratings. Good raters have errors, too: the status comes first in the order of the raters,
+and impact second. The accuracy on *Estimated rater errors* counts a near miss as wrong. Without
+labels there is no impact yet. The inbox ranks alerts about raters by the same number.
 
 **Funnel** (Spiegelhalter 2005, Statistics in Medicine 24, 1185-1202). If raters differ by chance
 alone, a rater with n compared items lies within median -/+ 1.96 s / sqrt(n) in 95 of 100 cases. s^2

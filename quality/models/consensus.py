@@ -135,9 +135,9 @@ class RaterConfusion(models.Model):
     confusion = models.JSONField()
     # (k,): expected number of ratings behind each row.
     expected_counts = models.JSONField()
-    # Sum over the rater's ratings of the probability that the item has another label: the impact
-    # of a rater (quality.rater_status). accuracy: the share of the other ratings.
-    expected_errors = models.FloatField(db_default=0.0)
+    # Expected number of the rater's wrong ratings, each counted by how much the question's weights
+    # disagree (quality.rater_status). accuracy: the expected share of right ratings.
+    impact = models.FloatField(db_default=0.0)
     accuracy = models.FloatField()
     bias = models.FloatField(null=True)  # in ranks, on ordered scales
 
