@@ -761,7 +761,9 @@ with the third raters must exceed the bound by two standard errors, too: easy it
 Otherwise the same holds with levels fitted on items of two ratings; of two who share such items
 with nobody else, nothing is said. An alert needs E = 100 times the number of pairs: of questions in
 which nobody copies, at most one in 100 ever gets one. At least six pairs of raters are needed in
-practice (four raters). The data show neither who copied nor that anybody did. Errors are not
+practice (four raters), without those whom another rule names: two good raters agree far more with
+each other than with one who always answers the same. The data show neither who copied nor that
+anybody did. Errors are not
 independent where two raters know what most others do not: of the 53 people of the ducks data, the
 two who agree far more than expected (on 94% of 240 pictures) are the ones who know ducks from geese
 and grebes.
