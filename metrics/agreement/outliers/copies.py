@@ -67,9 +67,22 @@ def find_copies(
 ) -> list[OutlierFinding]:
     """Return findings on pairs of raters who agree too often, as if one copied.
 
-    excluded_raters: keys of raters whose answers tell nothing of the others' levels.
+    excluded_raters: keys of raters whose answers tell nothing of the others' levels. The clearest
+    pair is found first, and the levels of the others are fitted without it: a copied level is too
+    high, and those of the partners of the two too low.
     """
-    pairs = _build_pairs(drift, excluded_raters)
+    findings: list[OutlierFinding] = []
+    while True:
+        pairs = _build_pairs(drift, excluded_raters, {finding.raters for finding in findings})
+        named = [finding.raters for finding in findings]
+        others = [finding for finding in _test_pairs(drift, pairs) if finding.raters not in named]
+        if not others:
+            return findings
+        findings.append(max(others, key=lambda finding: finding.size))
+
+
+def _test_pairs(drift: DriftResult, pairs: _Pairs) -> list[OutlierFinding]:
+    """Return findings on the pairs whose agreement exceeds the expected one."""
     tested = np.flatnonzero(pairs.n >= MIN_ITEMS_TO_TEST)
     excess = (pairs.mean - pairs.expected)[tested]
     d = drift.data.differences[AGREEMENT]
@@ -141,7 +154,10 @@ def _compute_bound(others: Floats, noise: Floats) -> float:
     return middle + max(MIN_EXCESS, _N_DEVIATIONS * float(np.sqrt(max(spread, 0.0))))
 
 
-def _build_pairs(drift: DriftResult, excluded_raters: Collection[int]) -> _Pairs:
+def _build_pairs(
+    drift: DriftResult, excluded_raters: Collection[int], copies: Collection[tuple[int, ...]]
+) -> _Pairs:
+    """Return the pairs; ``copies``: keys of pairs that levels are not fitted to."""
     comparisons, ratings = drift.data.comparisons, drift.data.ratings
     is_usable = (comparisons.own_rater < comparisons.other_rater) & ~(
         drift.excluded_ratings[comparisons.own] | drift.excluded_ratings[comparisons.other]
@@ -158,7 +174,10 @@ def _build_pairs(drift: DriftResult, excluded_raters: Collection[int]) -> _Pairs
     n = np.bincount(pair, minlength=keys.size)
     d = drift.data.differences[AGREEMENT][row]
     mean = np.bincount(pair, weights=d, minlength=keys.size) / np.maximum(n, 1)
-    expected = fit_expected_agreement(first, second, n, mean, n_raters)
+    raters = zip(ratings.keys[first].tolist(), ratings.keys[second].tolist(), strict=True)
+    is_copy = np.array([pair_keys in copies for pair_keys in raters], bool)
+    fitted_n = np.where(is_copy, 0, n)
+    expected = fit_expected_agreement(first, second, fitted_n, mean, n_raters)
     return _Pairs(first, second, n, mean, expected, row, pair)
 
 
