@@ -55,14 +55,14 @@ class Sweeper(bootsteps.StartStopStep):
     SWEEPS = {
         "metrics.tasks.sweep_all": Pace(),
         "ratings.tasks.resume_stalled": Pace(),
-        "ratings.tasks.sweep_connections": Pace(),
-        "metrics.jobs.deletions.process_pending_deletions": Pace(),
+        "ratings.tasks.sweep_connections": Pace(1.0, 3.0),
+        "metrics.jobs.deletions.process_pending_deletions": Pace(1.0, 3.0),
         "quality.tasks.sweep_labels_and_queues": Pace(0.4, 3.0),
         "quality.tasks.sweep_gold_and_repeats": Pace(0.4, 3.0),
         "quality.tasks.sweep_raters": Pace(0.4, 3.0),
         "quality.tasks.sweep_gates": Pace(0.4, 3.0),
         "events.tasks.sweep_events": Pace(),
-        "events.tasks.sweep_deliveries": Pace(),
+        "events.tasks.sweep_deliveries": Pace(1.0, 3.0),
         "agreement_site.notifications.sweep.sweep_mail": Pace(1.0, 3.0),
         "agreement_site.housekeeping.run_due_housekeeping": Pace(1.0, 3.0),
         "quality.tasks.sweep_alerts": Pace(2.0, 6.0),
@@ -131,7 +131,10 @@ class Sweeper(bootsteps.StartStopStep):
                     logger.exception("%s failed; the next sweep tries again", path)
 
     def find_schema_mismatch(self, interval_seconds: float) -> str | None:
-        """Return the mismatch, or None; asks the database once in ``interval_seconds``."""
+        """Return the mismatch that the database shows; None where there is none.
+
+        Also None if the database was asked less than ``interval_seconds`` ago.
+        """
         from agreement_site import releases
 
         now = time.monotonic()

@@ -21,6 +21,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from core.text import parse_id
 from core.web import tables
 from projects.models import Project
+from projects.permissions import get_project_or_site
 
 from .kinds import KINDS
 from .models import Delivery, Webhook
@@ -88,7 +89,7 @@ ERROR_TEXTS = {
 @sensitive_variables("secret")
 def list_webhooks(request: HttpRequest, project_id: int | None = None) -> HttpResponse:
     """List the webhooks; a POST creates one and shows its secret once."""
-    project = services.get_managed_project(request.user, project_id)
+    project = get_project_or_site(request.user, project_id)
     form = WebhookForm(request.POST or None)
     secret = ""
     if request.method == "POST" and form.is_valid():

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from metrics.agreement.estimate import Value
 from ratings.services.rating_times import EPOCH, date_from_day
 
 SPANS = ("day", "week", "month")
@@ -40,6 +41,11 @@ def list_period_days(days: Iterable[int]) -> list[int]:
                 range(start, (get_end_date(date_from_day(start), span) - EPOCH).days)
             )
     return sorted(period_days)
+
+
+def has_enough_items(estimate: Value) -> bool:
+    """Return whether a period's value is of MIN_ITEMS items or more."""
+    return (estimate.get("n_items") or 0) >= MIN_ITEMS
 
 
 def get_end_date(start: datetime.date, span: str) -> datetime.date:

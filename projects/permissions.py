@@ -113,6 +113,19 @@ def get_project(user: Any, project_id: int, *, role: str = ANY_ROLE, token: Any 
     return project
 
 
+def get_project_or_site(user: Any, project_id: int | None, *, token: Any = None) -> Project | None:
+    """Return the project that the user leads; None for the whole site, without ``project_id``.
+
+    Raises Http404 or PermissionDenied. The site is for superusers, and not for a token that is
+    bound to a project.
+    """
+    if project_id is not None:
+        return get_project(user, project_id, role=Member.Role.LEAD, token=token)
+    if not user.is_superuser or (token is not None and token.project_id is not None):
+        raise PermissionDenied(_("Only administrators can open this."))
+    return None
+
+
 # One plain query instead of two of the ORM, because every page and API request runs it.
 _PROJECT = RowMapper(Project)
 _WITH_ROLE = (

@@ -6,13 +6,13 @@ from django.http import Http404, HttpRequest
 
 from projects.models import Member, Rater
 from projects.permissions import get_project
-from ratings.annotation import rater_work
+from ratings.annotation import rater_selectors
 
 
 def get_own_rater_or_404(request: HttpRequest, project_id: int) -> Rater:
     """Return the user's rater in the project, or raise Http404."""
     project = get_project(request.user, project_id, role=Member.Role.ANNOTATOR)
-    rater = rater_work.get_rater(project, request.user)
+    rater = rater_selectors.get_rater(project, request.user)
     if rater is None:
         raise Http404
     return rater

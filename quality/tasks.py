@@ -27,17 +27,17 @@ def sweep_labels_and_queues() -> int:
 
 
 def sweep_alerts() -> int:
-    """Scan questions whose ratings changed."""
+    """Scan questions whose ratings changed, and return how many."""
     return sweep.sweep_alerts()
 
 
 def sweep_gold_and_repeats() -> int:
-    """Recompute outdated scores on gold and of repeats."""
+    """Recompute outdated scores on gold and of repeats, and return how many."""
     return gold.sweep() + repeats.sweep()
 
 
 def sweep_raters() -> int:
-    """Recompute outdated comparisons of raters."""
+    """Recompute outdated comparisons of raters and return how many."""
     return comparison.sweep()
 
 

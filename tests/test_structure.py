@@ -40,7 +40,7 @@ SQL_MODULES = {
     "ratings/annotation/assignments/queue.py",
     "ratings/annotation/progress/rater_progress.py",
     "ratings/annotation/progress/remaining.py",
-    "ratings/annotation/rater_work.py",
+    "ratings/annotation/rater_selectors.py",
     "ratings/api/row_lookup.py",
     "ratings/imports/staging/database.py",
     "ratings/imports/staging/queries.py",

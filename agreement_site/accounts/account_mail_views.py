@@ -51,11 +51,13 @@ class RequestPasswordReset(MailRequiredMixin, InvalidFormStatusMixin, views.Pass
     def form_valid(self, form: Any) -> HttpResponse:
         email = form.cleaned_data["email"]
         email_hash = security_log.hash_username(email)
-        wait_seconds = attempt_limits.count_network_attempt(
+        wait_seconds = attempt_limits.count_network_attempt_and_get_wait(
             security_log.get_client_address(self.request)
         )
         attempt_limits.raise_if_limited(wait_seconds, name_sha256=email_hash)
-        attempt_limits.raise_if_limited(attempt_limits.count_mail(email), name_sha256=email_hash)
+        attempt_limits.raise_if_limited(
+            attempt_limits.count_mail_and_get_wait(email), name_sha256=email_hash
+        )
         security_log.log_event("password_forgotten", name_sha256=email_hash)
         # A mail server takes long enough to show which addresses have an account.
         _MAIL_THREADS.submit(contextvars.copy_context().run, _send_reset_mail, form, self.request)
@@ -101,7 +103,9 @@ class ChangeEmailAddress(MailRequiredMixin, InvalidFormStatusMixin, views.EmailV
         if not request.user.is_authenticated:
             return redirect(f"{settings.LOGIN_URL}")
         if request.method == "POST":
-            wait_seconds = attempt_limits.count_mail(f"to confirm of {request.user.pk}")
+            wait_seconds = attempt_limits.count_mail_and_get_wait(
+                f"to confirm of {request.user.pk}"
+            )
             attempt_limits.raise_if_limited(wait_seconds, target_user_id=request.user.pk)
         return super().dispatch(request, *args, **kwargs)
 

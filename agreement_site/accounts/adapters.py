@@ -101,6 +101,7 @@ class AccountAdapter(DefaultAccountAdapter):
             super().add_message(request, level, *args, **kwargs)
 
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
+        """Send a mail at once; a failure is logged and shown, unless it is of a password reset."""
         try:
             super().send_mail(template_prefix, email, context)
         except OSError:  # the base of smtplib's errors

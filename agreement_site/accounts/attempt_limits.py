@@ -66,7 +66,7 @@ def count_attempt_and_get_wait(username: str, address: str) -> int:
     return max(waits)
 
 
-def count_code_attempt(user_id: int) -> int:
+def count_code_and_get_wait(user_id: int) -> int:
     """Count a second-factor code that was tried; return the seconds to wait, 0 if allowed.
 
     A user who guesses codes has the password, so only the account is counted.
@@ -80,19 +80,19 @@ def count_code_attempt(user_id: int) -> int:
     return wait_seconds
 
 
-def count_network_attempt(address: str) -> int:
+def count_network_attempt_and_get_wait(address: str) -> int:
     """Count an attempt without an account; return the seconds to wait, 0 if allowed."""
     key = _hash_key("address", _get_network(address))
     return _count_attempt(key, MAX_ATTEMPTS_PER_NETWORK, WINDOW, timezone.now())
 
 
-def count_mail(address: str) -> int:
+def count_mail_and_get_wait(address: str) -> int:
     """Count a mail to an address or of an account; return the seconds to wait, 0 if allowed."""
     key = _hash_key("mail", address.casefold())
     return _count_attempt(key, MAX_MAILS_PER_ADDRESS, LONG_WINDOW, timezone.now())
 
 
-def count_action(user_id: int, name: str, allowed: int) -> int:
+def count_action_and_get_wait(user_id: int, name: str, allowed: int) -> int:
     """Count an action, ``allowed`` an hour; return the seconds to wait, 0 if allowed."""
     return _count_attempt(
         _hash_key("act", str(user_id), name), allowed, LONG_WINDOW, timezone.now()
@@ -183,7 +183,7 @@ class RateLimitMiddleware(BaseMiddleware):
             or not request.user.is_authenticated
         ):
             return None
-        wait_seconds = count_action(request.user.pk, name, POSTS_PER_HOUR[name])
+        wait_seconds = count_action_and_get_wait(request.user.pk, name, POSTS_PER_HOUR[name])
         if not wait_seconds:
             return None
         security_log.log_event("too_many_requests", action=name)

@@ -42,7 +42,7 @@ class ThrottledCodeMixin:
 
     def clean_code(self) -> str:
         attempt_limits.raise_if_limited(
-            attempt_limits.count_code_attempt(self.user.pk), target_user_id=self.user.pk
+            attempt_limits.count_code_and_get_wait(self.user.pk), target_user_id=self.user.pk
         )
         form: Any = super()
         code: str = form.clean_code()
@@ -88,7 +88,9 @@ class SignInByPasskey(webauthn_views.LoginWebAuthnView):
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         attempt_limits.raise_if_limited(
-            attempt_limits.count_network_attempt(security_log.get_client_address(request))
+            attempt_limits.count_network_attempt_and_get_wait(
+                security_log.get_client_address(request)
+            )
         )
         response: HttpResponse = super().post(request, *args, **kwargs)
         return response

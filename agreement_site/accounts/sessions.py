@@ -15,7 +15,7 @@ from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
-from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_safe
 
 from agreement_site.middleware.base import BaseMiddleware
@@ -115,7 +115,7 @@ def list_sessions(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_http_methods(["POST"])
 @transaction.atomic
-def end_session(request: HttpRequest, session_id: int | None = None) -> HttpResponse:
+def end_sessions(request: HttpRequest, session_id: int | None = None) -> HttpResponse:
     """End one of the user's sessions, or all but the current one."""
     user_sessions = UserSession.objects.filter(user=request.user.pk)
     other_sessions = user_sessions.exclude(session_key=request.session.session_key)
@@ -127,5 +127,8 @@ def end_session(request: HttpRequest, session_id: int | None = None) -> HttpResp
             "session_revoked", before={"browser": describe_browser(session.user_agent)}
         )
         session.end()
-    messages.success(request, _("Session ended."))
+    n_ended = len(sessions)
+    messages.success(
+        request, ngettext("%(n)s session ended.", "%(n)s sessions ended.", n_ended) % {"n": n_ended}
+    )
     return redirect("usersessions_list")

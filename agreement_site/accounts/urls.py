@@ -117,6 +117,6 @@ urlpatterns = [
     ),
     # sessions
     path("account/sessions/", sessions.list_sessions, name="usersessions_list"),
-    path("account/sessions/end/", sessions.end_session, name="end_other_sessions"),
-    path("account/sessions/<int:session_id>/end/", sessions.end_session, name="end_session"),
+    path("account/sessions/end/", sessions.end_sessions, name="end_other_sessions"),
+    path("account/sessions/<int:session_id>/end/", sessions.end_sessions, name="end_session"),
 ]

@@ -15,11 +15,11 @@ from core.api.pagination import CursorKey, paginate
 from core.api.parameters import parse_query_parameters
 from core.api.schema import PAGE_PARAMETERS, build_page_serializer, build_parameter, describe_get
 from projects.api.base import ApiView
+from projects.permissions import get_project_or_site
 
 from . import selectors
 from .actions import ACTIONS
 from .masking import Mask, build_mask
-from .views import get_audited_project
 
 
 class AuditLogEntryOut(serializers.ModelSerializer):
@@ -62,7 +62,7 @@ class ProjectAuditLog(ApiView):
 
 
 def _build_page(request: Request, project_id: int | None) -> Response:
-    project = get_audited_project(request.user, project_id, token=request.auth)
+    project = get_project_or_site(request.user, project_id, token=request.auth)
     query = parse_query_parameters(
         request, (*selectors.FILTER_NAMES, *pagination.PAGE_PARAMETER_NAMES)
     )

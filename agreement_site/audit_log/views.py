@@ -8,20 +8,18 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from django.contrib.auth.decorators import login_required
-from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.http import urlencode
-from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_safe
 
 from agreement_site.models import AuditLogEntry
 from core import security_log
 from metrics.views.common.selection import get_after_id
-from projects.models import Member, Project
-from projects.permissions import get_project
+from projects.models import Project
+from projects.permissions import get_project_or_site
 
 from . import selectors
 from .actions import ACTIONS
@@ -32,23 +30,11 @@ ENTRIES_PER_PAGE = 50
 MAX_SHOWN_LENGTH = 300  # characters of a value on the page; the file has all of them
 
 
-def get_audited_project(user: Any, project_id: int | None, *, token: Any = None) -> Project | None:
-    """Return the project whose entries the user may see; None for the whole site.
-
-    Raises Http404 or PermissionDenied. A token that is bound to a project sees that project alone.
-    """
-    if project_id is not None:
-        return get_project(user, project_id, role=Member.Role.LEAD, token=token)
-    if not user.is_superuser or (token is not None and token.project_id is not None):
-        raise PermissionDenied(_("Only administrators can open this."))
-    return None
-
-
 @login_required
 @require_safe
 def show_audit_log(request: HttpRequest, project_id: int | None = None) -> HttpResponse:
     """Show entries, filtered by account, action and days, one page at a time."""
-    project = get_audited_project(request.user, project_id)
+    project = get_project_or_site(request.user, project_id)
     before = get_after_id(request.GET)
     context: dict[str, object] = {
         "project": project,
@@ -91,7 +77,7 @@ def show_audit_log(request: HttpRequest, project_id: int | None = None) -> HttpR
 @require_GET
 def download_audit_log(request: HttpRequest, project_id: int | None = None) -> Any:
     """Return all matching entries as CSV. The download is recorded, too."""
-    project = get_audited_project(request.user, project_id)
+    project = get_project_or_site(request.user, project_id)
     try:
         log_filter = selectors.AuditLogFilter.from_query(request.GET)
         entries = selectors.filter_entries(project, log_filter)

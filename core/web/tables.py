@@ -144,7 +144,7 @@ def export_as(convert: Callable[..., object]) -> Callable[[Format], Format]:
 
 
 def format_cell(value: object) -> str:
-    """Return the text of a value in a file: numbers unrounded, times as in ISO 8601."""
+    """Return the text of a value in a file: numbers with 15 digits, times as in ISO 8601."""
     if value is None:
         return ""
     if isinstance(value, float):

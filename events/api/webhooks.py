@@ -28,6 +28,7 @@ from events.webhooks import services
 from events.webhooks.addresses import MAX_URL_LENGTH
 from events.webhooks.services import InvalidWebhook
 from projects.api.base import ApiView, build_location
+from projects.permissions import get_project_or_site
 
 
 class WebhookOut(serializers.ModelSerializer):
@@ -131,7 +132,7 @@ class WebhookListView(ApiView):
         PAGE_PARAMETERS,
     )
     def get(self, request: Request, project_id: int | None = None) -> Response:
-        project = services.get_managed_project(request.user, project_id, token=request.auth)
+        project = get_project_or_site(request.user, project_id, token=request.auth)
         query = parse_query_parameters(request, PAGE_PARAMETER_NAMES)
 
         rows = services.list_webhooks(project)
@@ -142,7 +143,7 @@ class WebhookListView(ApiView):
     )
     def post(self, request: Request, project_id: int | None = None) -> Response:
         """Create a webhook for events from now on; earlier ones are in the feed."""
-        project = services.get_managed_project(request.user, project_id, token=request.auth)
+        project = get_project_or_site(request.user, project_id, token=request.auth)
         fields = self.parse_body(request, WebhookIn)
         try:
             webhook, secret = services.create_webhook(
@@ -241,7 +242,7 @@ class DeliveryRetryView(ApiView):
         status=202,
     )
     def post(self, request: Request, delivery_id: int, project_id: int | None = None) -> Response:
-        project = services.get_managed_project(request.user, project_id, token=request.auth)
+        project = get_project_or_site(request.user, project_id, token=request.auth)
         parse_query_parameters(request)
         deliveries = Delivery.objects.filter(webhook__in=services.list_webhooks(project))
         delivery = deliveries.select_related("webhook").filter(pk=delivery_id).first()

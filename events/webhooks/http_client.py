@@ -139,19 +139,23 @@ def send(
             preload_content=False,
             decode_content=False,
         )
-        response = connection.getresponse()
-        content = response.read(max_bytes)
-        if has_timed_out.is_set():
-            return Response(None, {}, b"", "timeout")
-        response_headers = {name.lower(): value for name, value in response.headers.items()}
-        error = "too_large" if len(content) == max_bytes else ""
-        return Response(response.status, response_headers, content, error)
+        response = _read_response(connection, max_bytes)
+        return Response(None, {}, b"", "timeout") if has_timed_out.is_set() else response
     except (urllib3.exceptions.HTTPError, http.client.HTTPException, OSError, ValueError) as error:
         kind = "timeout" if has_timed_out.is_set() else _classify_error(error)
         return Response(None, {}, b"", kind)
     finally:
         timer.cancel()
         connection.close()
+
+
+def _read_response(connection: _AbortableConnection, max_bytes: int) -> Response:
+    response = connection.getresponse()
+    content = response.read(max_bytes)
+    headers = {name.lower(): value for name, value in response.headers.items()}
+    return Response(
+        response.status, headers, content, "too_large" if len(content) == max_bytes else ""
+    )
 
 
 def _build_connection(target: Target, address: str, seconds: float) -> _AbortableConnection:

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.conf import settings
-from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.db.models import QuerySet
 from django.http import Http404
@@ -21,8 +20,8 @@ from core.jobs.dispatch import start_task
 from events.kinds import KINDS
 from events.models import Delivery, Webhook
 from events.services import record_event
-from projects.models import Member, Project
-from projects.permissions import get_project
+from projects.models import Project
+from projects.permissions import get_project_or_site
 
 from . import addresses, chat, signing
 from .chat_texts import DEFAULT_KINDS
@@ -40,19 +39,6 @@ class InvalidWebhook(ValueError):
         self.fields = fields
 
 
-def get_managed_project(user: Any, project_id: int | None, *, token: Any = None) -> Project | None:
-    """Return the project whose webhooks the user may manage; None for those of the site.
-
-    Raises Http404 or PermissionDenied. The site's are for superusers, and not for a token that is
-    bound to a project.
-    """
-    if project_id is not None:
-        return get_project(user, project_id, role=Member.Role.LEAD, token=token)
-    if not user.is_superuser or (token is not None and token.project_id is not None):
-        raise PermissionDenied(_("Only administrators can open this."))
-    return None
-
-
 def list_webhooks(project: Project | None) -> QuerySet[Webhook]:
     return Webhook.objects.filter(project=project).order_by("pk")
 
@@ -64,7 +50,7 @@ def get_webhook(
 
     Raises Http404 or PermissionDenied.
     """
-    project = get_managed_project(user, project_id, token=token)
+    project = get_project_or_site(user, project_id, token=token)
     webhook = list_webhooks(project).filter(pk=webhook_id).first()
     if webhook is None:
         raise Http404("No such webhook.")

@@ -29,9 +29,10 @@ LEAD_CHOICE = "chosen"
 
 @dataclass(frozen=True)
 class Headline:
-    """Name of the headline coefficient, and the reason for it (a row of the table).
+    """Name of the headline coefficient, and the reason for it.
 
-    trend_name: its name in a trend; companions: coefficients shown next to it.
+    reason: that of its row of ROWS, or LEAD_CHOICE; trend_name: its name in a trend; companions:
+    coefficients shown next to it.
     """
 
     name: str
@@ -159,7 +160,6 @@ TABLE = (
     HeadlineTableRow("incomplete", _NUMERIC, _OTHERS_TEXT, gettext_noop("no"),
          gettext_noop("Krippendorff's alpha of the scale's metric")),
 )  # fmt: skip
-HEADLINE_REASONS = (*dict.fromkeys(row.reason for row in ROWS), LEAD_CHOICE)
 
 
 def choose_headline(facts: HeadlineFacts, *, choice: str = "") -> Headline:

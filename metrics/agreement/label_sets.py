@@ -23,8 +23,6 @@ from .estimate import Floats, Value
 MAX_SETS = 64  # distinct sets in use; beyond that only the alpha of each label is computed
 TOO_MANY = "too_many_sets"
 
-LabelSet = frozenset[Any]
-
 
 def jaccard_distance(first: Collection[Any], second: Collection[Any]) -> float:
     """Return the Jaccard distance 1 - |A & B| / |A | B| of two sets, 0 for two empty ones."""

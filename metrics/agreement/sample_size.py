@@ -120,8 +120,9 @@ def compute_items_needed(
 def compute_items_until_verdict(value: Value, floor: float) -> int | None:
     """Return how many more items place the confidence sequence of a value above or below a floor.
 
-    value: with the interval of one look. If the value and its error stay; in about half of all such
-    cases. None where no error is known, or for a value at the floor.
+    The value and its error are assumed to stay as they are; so many items are then enough in about
+    half of all cases. value: with the ordinary interval, not that of a confidence sequence. None
+    where no error is known, for a value at the floor, and for more than MAX_ADDITIONAL items.
     """
     point, low, high, n_items = value["value"], value["low"], value["high"], value["n_items"]
     if point is None or low is None or high is None or n_items is None or n_items < 2:

@@ -10,12 +10,12 @@ from rest_framework.response import Response
 from core.api.errors import INVALID_PARAMETERS, BadRequest
 from core.api.parameters import get_choice, parse_query_parameters
 from core.api.schema import QUESTION_PARAMETER, build_parameter, describe_get
-from metrics.filtered.coefficient_body import CoefficientBody
+from metrics.filtered.coefficient_results import CoefficientResults
 from metrics.filters import EVERY_KIND, ITEM_PREFIX, is_filterable_attribute
 from metrics.models import FilteredResult
-from metrics.results.category_scores import CATEGORY_VALUES
 from metrics.results.clusters import QuestionClusters
 from metrics.results.pairs.pair_details import PairDetails, load_pair_table
+from metrics.results.scored_agreement import CATEGORY_VALUES
 from metrics.scale import QuestionScale
 from projects.api.base import ApiView, get_question
 from projects.models import Member, Project, Rater
@@ -127,10 +127,10 @@ class CoefficientsView(ApiView):
                 "Unknown scores.",
                 fields={"scores": f"{CATEGORY_VALUES}, or {ITEM_PREFIX} and an attribute's name"},
             )
-        stored, computed_at = filtered.get_filtered_body(
+        stored, computed_at = filtered.get_filtered_results(
             question, rating_filter, FilteredResult.Kind.COEFFICIENTS, scores=scores
         )
-        body = CoefficientBody.from_json(stored)
+        body = CoefficientResults.from_json(stored)
         return Response(
             {
                 "question": question.key,

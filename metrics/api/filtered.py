@@ -26,9 +26,9 @@ from metrics.agreement.coefficients import cohen
 from metrics.agreement.headline import COHEN
 from metrics.agreement.weights import WEIGHTINGS
 from metrics.filtered import filter_choices, filtered_jobs
-from metrics.filtered.compact_values import TrendBody
-from metrics.filtered.dashboard_body import DashboardBody
-from metrics.filtered.rater_bodies import list_rater_agreements
+from metrics.filtered.compact_values import TrendResults
+from metrics.filtered.dashboard_results import DashboardResults
+from metrics.filtered.rater_results import list_rater_agreements
 from metrics.filters import (
     CURRENT_VERSION,
     EVERY_KIND,
@@ -102,7 +102,7 @@ def parse_filtered_request(
     return params, rating_filter
 
 
-def get_filtered_body(
+def get_filtered_results(
     question: Question, rating_filter: RatingFilter, kind: str, *raters: Rater, scores: str = ""
 ) -> tuple[Mapping[str, Any], datetime.datetime | None]:
     """Return the body that a worker computed for the filter, and its time.
@@ -126,16 +126,16 @@ def get_filtered_body(
 
 
 def _build_filter_error(error: exceptions.BadRequest) -> BadRequest:
-    return BadRequest("This filter cannot be.", fields={"filter": str(error)})
+    return BadRequest("The filter is invalid.", fields={"filter": str(error)})
 
 
 # --- the question
 
 
-def get_dashboard(question: Question, rating_filter: RatingFilter) -> DashboardBody:
+def get_dashboard(question: Question, rating_filter: RatingFilter) -> DashboardResults:
     """Return the filtered dashboard."""
-    stored, _at = get_filtered_body(question, rating_filter, FilteredResult.Kind.DASHBOARD)
-    return DashboardBody.from_json(stored)
+    stored, _at = get_filtered_results(question, rating_filter, FilteredResult.Kind.DASHBOARD)
+    return DashboardResults.from_json(stored)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -159,10 +159,10 @@ class SelectedAgreement:
             agreement = load_question_agreement(question)
             counted_at = agreement.counted_at if agreement else None
             return cls(agreement, counted_at, count_items(question.project))
-        stored, computed_at = get_filtered_body(
+        stored, computed_at = get_filtered_results(
             question, rating_filter, FilteredResult.Kind.DASHBOARD
         )
-        dashboard = DashboardBody.from_json(stored)
+        dashboard = DashboardResults.from_json(stored)
         n_items = dashboard.n_items
         return cls(
             dashboard.agreement,
@@ -193,7 +193,7 @@ def choose_weights(params: dict[str, str], question: Question, scale: QuestionSc
 # --- pairs and raters
 
 
-def list_pairs(body: DashboardBody, scale: QuestionScale, weights: str) -> list[Row]:
+def list_pairs(body: DashboardResults, scale: QuestionScale, weights: str) -> list[Row]:
     """Return values and tables of pairs among the raters with the most ratings."""
     rows = body.pairs
     if not rows:
@@ -219,7 +219,7 @@ def list_pairs(body: DashboardBody, scale: QuestionScale, weights: str) -> list[
     ]
 
 
-def list_raters(body: DashboardBody) -> list[Row]:
+def list_raters(body: DashboardResults) -> list[Row]:
     """Return the values of each rater in a filtered dashboard, in the order of their ids."""
     agreements = list_rater_agreements(body.raters, body.clusters)
     return [
@@ -252,7 +252,7 @@ def build_list_reader(
 
 
 def build_trend_reader(
-    body: TrendBody, span: str, name: str
+    body: TrendResults, span: str, name: str
 ) -> Callable[[datetime.date, int], Iterable[tuple[Any, ...]]]:
     """Return a function that reads (start, value, cumulative value) of the periods after a date.
 

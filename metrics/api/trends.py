@@ -27,7 +27,7 @@ from core.api.schema import (
 from metrics import periods
 from metrics.agreement import Value
 from metrics.agreement.headline import ICCS
-from metrics.filtered.rater_bodies import RaterBody
+from metrics.filtered.rater_results import RaterResults
 from metrics.models import FilteredResult, Result
 from metrics.results.clusters import QuestionClusters
 from metrics.results.headline import headline_trend
@@ -121,10 +121,10 @@ class RaterTrendView(ApiView):
         name = get_choice(params, "coefficient", scale.list_peer_coefficients(), default="vs_peers")
         rater = get_rater(project, rater_key)
         if rating_filter:
-            stored, _at = filtered.get_filtered_body(
+            stored, _at = filtered.get_filtered_results(
                 question, rating_filter, FilteredResult.Kind.RATER, rater
             )
-            reader = filtered.build_trend_reader(RaterBody.from_json(stored), span, name)
+            reader = filtered.build_trend_reader(RaterResults.from_json(stored), span, name)
         else:
             reader = _build_rater_reader(question, rater, scale, span=span, name=name)
             reader = _widen_values(reader, name, question)

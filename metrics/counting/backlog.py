@@ -86,7 +86,7 @@ def count_ranges(question_id: int, *, seconds: float = 0.0) -> int | None:
             if started < deadline:
                 is_saved, next_range = save_and_claim_next(item_range, change)
             else:
-                is_saved = save_range(item_range, change)
+                is_saved = add_counts_of_range(item_range, change)
         except BaseException:
             with suppress(DatabaseError), transaction.atomic():  # otherwise the lease expires
                 release_lease(item_range)
@@ -159,7 +159,7 @@ def tally_range(item_range: BacklogRange) -> CountChange:
 
 
 @transaction.atomic
-def save_range(item_range: BacklogRange, change: CountChange) -> bool:
+def add_counts_of_range(item_range: BacklogRange, change: CountChange) -> bool:
     """Add a range's counts to the stored counts and mark its ratings; False without the lease.
 
     Without the lease nothing is done. The ratings are marked before the question's lock is
@@ -184,11 +184,11 @@ def save_range(item_range: BacklogRange, change: CountChange) -> bool:
 def save_and_claim_next(
     item_range: BacklogRange, change: CountChange
 ) -> tuple[bool, BacklogRange | None]:
-    """Save a range, then claim the next one while the question's lock is still held.
+    """Add the counts of a range, then claim the next one while the question's lock is still held.
 
     Other workers queue for that lock.
     """
-    return save_range(item_range, change), claim_range(item_range.question_id)
+    return add_counts_of_range(item_range, change), claim_range(item_range.question_id)
 
 
 def get_progress(state: CountState) -> dict[str, int] | None:

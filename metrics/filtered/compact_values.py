@@ -63,8 +63,8 @@ def _to_json(part: Any) -> Any:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ResultBody:
-    """A body of numbers, and the clusters of the selected items; None where there are none.
+class StoredResults:
+    """Results of a filter, and the clusters of the selected items; None where there are none.
 
     Values are stored with the intervals of independent items, and widened when they are read, as
     those of all ratings.
@@ -74,7 +74,7 @@ class ResultBody:
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> Self:
-        """Return the body that a FilteredResult holds."""
+        """Return the results that a FilteredResult holds."""
         fields = dict(stored)
         if fields["clusters"] is not None:
             fields["clusters"] = QuestionClusters(**fields["clusters"])
@@ -91,8 +91,8 @@ class ResultBody:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrendBody(ResultBody):
-    """A body with coefficients by day, week and month."""
+class TrendResults(StoredResults):
+    """Results with coefficients by day, week and month."""
 
     trend: Trend
 

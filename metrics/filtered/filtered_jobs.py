@@ -20,7 +20,7 @@ from django.utils import timezone
 
 from core.jobs.on_demand import OnDemandJob, delete_least_recently_requested
 from metrics.counting.store import encode_json
-from metrics.filtered import coefficient_body, dashboard_body, pair_bodies, rater_bodies
+from metrics.filtered import coefficient_results, dashboard_results, pair_results, rater_results
 from metrics.filters import EVERY_KIND, FilterChoices, RatingFilter, is_filterable_attribute
 from metrics.models import CountState, FilteredResult
 from metrics.results.clusters import (
@@ -33,7 +33,7 @@ from metrics.scale import QuestionScale
 from projects.models import Item, Project, Question, Rater
 from ratings.models import NO_CODE, Rating
 
-from .compact_values import ResultBody
+from .compact_values import StoredResults
 
 MAX_ATTRIBUTE_VALUES = (
     100  # an attribute with more distinct values identifies items, not groups of items
@@ -54,18 +54,18 @@ def compute_body(row: FilteredResult) -> Mapping[str, object]:
         Rating.objects.filter(question=row.question, counted__gt=NO_CODE)
     )
     if row.kind == FilteredResult.Kind.ITEM_ORDER:
-        return dashboard_body.compute_item_order(_load_ratings(rows, scale), scale)
+        return dashboard_results.compute_item_order(_load_ratings(rows, scale), scale)
     return BODIES[FilteredResult.Kind(row.kind)](row, rows, scale).to_json()
 
 
-def _compute_pair(row: FilteredResult, rows: QuerySet[Any], scale: QuestionScale) -> ResultBody:
+def _compute_pair(row: FilteredResult, rows: QuerySet[Any], scale: QuestionScale) -> StoredResults:
     rater_a, rater_b = row.spec["raters"]
     ratings = _load_ratings(rows.filter(rater__in=[rater_a, rater_b]), scale)
     clusters = _compute_clusters(ratings, (), scale, row.question.project)
-    return pair_bodies.compute_pair_body(ratings, rater_a, rater_b, scale, clusters=clusters)
+    return pair_results.compute_pair_results(ratings, rater_a, rater_b, scale, clusters=clusters)
 
 
-def _compute_rater(row: FilteredResult, rows: QuerySet[Any], scale: QuestionScale) -> ResultBody:
+def _compute_rater(row: FilteredResult, rows: QuerySet[Any], scale: QuestionScale) -> StoredResults:
     (rater,) = row.spec["raters"]
     own_items = Rating.objects.filter(
         question=row.question, rater=rater, counted__gt=NO_CODE
@@ -73,34 +73,38 @@ def _compute_rater(row: FilteredResult, rows: QuerySet[Any], scale: QuestionScal
     ratings = _load_ratings(rows.filter(item_id__in=own_items), scale)
     models = _list_separate_models(row)
     clusters = _compute_clusters(ratings, models, scale, row.question.project)
-    return rater_bodies.compute_rater_body(ratings, rater, scale, models=models, clusters=clusters)
+    return rater_results.compute_rater_results(
+        ratings, rater, scale, models=models, clusters=clusters
+    )
 
 
 def _compute_coefficients(
     row: FilteredResult, rows: QuerySet[Any], scale: QuestionScale
-) -> ResultBody:
+) -> StoredResults:
     project = row.question.project
     ratings, models = _load_ratings(rows, scale), _list_separate_models(row)
     scored = None
     if score_source := row.spec.get("scores"):
-        displayed = coefficient_body.select_displayed(ratings, scale, models=models)
-        scored = coefficient_body.compute_scored_agreement(displayed, scale, project, score_source)
+        displayed = coefficient_results.select_displayed(ratings, scale, models=models)
+        scored = coefficient_results.compute_scored_agreement(
+            displayed, scale, project, score_source
+        )
     clusters = _compute_clusters(ratings, models, scale, project)
-    return coefficient_body.compute_coefficients(
+    return coefficient_results.compute_coefficients(
         ratings, scale, models=models, clusters=clusters, scored=scored
     )
 
 
 def _compute_dashboard(
     row: FilteredResult, rows: QuerySet[Any], scale: QuestionScale
-) -> ResultBody:
+) -> StoredResults:
     project, rating_filter = row.question.project, RatingFilter.from_spec(row.spec)
     ratings, models = _load_ratings(rows, scale), _list_separate_models(row)
     n_items = None
     if rating_filter.attributes:
         n_items = rating_filter.filter_items(Item.objects.filter(project=project)).count()
     is_excluded = random_sample.build_targeted_mask(project.pk, ratings)
-    selected = dashboard_body.SelectedRatings(
+    selected = dashboard_results.SelectedRatings(
         ratings, np.isin(ratings["rater"], models), is_excluded & (not rating_filter.sample)
     )
     cluster_numbers, clusters = find_cluster_numbers(ratings["item"], project), None
@@ -108,7 +112,7 @@ def _compute_dashboard(
         clusters = compute_headline_clusters(
             ratings, cluster_numbers, selected.is_model, scale, attribute=project.cluster_attribute
         )
-    return dashboard_body.compute_dashboard(
+    return dashboard_results.compute_dashboard(
         selected, scale, clusters=clusters, cluster_numbers=cluster_numbers, n_items=n_items
     )
 
@@ -229,7 +233,7 @@ class FilteredRequest:
     kind: str
     filter: RatingFilter
     raters: tuple[int, ...] = ()
-    scores: str = ""  # source of the categories' scores (metrics.results.category_scores)
+    scores: str = ""  # source of the categories' scores (metrics.results.scored_agreement)
 
     @property
     def spec(self) -> dict[str, object]:

@@ -111,10 +111,10 @@ def has_pending_work(question_id: int) -> bool:
     """Return True if the question has uncounted ratings or stale results; two short queries."""
     if uncounted.has_uncounted(question_id):
         return True
-    return CountState.objects.filter(_build_stale_filter(), pk=question_id).exists()
+    return CountState.objects.filter(_build_stale_results_filter(), pk=question_id).exists()
 
 
-def _build_stale_filter() -> Q:
+def _build_stale_results_filter() -> Q:
     """Return a filter of CountState rows whose results must be refreshed, whatever is counted."""
     return (
         ~Q(scale_version=F("question__scale_version"))
@@ -135,7 +135,7 @@ def list_pending_questions() -> list[int]:
         stale = model.objects.filter(stale=True).order_by()
         question_ids = question_ids.union(stale.values_list("question_id", flat=True).distinct())
     question_ids = question_ids.union(
-        CountState.objects.filter(_build_stale_filter()).values_list("pk", flat=True)
+        CountState.objects.filter(_build_stale_results_filter()).values_list("pk", flat=True)
     )
     return sorted(question_ids - leases.get_question_ids_being_written())
 

@@ -12,7 +12,7 @@ import numpy as np
 from metrics.agreement.counts import tally
 from metrics.agreement.explain.missing_ratings import MissingDataPolicy
 from metrics.management.rating_file import RatingFile, RatingFileError
-from metrics.results import category_scores
+from metrics.results import scored_agreement
 from metrics.results.pairs.pair_details import PairDetails
 from metrics.results.values import Values
 from metrics.scale import QuestionScale
@@ -60,7 +60,7 @@ def compute_pair_statistics(ratings: RatingFile, text: str, scale: QuestionScale
 
 def compute_file_score_agreement(
     ratings: RatingFile, score_source: str
-) -> category_scores.ScoredAgreement:
+) -> scored_agreement.ScoredAgreement:
     """Return agreement on scores: the categories' values, or means of a file of item,score.
 
     Raises RatingFileError for a file that cannot be read.
@@ -68,14 +68,14 @@ def compute_file_score_agreement(
     n_categories = len(ratings.categories)
     scores: np.ndarray | None = np.array(ratings.values, float)
     reason = None
-    if score_source != category_scores.CATEGORY_VALUES:
+    if score_source != scored_agreement.CATEGORY_VALUES:
         item_scores = np.array(_read_gold_scores(Path(score_source), ratings.items), float)
-        scores, reason = category_scores.compute_category_scores(
+        scores, reason = scored_agreement.compute_category_scores(
             ratings.code, item_scores[ratings.item], n_categories
         )
     if scores is None:
-        return category_scores.build_undefined_scores(reason or "no_scores")
-    return category_scores.compute_score_agreement(
+        return scored_agreement.build_undefined_scores(reason or "no_scores")
+    return scored_agreement.compute_score_agreement(
         ratings.item, ratings.rater, ratings.code, scores
     )
 
@@ -103,7 +103,7 @@ def _read_gold_scores(path: Path, items: list[str]) -> list[float]:
 
 
 def format_score_agreement(
-    scored: category_scores.ScoredAgreement, categories: list[str]
+    scored: scored_agreement.ScoredAgreement, categories: list[str]
 ) -> list[str]:
     """Return the lines of text on agreement on scores."""
     if scored["reason"]:

@@ -41,7 +41,9 @@ def refresh_deferred_results(*, seconds: float = math.inf) -> None:
     precedence. The order is random, so that parallel workers seldom compute the same.
     """
     deadline = time.monotonic() + seconds
-    ids = list(CountState.objects.filter(_build_stale_filter()).values_list("pk", flat=True))
+    ids = list(
+        CountState.objects.filter(_build_stale_deferred_filter()).values_list("pk", flat=True)
+    )
     random.shuffle(ids)
     for question_id in ids:
         if time.monotonic() > deadline and uncounted.list_question_ids():
@@ -55,7 +57,7 @@ def refresh_deferred_results(*, seconds: float = math.inf) -> None:
             )
 
 
-def _build_stale_filter() -> Q:
+def _build_stale_deferred_filter() -> Q:
     now = timezone.now()
     sample_is_due = Q(sample_is_stale=True, sample_paused_until__lte=now)
     clusters_are_due = (
@@ -71,7 +73,7 @@ def recompute_deferred_results(question_id: int) -> None:
 
     If ratings are counted meanwhile, the results are not stored, but computed again later.
     """
-    stale = CountState.objects.filter(_build_stale_filter())
+    stale = CountState.objects.filter(_build_stale_deferred_filter())
     state = stale.select_related("question__project").filter(pk=question_id).first()
     if state is None:
         return

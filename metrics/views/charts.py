@@ -95,7 +95,7 @@ def _build_csv_response(rows: Rows, name: str) -> HttpResponse:
 
 
 def _prepare_cell(value: Any) -> Any:
-    """Escape a text that a spreadsheet would take for a formula; round tiny numbers to 0."""
+    """Escape a text that a spreadsheet would take for a formula; round numbers to 15 digits."""
     if isinstance(value, float):
         return tables.remove_rounding_error(value)
     return escape_formula(value) if isinstance(value, str) else value

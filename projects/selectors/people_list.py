@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 from core.hooks import Hook
 from projects.models import Member, Project, Rater
 
-MAX_SELECTED = 100  # people in one action
+MAX_SELECTED = 100  # people or raters in one action
 _SELECTION = re.compile(r"(?:m(?P<member>\d{1,18}))?(?:r(?P<rater>\d{1,18}))?", re.ASCII)
 # Leads, adjudicators and viewers come first; annotators and people without a role by name.
 _ROLE_ORDER: dict[str, int] = {
@@ -160,7 +160,7 @@ def get_selected_people(project: Project, texts: Sequence[str]) -> tuple[list[Me
     """
     matches = [_SELECTION.fullmatch(text) for text in texts]
     if len(texts) > MAX_SELECTED or not all(texts) or None in matches:
-        raise _build_selection_error()
+        raise build_selection_error()
     ids = [match.groupdict() for match in matches if match is not None]
     ids_by_type = [
         {int(groups[group_name]) for groups in ids if groups[group_name]}
@@ -171,9 +171,13 @@ def get_selected_people(project: Project, texts: Sequence[str]) -> tuple[list[Me
     )
     raters = list(project.raters.filter(pk__in=ids_by_type[1]).order_by("key"))
     if len(members) != len(ids_by_type[0]) or len(raters) != len(ids_by_type[1]):
-        raise _build_selection_error()
+        raise build_selection_error()
     return members, raters
 
 
-def _build_selection_error() -> BadRequest:
-    return BadRequest(_("Select at most %(most)s rows.") % {"most": MAX_SELECTED})
+def build_selection_error() -> BadRequest:
+    """Return the error for a selection that is too large, or of people who are not there."""
+    return BadRequest(
+        _("Select at most %(most)s rows. If the list has changed, reload it.")
+        % {"most": MAX_SELECTED}
+    )

@@ -1,4 +1,4 @@
-"""Views of a project's people: the list of members and raters, and actions on several of them."""
+"""Views of a project's people: the list, actions on several of them, and the form of a rater."""
 
 from __future__ import annotations
 
@@ -10,20 +10,22 @@ from django.contrib.auth.decorators import login_required
 from django.core.exceptions import BadRequest
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse, QueryDict
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from core.web.tables import get_page_size
-from projects.forms.members import InviteForm, MemberForm
+from projects.forms.members import InviteForm, MemberForm, ModelRaterForm, RaterForm
 from projects.models import Member, Project, Rater
 from projects.permissions import get_project
 from projects.selectors import people_list
 from projects.services.members import bulk_actions, membership, role_offers
 from projects.services.project_validation import InvalidProjectChange
+from projects.services.raters import updates
+from projects.views.form_handling import add_form_errors
 
 PAGE_SIZE = 50
 MAX_SEARCH_LENGTH = 150
@@ -63,6 +65,7 @@ def render_people_page(
         "roles": Member.Role.choices,
         "form": MemberForm(),
         "invite_form": InviteForm(prefix="several"),
+        "model_form": ModelRaterForm(prefix="model", project=project),
         "search": search,
         "passed": _encode_list_query(request.GET),
         "undo": undo if bulk_actions.can_undo(project=project, token=undo, by=request.user) else "",
@@ -83,7 +86,7 @@ def run_bulk_action(request: HttpRequest, project_id: int) -> HttpResponse:
     project = get_project(request.user, project_id, role=LEAD)
     action = request.POST.get("do", "")
     if action not in ACTIONS:
-        raise BadRequest(_("Choose an action.") % {"acts": ", ".join(ACTIONS)})
+        raise BadRequest(_("Choose an action."))
     selected_members, raters = people_list.get_selected_people(
         project, request.POST.getlist("person")
     )
@@ -179,3 +182,47 @@ def _redirect_to_list(request: HttpRequest, project: Project, undo: str = "") ->
         query["undo"] = undo
     address = reverse("people", args=[project.pk])
     return redirect(f"{address}?{query.urlencode()}" if query else address)
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def edit_rater(request: HttpRequest, project_id: int, rater_id: int) -> HttpResponse:
+    """Edit a rater's name, kind and group, and the member who rates as it."""
+    project = get_project(request.user, project_id, role=Member.Role.LEAD)
+    rater = get_object_or_404(project.raters, pk=rater_id)
+    project_members = list(project.members.select_related("user").order_by("user__username"))
+    initial = {
+        "name": rater.name,
+        "kind": rater.kind,
+        "model": rater.model,
+        "prompt_version": rater.prompt_version,
+        "group": rater.group,
+        "user": rater.user_id or "",
+    }
+    form = RaterForm(
+        request.POST or None,
+        initial=initial,
+        members=project_members,
+        hidden=hasattr(rater, "identity"),
+    )
+    if request.method == "POST" and form.is_valid():
+        data = form.cleaned_data
+        try:
+            updates.change_rater(
+                rater=rater,
+                by=request.user,
+                name=data.get("name", rater.name),
+                kind=data["kind"],
+                model=data["model"],
+                prompt_version=data["prompt_version"],
+                group=data["group"],
+                user_id=data.get("user", rater.user_id),
+            )
+        except InvalidProjectChange as error:
+            add_form_errors(form, error.fields)
+        else:
+            messages.success(request, _("Saved."))
+            return redirect("people", project.pk)
+    status = 400 if form.is_bound else 200
+    context = {"project": project, "rater_shown": rater, "form": form}
+    return render(request, "projects/rater_change.html", context, status=status)

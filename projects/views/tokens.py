@@ -13,7 +13,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_http_methods, require_POST
 
-from projects.forms.members import TokenForm
+from projects.forms.tokens import TokenForm
 from projects.models import ApiToken
 from projects.services import tokens
 

@@ -90,6 +90,7 @@ def list_deviating_ratings(alert: Alert, scale: QuestionScale) -> list[Deviating
             distance=distance,
         )
         for distance, item_id, day, index, other_indexes in largest
+        if item_id in items  # else it was deleted meanwhile
     ]
 
 

@@ -28,8 +28,8 @@ from core.api.strict_fields import (
 )
 from projects.api.base import ApiView, get_question
 from projects.models import Member, Question
-from quality.exams import decisions, settings
-from quality.exams.decisions import MAX_REASON_LENGTH
+from quality.exams import lead_decisions, settings
+from quality.exams.lead_decisions import MAX_REASON_LENGTH
 from quality.validation import InvalidSettings
 from ratings.annotation.assignments import exams
 from ratings.models import Exam
@@ -168,12 +168,14 @@ class ExamListView(ApiView):
         rater = project.raters.filter(key=data["rater"]).first()
         if rater is None:
             raise BadRequest("Nothing was decided.", fields={"rater": "no rater of the project"})
-        apply_decision = decisions.waive_exam if data["do"] == "waive" else decisions.grant_attempt
+        apply_decision = (
+            lead_decisions.waive_exam if data["do"] == "waive" else lead_decisions.grant_attempt
+        )
         try:
             exam = apply_decision(
                 question=question, rater=rater, by=request.user, reason=data["reason"]
             )
-        except decisions.InvalidExamDecision as error:
+        except lead_decisions.InvalidExamDecision as error:
             raise BadRequest(str(error)) from None
         return Response(ExamOut(exam).data)
 

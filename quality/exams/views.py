@@ -23,7 +23,7 @@ from metrics.agreement.rater_quality.gold import expected_exam_length
 from metrics.views.common.number_formats import format_percent
 from metrics.views.common.selection import Selection, get_permitted_selection
 from projects.models import Category, GoldAnswer, Item, Member, Question, Rater
-from quality.exams import decisions, power, settings
+from quality.exams import lead_decisions, sequential_test, settings
 from quality.models import Appeal
 from quality.own_rater import get_own_rater_or_404
 from quality.review import gold_appeals
@@ -233,7 +233,7 @@ def edit_exam_rules(request: HttpRequest, project_id: int) -> HttpResponse:
             messages.success(request, _("Saved."))
             return _redirect_to_exams(selection)
     question.exam_rules = rules
-    exam_power = power.compute_power(question, rules)
+    exam_power = sequential_test.compute_power(question, rules)
     context = {
         "project": selection.project,
         "selection": selection,
@@ -339,12 +339,12 @@ def submit_decision(request: HttpRequest, project_id: int, rater_id: int) -> Htt
     question = selection.question
     question.exam_rules = settings.get_exam_rules(question)
     is_waiver = request.POST.get("do") == "waive"
-    apply_decision = decisions.waive_exam if is_waiver else decisions.grant_attempt
+    apply_decision = lead_decisions.waive_exam if is_waiver else lead_decisions.grant_attempt
     try:
         apply_decision(
             question=question, rater=rater, by=request.user, reason=request.POST.get("reason", "")
         )
-    except decisions.InvalidExamDecision as invalid:
+    except lead_decisions.InvalidExamDecision as invalid:
         messages.error(request, str(invalid))
     else:
         message = (

@@ -144,7 +144,10 @@ def encode_base64url(data: bytes) -> str:
 
 
 def _write_new_key(path: Path, *, replace: bool) -> None:
-    """Write a new private key, readable by its owner alone; the file is complete at once."""
+    """Write a new private key, readable by its owner alone; the file is complete at once.
+
+    Raises FileExistsError where there is a file, unless it shall ``replace`` it.
+    """
     data = Ed25519PrivateKey.generate().private_bytes(
         serialization.Encoding.PEM,
         serialization.PrivateFormat.PKCS8,

@@ -225,7 +225,8 @@ class InboxRow:
         if self.alert is not None:
             return str(KINDS[self.alert.kind].sentence(self.alert))
         if self.rater is not None:
-            return f"{self.rater}: {REASON_TEXTS[ReasonCode.GOLD]}"
+            reason = str(REASON_TEXTS[ReasonCode.GOLD])
+            return _("%(what)s: %(value)s") % {"what": self.rater, "value": reason}
         return selectors.describe_number(self.stored.entry_kind, self.stored.number)
 
     @property
@@ -271,7 +272,7 @@ def describe_rows(rows: Sequence[tuple[Any, ...]]) -> list[InboxRow]:
 
 
 @dataclass(frozen=True)
-class ProjectDecisions:
+class TopDecision:
     """The decision with the most impact in a project, and the number of the others."""
 
     text: str
@@ -297,9 +298,7 @@ class ProjectInbox:
         """Return the number of projects with decisions."""
         return count_rows(InboxScope.for_user(user)).n_projects
 
-    def describe_projects(
-        self, user: Any, project_ids: Collection[int]
-    ) -> dict[int, ProjectDecisions]:
+    def describe_projects(self, user: Any, project_ids: Collection[int]) -> dict[int, TopDecision]:
         """Return {project id: its decisions} of those of these projects that have any."""
         if not project_ids:
             return {}
@@ -309,7 +308,7 @@ class ProjectInbox:
             by_project.setdefault(row[1], []).append(StoredRow(*row))
         first_rows = describe_rows([rows[0] for rows in by_project.values()])
         return {
-            row.project.pk: ProjectDecisions(
+            row.project.pk: TopDecision(
                 row.text,
                 row.url,
                 len(by_project[row.project.pk]) - 1,

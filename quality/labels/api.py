@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -33,7 +32,7 @@ from quality.review import decisions
 from ratings.api.query_times import parse_since
 from ratings.files import parquet_file
 
-from .views import stream_labels
+from .views import parse_share, stream_labels
 
 
 class LabelOut(serializers.Serializer):
@@ -57,9 +56,13 @@ class LabelOut(serializers.Serializer):
 
     def get_fields(self) -> dict[str, serializers.Field]:
         """Add ``label`` and ``source``, which would hide attributes of the serializer class."""
-        return super().get_fields() | {
+        fields = super().get_fields()
+        return {
+            "item": fields.pop("item"),
+            "question": fields.pop("question"),
             "label": serializers.CharField(allow_null=True, help_text="null: no label"),
             "source": serializers.ChoiceField(LabelSource.values),
+            **fields,
         }
 
 
@@ -122,7 +125,11 @@ class LabelListView(FileView, ApiView):
         source = None
         if "source" in params:
             source = get_choice(params, "source", LabelSource.values, default="")
-        at_least = _parse_share(params.get("min_confidence"))
+        try:
+            at_least = parse_share(params.get("min_confidence"))
+        except ValueError:
+            fields = {"min_confidence": "a number from 0 to 1"}
+            raise BadRequest(INVALID_PARAMETERS, fields=fields) from None
         since = parse_since(params["since"]) if "since" in params else None
         code = _get_code(question, params.get("label"), INVALID_PARAMETERS)
         labels = selectors.get_labels(
@@ -181,21 +188,6 @@ class LabelListView(FileView, ApiView):
                 "The decision was not saved.", fields={error.field: error.message}
             ) from None
         return Response(_serialize_decision(decision, item, question, data["label"]), status=201)
-
-
-def _parse_share(text: str | None) -> float | None:
-    if text is None:
-        return None
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not 0 <= value <= 1:
-        raise BadRequest(
-            INVALID_PARAMETERS,
-            fields={"min_confidence": "a number from 0 to 1"},
-        )
-    return value
 
 
 def _get_item(project: Project, key: str) -> Item:

@@ -110,7 +110,10 @@ def export_labels(request: HttpRequest, project_id: int, kind: str) -> HttpRespo
         raise Http404(_("Page not found."))
     if kind == "parquet" and not parquet_file.has_parquet():
         return parquet_file.build_missing_response()
-    at_least = _parse_share(request.GET.get("at_least"))
+    try:
+        at_least = parse_share(request.GET.get("at_least") or None)
+    except ValueError:
+        raise Http404("at_least must be a number from 0 to 1.") from None
     labels = selectors.get_labels(selection.question, at_least=at_least)
     return stream_labels(selection.project, selection.question, kind, labels)
 
@@ -134,15 +137,13 @@ def stream_labels(
     return StreamingHttpResponse(chunks, content_type=file_format.content_type, headers=headers)
 
 
-def _parse_share(text: str | None) -> float | None:
-    if not text:
+def parse_share(text: str | None) -> float | None:
+    """Return the share from 0 to 1 of a query parameter, None if it is absent; or ValueError."""
+    if text is None:
         return None
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1
+    value = float(text)
     if not 0 <= value <= 1:
-        raise Http404("at_least must be a number from 0 to 1.")
+        raise ValueError(f"{text} is not from 0 to 1")
     return value
 
 

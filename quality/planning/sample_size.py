@@ -126,6 +126,36 @@ class SampleSizePlan:
         return "" if reason in _MISSING_RATINGS else reason
 
 
+@dataclass(frozen=True)
+class StudyPlan:
+    """Size of a study with two raters per item, and its cost in the unit of a rating's cost."""
+
+    items: int
+    cost: float | None
+
+    @property
+    def ratings(self) -> int:
+        return 2 * self.items
+
+
+def plan_study(
+    *,
+    kappa: float,
+    prevalence: float | Sequence[float],
+    half_width: float,
+    cost: float | None = None,
+) -> StudyPlan:
+    """Return the size of a study whose kappa is known to the half-width in 9 of 10 studies.
+
+    ``prevalence``: of one of two categories, or of all; ``cost``: of a rating. Raises ValueError
+    for assumptions that no study can meet.
+    """
+    items = sample_size.compute_items_needed_before(
+        kappa, prevalence, half_width, with_assurance=True
+    )
+    return StudyPlan(items, None if cost is None else 2 * items * cost)
+
+
 def plan_sample_size(
     question: Question, half_widths: Sequence[float] = HALF_WIDTHS
 ) -> SampleSizePlan:
@@ -151,11 +181,10 @@ def plan_sample_size(
     n = (value["n_items"] or 0) if value else 0
     log_se_sd = _estimate_log_se_sd(question, scale, weights) if se is not None else 0.0
     plan = partial(sample_size.compute_items_needed, se, n, n_clusters=n_clusters)
-    widths = [
-        WidthPlan(width, needed.items, needed.additional, expected.items)
-        for width in half_widths
-        for needed, expected in [[plan(width, log_se_sd=sd) for sd in (log_se_sd, None)]]
-    ]
+    widths = []
+    for width in half_widths:
+        needed, expected = plan(width, log_se_sd=log_se_sd), plan(width)
+        widths.append(WidthPlan(width, needed.items, needed.additional, expected.items))
     log_se_sd = sample_size.add_cluster_variance(log_se_sd, n_clusters)
     return SampleSizePlan(
         name,

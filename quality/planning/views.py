@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
 from typing import Any
 
 from django import forms
@@ -13,11 +11,10 @@ from django.shortcuts import render
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
-from metrics.agreement import sample_size
 from metrics.views.common.selection import get_permitted_selection
 from projects.models import Member
 from quality.planning import sample_size as planning_sample_size
-from quality.planning.sample_size import compute_overlap_plans
+from quality.planning.sample_size import StudyPlan, compute_overlap_plans, plan_study
 
 
 class StudyForm(forms.Form):
@@ -31,18 +28,6 @@ class StudyForm(forms.Form):
     cost = forms.FloatField(
         label=_("Cost per rating (optional)"), min_value=0, max_value=1e6, required=False
     )
-
-
-@dataclass(frozen=True)
-class StudyPlan:
-    """Size and cost of a study with two raters per item."""
-
-    items: int
-    cost: float | None
-
-    @property
-    def ratings(self) -> int:
-        return 2 * self.items
 
 
 @login_required
@@ -70,13 +55,8 @@ def _get_default_study() -> dict[str, Any]:
 
 def _plan_study(form: StudyForm) -> StudyPlan | None:
     """Return the size of the study; None, with an error of the form, where it is impossible."""
-    values = form.cleaned_data
     try:
-        items = sample_size.compute_items_needed_before(
-            values["kappa"], values["prevalence"], values["half_width"], with_assurance=True
-        )
+        return plan_study(**form.cleaned_data)
     except ValueError:
         form.add_error("kappa", _("Two raters can’t reach this kappa with this share."))
         return None
-    cost = values["cost"]
-    return StudyPlan(items, None if cost is None else math.ceil(2 * items * cost))

@@ -22,6 +22,7 @@ from core.text import parse_id
 from metrics.filters import build_invalid_value_error
 from metrics.views.common.selection import get_choice
 from projects.models import Question, Rater
+from projects.selectors.people_list import MAX_SELECTED, build_selection_error
 from quality.models import Alert, AlertKind, DriftState, GoldScore, RepeatScore
 from quality.rater_status import comparison
 from quality.rater_status.status import (
@@ -40,7 +41,6 @@ from quality.repeats import find_inconsistent_scores
 
 MAX_SEARCH_LENGTH = 100
 MAX_MIN_RATINGS = 1_000_000
-MAX_SELECTED = 100  # raters in one action
 # Flag -> text of its filter chip, in the order of the page.
 FLAGS: dict[str, Promise] = {
     "same_answer": gettext_lazy("Repeated answer"),
@@ -286,8 +286,3 @@ def parse_rater_ids(texts: Sequence[str]) -> list[int]:
     if len(texts) > MAX_SELECTED or len(rater_ids) < len(texts):
         raise build_selection_error()
     return rater_ids
-
-
-def build_selection_error() -> BadRequest:
-    """Return the error for a selection of raters that is too large or of another project."""
-    return BadRequest(_("Select at most %(most)s rows.") % {"most": MAX_SELECTED})

@@ -38,7 +38,7 @@ from quality.escalation import settings
 from quality.models import Appeal, Consensus, ConsensusMethod
 from quality.review import appeals, second_opinions
 from quality.validation import InvalidSettings
-from ratings.annotation import rater_work
+from ratings.annotation import rater_selectors
 
 
 class LabelRulesIn(StrictSerializer):
@@ -232,7 +232,7 @@ class AppealListView(ApiView):
         data = self.parse_body(request, AppealIn)
         question = get_question(project, data.get("question"))
         user: Any = request.user
-        rater = rater_work.get_rater(project, user)
+        rater = rater_selectors.get_rater(project, user)
         item = project.items.filter(key=data["item"]).first()
         if rater is None or item is None:
             raise _to_bad_request(appeals.build_no_decision_error())

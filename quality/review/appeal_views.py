@@ -23,7 +23,7 @@ from quality.own_rater import get_own_rater_or_404
 from quality.review import appeals as appealing
 from quality.review import gold_appeals
 from quality.review.queue_filter import get_open_appeals
-from ratings.annotation import rater_work
+from ratings.annotation import rater_selectors
 from ratings.items import content
 
 ROWS_PER_PAGE = 25
@@ -78,7 +78,7 @@ def submit_gold_appeal(request: HttpRequest, project_id: int, item_id: int) -> H
     rater = get_own_rater_or_404(request, project_id)
     question_key = request.POST.get("question", "")
     question = get_object_or_404(Question, project=rater.project_id, key=question_key)
-    item = rater_work.get_item(rater, item_id)
+    item = rater_selectors.get_item(rater, item_id)
     if item is None:
         raise Http404
     try:

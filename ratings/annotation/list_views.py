@@ -16,7 +16,7 @@ from core.text import parse_id
 from core.web.tables import get_page_size
 from projects.models import Member, Question, Rater
 from projects.permissions import MAX_ID, get_project
-from ratings.annotation import rater_messages, rater_work, skipped_and_flagged
+from ratings.annotation import rater_messages, rater_selectors, skipped_and_flagged
 from ratings.items import content
 from ratings.models import Assignment, CheckAnswer, RaterMessage
 
@@ -52,7 +52,7 @@ def show_skipped_and_flagged_items(request: HttpRequest, project_id: int) -> Htt
 MAX_READ_MESSAGES = 50  # latest messages that were read
 MAX_SEARCH_LENGTH = 255
 SKIPPED, EXAM = "skipped", "exam"
-LIST_FILTERS = {  # labels of rater_work.LIST_FILTERS and SKIPPED
+LIST_FILTERS = {  # labels of rater_selectors.LIST_FILTERS and SKIPPED
     "flagged": gettext_lazy("flagged"),
     "comment": gettext_lazy("with a comment"),
     "changed": gettext_lazy("edited"),
@@ -67,15 +67,15 @@ LIST_FILTERS = {  # labels of rater_work.LIST_FILTERS and SKIPPED
 def show_own_ratings(request: HttpRequest, project_id: int) -> HttpResponse:
     """Show the rater's own answers by item, the latest first."""
     project = get_project(request.user, project_id, role=Member.Role.ANNOTATOR)
-    rater = rater_work.get_rater(project, request.user)
+    rater = rater_selectors.get_rater(project, request.user)
     search = request.GET.get("search", "").replace("\0", "")[:MAX_SEARCH_LENGTH].strip()
     show = request.GET.get("show", "")
     show = show if show in LIST_FILTERS else ""
     is_skipped_list = show == SKIPPED
     entries = (
-        rater_work.list_skipped(rater, search=search)
+        rater_selectors.list_skipped(rater, search=search)
         if is_skipped_list
-        else rater_work.list_rated_items(rater, search=search, show=show)
+        else rater_selectors.list_rated_items(rater, search=search, show=show)
     )
     page = Paginator(entries, ITEMS_PER_PAGE).get_page(request.GET.get("page"))
     questions = get_questions(project)
@@ -114,7 +114,7 @@ def mark_message_read(request: HttpRequest, project_id: int, message_id: int) ->
     which stays where it is.
     """
     project = get_project(request.user, project_id, role=Member.Role.ANNOTATOR)
-    rater = rater_work.get_rater(project, request.user)
+    rater = rater_selectors.get_rater(project, request.user)
     if rater is None or not rater_messages.mark_read(
         rater=rater, message_id=min(message_id, MAX_ID)
     ):
@@ -133,8 +133,8 @@ def _get_counts(rater: Rater) -> dict[str, object]:
     return {
         "progress": rater_progress.compute_progress(rater),
         "days": rater_progress.list_daily_figures(rater),
-        "n_repeated": rater_work.count_repeated_items(rater),
-        "n_exam_items": rater_work.count_answered_exam_items(rater),
+        "n_repeated": rater_selectors.count_repeated_items(rater),
+        "n_exam_items": rater_selectors.count_answered_exam_items(rater),
     }
 
 
@@ -146,8 +146,8 @@ def _build_rows(rater: Rater, page: Any, questions: list[Question]) -> list[dict
         for category in question.categories.all()
     }
     position_by_question = {question.pk: position for position, question in enumerate(questions)}
-    answers_by_item = rater_work.fetch_answers(rater, page)
-    flagged, changed = rater_work.get_flagged_and_changed(
+    answers_by_item = rater_selectors.fetch_answers(rater, page)
+    flagged, changed = rater_selectors.get_flagged_and_changed(
         rater, [rating for ratings in answers_by_item for rating in ratings]
     )
     rows = []

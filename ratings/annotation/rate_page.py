@@ -14,7 +14,7 @@ from projects.models import Item, Rater
 from ratings.items import content
 from ratings.models import Assignment, Exam
 
-from . import rater_work
+from . import rater_selectors
 from .assignments import exams
 from .forms import AnswerForm, SkipForm, get_field_name, get_questions
 from .progress import rater_progress, remaining
@@ -37,7 +37,7 @@ def render_page(
         and not context["progress"].rated
         and not context.get("exam_status")
     )
-    context["last_guidelines_version"] = rater_work.get_last_guidelines_version(rater)
+    context["last_guidelines_version"] = rater_selectors.get_last_guidelines_version(rater)
     return render(request, "ratings/rate.html", context, status=status)
 
 
@@ -80,7 +80,7 @@ def build_context(
     # An exam is due, or everything is done.
     remaining.clear_cached_count(rater)
     return context | {
-        "message": rater_work.get_unread_message(rater),
+        "message": rater_selectors.get_unread_message(rater),
         "exam_status": exams.get_exam_status(rater),
         "next_project": get_next_project(request.user, exclude_project_id=rater.project_id),
         "has_items_left": remaining.has_items_left(rater),
@@ -102,7 +102,7 @@ def _build_item_context(
     overwrite an answer from another window.
     """
     questions = get_questions(rater.project)
-    assignment, answers, message = rater_work.get_item_work(rater, item)
+    assignment, answers, message = rater_selectors.get_item_work(rater, item)
     answers_by_question = {rating.question_id: rating for rating in answers}
     codes = {question_id: rating.code for question_id, rating in answers_by_question.items()}
     if form is None:
@@ -118,11 +118,11 @@ def _build_item_context(
         "blocks": content.build_blocks(item.body),
         "form": form,
         "skip_form": skip_form or SkipForm(),
-        "answer_version": rater_work.compute_answer_version(answers_by_question),
+        "answer_version": rater_selectors.compute_answer_version(answers_by_question),
         "submitted_answers": [
-            (question, rater_work.get_labels([question], codes)) for question in questions
+            (question, rater_selectors.get_labels([question], codes)) for question in questions
         ],
-        "conflicting_labels": rater_work.get_labels(questions, codes) if is_conflict else [],
+        "conflicting_labels": rater_selectors.get_labels(questions, codes) if is_conflict else [],
         **_build_assignment_context(rater, item, assignment),
     }
 

@@ -19,7 +19,7 @@ from ratings.services.judgement import Judgement
 from ratings.services.own_answers import record_own_answers
 from ratings.services.permissions import ANSWERABLE_STATES, ItemNotAssigned, RatingNotAllowed
 
-from . import rater_work
+from . import rater_selectors
 from .assignments import exams, queue
 
 State = Assignment.State
@@ -46,7 +46,7 @@ class PageVersions(NamedTuple):
     """Versions of answers and guidelines that the submitted page showed; None for unknown.
 
     ``guidelines`` and ``item_version`` are version numbers, ``answers`` is the digest of the
-    current answers (ratings.annotation.rater_work.compute_answer_version). ``is_delayed``: the
+    current answers (ratings.annotation.rater_selectors.compute_answer_version). ``is_delayed``: the
     browser had no connection when the rater answered, so how long the item was visible is unknown.
     """
 
@@ -66,7 +66,7 @@ def get_or_create_rater(project: Project, user: Any) -> Rater:
     """
     name = user.get_username()[:140]
     for number in range(1, 1000):
-        existing = rater_work.get_rater(project, user)
+        existing = rater_selectors.get_rater(project, user)
         if existing is not None:
             return existing
         key = name if number == 1 else f"{name}-{number}"
@@ -135,34 +135,35 @@ def _store_answers(
     ended_exams: list[Exam],
 ) -> bool:
     """Store the answers; return False, with nothing changed, if the rater has lost the slot."""
-    assignment, last_closed_at, due_exam_question_id = rater_work.lock_assignment(rater, item)
+    assignment, last_closed_at, due_exam_question_id = rater_selectors.lock_assignment(rater, item)
     in_exam = assignment is not None and assignment.kind == Assignment.Kind.EXAM
     _validate_may_answer(rater, item, assignment, due_exam_question_id)
     if assignment is not None and assignment.state not in ANSWERABLE_STATES:
         return False
     is_first = assignment is not None and assignment.state == State.OPEN
-    closed_item_ids = None
-    if not rater.project.allows_corrections or in_exam:
-        closed_item_ids = [] if is_first else [item.pk]
-    if not is_first and closed_item_ids is None:
-        current_answers = rater_work.get_current_answers(rater, item)
+    may_correct = rater.project.allows_corrections and not in_exam
+    if may_correct and not is_first:
+        current_answers = rater_selectors.get_current_answers(rater, item)
         _validate_page_is_current(current_answers, codes, comment, page_versions)
     now = timezone.now()
+    seconds = None
+    if is_first and assignment is not None and not page_versions.is_delayed:
+        seconds = _compute_seconds(last_closed_at, assignment, now)
     answer = Judgement(
         item.pk,
         rater.pk,
         NO_CODE,
         guidelines=page_versions.guidelines,
         item_version=page_versions.item_version,
+        seconds=seconds,
     )
-    if is_first and assignment is not None and not page_versions.is_delayed:
-        answer = answer._replace(seconds=_compute_seconds(last_closed_at, assignment, now))
+    closed_item_ids = [] if is_first else [item.pk]
     record_own_answers(
         _build_judgements(answer, codes, comment),
         check_kinds={} if assignment is None else {item.pk: assignment.kind},
         by=by,
         source=FORM,
-        closed_item_ids=closed_item_ids,
+        closed_item_ids=None if may_correct else closed_item_ids,
     )
     if in_exam and is_first and (exam := exams.record_exam_answer(rater, item, codes)):
         ended_exams.append(exam)
@@ -210,8 +211,9 @@ def _validate_page_is_current(
     page_versions: PageVersions,
 ) -> None:
     """Raise AnsweredInOtherWindow if the page did not show the answers it would overwrite."""
-    if page_versions.answers is None or page_versions.answers == rater_work.compute_answer_version(
-        current_answers
+    if (
+        page_versions.answers is None
+        or page_versions.answers == rater_selectors.compute_answer_version(current_answers)
     ):
         return
     submitted_codes = {question.pk: code for question, code in codes.items()}
@@ -228,7 +230,7 @@ def skip_item(*, rater: Rater, item: Item, reason: str) -> None:
     Raises ItemNotAssigned, AlreadyRated, ExamItemNotSkippable or ExamRequired (all of them
     RatingNotAllowed); then nothing has changed.
     """
-    assignment, _last_closed_at, due_exam_question_id = rater_work.lock_assignment(rater, item)
+    assignment, _last_closed_at, due_exam_question_id = rater_selectors.lock_assignment(rater, item)
     if assignment is None:
         raise ItemNotAssigned
     if assignment.state == State.DONE:

@@ -19,7 +19,7 @@ from ratings.services.permissions import (
     validate_exam_passed,
 )
 
-from . import rater_work
+from . import rater_selectors
 from .assignments import queue
 from .assignments.leases import get_lease_time
 from .submission import NoSlotLeft
@@ -38,7 +38,7 @@ def undo_submission(*, rater: Rater, item: Item, by: Any) -> dict[int, int]:
     ProjectArchived, ExamAnswersFinal, ExamRequired, and NoSlotLeft for a skipped item that others
     have taken meanwhile; then nothing has changed.
     """
-    assignment, _last_closed_at, due_exam_question_id = rater_work.lock_assignment(rater, item)
+    assignment, _last_closed_at, due_exam_question_id = rater_selectors.lock_assignment(rater, item)
     if assignment is None or assignment.state not in (State.DONE, State.SKIPPED):
         raise ItemNotAssigned
     if rater.project.archived_at is not None:
@@ -55,7 +55,7 @@ def undo_submission(*, rater: Rater, item: Item, by: Any) -> dict[int, int]:
     # The assignment first, then the ratings: this is the lock order of
     # ratings.annotation.assignments.queue.
     _reopen(assignment)
-    current_answers = rater_work.get_current_answers(rater, item)
+    current_answers = rater_selectors.get_current_answers(rater, item)
     answered_questions = Question.objects.filter(pk__in=current_answers, project=rater.project_id)
     withdrawal = Judgement(item.pk, rater.pk, NO_CODE)
     questions = list(answered_questions.select_related("project"))

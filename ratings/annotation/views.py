@@ -28,7 +28,7 @@ from ratings.models import Exam
 from ratings.services import permissions
 from ratings.services.judgement import UnknownCode
 
-from . import rate_page, rater_work, submission
+from . import rate_page, rater_selectors, submission
 from .assignments import prefetching, queue
 from .forms import AnswerForm, SkipForm, get_questions
 from .progress import rater_progress
@@ -70,7 +70,7 @@ def rate(request: HttpRequest, project_id: int) -> HttpResponse:
     if request.method == "POST":
         submission.get_or_create_rater(project, request.user)
         return redirect("rate", project_id)
-    rater = rater_work.get_rater(project, request.user)
+    rater = rater_selectors.get_rater(project, request.user)
     if rater is None or rater.paused or project.archived_at or not get_questions(project):
         return render(
             request, "ratings/rate_closed.html", _build_closed_context(request, project, rater)
@@ -92,7 +92,7 @@ def require_rater(view: Callable[..., HttpResponse]) -> Callable[..., HttpRespon
         is_sheet_request = rate_page.is_sheet_request(request)
         try:
             project = get_project(request.user, project_id, role=Member.Role.ANNOTATOR)
-            rater = rater_work.get_rater(project, request.user)
+            rater = rater_selectors.get_rater(project, request.user)
             if rater is None:
                 raise Http404
         except (Http404, PermissionDenied):
@@ -238,14 +238,14 @@ def _build_closed_context(
     return {
         "project": project,
         "rater": rater,
-        "message": rater_work.get_unread_message(rater) if rater else None,
+        "message": rater_selectors.get_unread_message(rater) if rater else None,
         "next_project": get_next_project(request.user, exclude_project_id=project.pk),
     }
 
 
 def _get_item_or_404(rater: Rater, item_id: int) -> Item:
     """Return an item that was assigned to the rater or rated by them; 404 for all others."""
-    item = rater_work.get_item(rater, item_id)
+    item = rater_selectors.get_item(rater, item_id)
     if item is None:
         raise Http404
     return item
@@ -293,7 +293,7 @@ def _respond_after_undo(
     request: HttpRequest, rater: Rater, item: Item, codes: dict[int, int]
 ) -> HttpResponse:
     """Show the item again with the withdrawn answers preselected: submitting them is the redo."""
-    labels = rater_work.get_labels(get_questions(rater.project), codes) or [_("skipped")]
+    labels = rater_selectors.get_labels(get_questions(rater.project), codes) or [_("skipped")]
     message = _("Undone: %(item)s, %(said)s") % {"item": item.key, "said": "; ".join(labels)}
     if rate_page.is_sheet_request(request):
         return rate_page.render_sheet(

@@ -22,7 +22,7 @@ from core.api.strict_fields import (
 )
 from projects.api.base import ApiView
 from projects.models import ApiToken, Item, Member, Project, Question, Rater
-from ratings.annotation import rater_work, submission
+from ratings.annotation import rater_selectors, submission
 from ratings.annotation.assignments import exams, queue
 from ratings.models import Exam
 from ratings.services import permissions
@@ -159,7 +159,7 @@ class NextItemView(ApiView):
 
     def _get_rater(self, request: Request, project_id: int) -> Rater:
         project = self.get_project(request, project_id, role=Member.Role.ANNOTATOR)
-        rater = rater_work.get_rater(project, request.user)
+        rater = rater_selectors.get_rater(project, request.user)
         if rater is None:
             raise PermissionDenied("Your account is no rater of this project.")
         try:
@@ -219,7 +219,7 @@ def _format_item(item: Item | None) -> dict[str, Any] | None:
 
 def _get_item_or_404(rater: Rater, key: str) -> Item:
     item = Item.objects.filter(project=rater.project_id, key=key).first()
-    if item is None or rater_work.get_item(rater, item.pk) is None:
+    if item is None or rater_selectors.get_item(rater, item.pk) is None:
         raise _build_not_found()
     return item
 

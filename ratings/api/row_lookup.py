@@ -80,7 +80,7 @@ _OWN_RATER_SQL = f"""
     WHERE r.project_id = %s AND r.user_id = %s
     """  # noqa: S608
 _OWN_RATER_ID_SQL = "SELECT id FROM projects_rater WHERE project_id = %s AND user_id = %s"
-# As in ratings.annotation.rater_work; skipped and expired assignments are left out, unless the
+# As in ratings.annotation.rater_selectors; skipped and expired assignments are left out, unless the
 # rater has answered the item: a check by a check answer, any other item by a rating.
 # Only fixed names are inserted into the text.
 _ASSIGNED_ITEMS_SQL = f"""
@@ -142,20 +142,24 @@ def look_up_keys(
     )
     if not assigned_only or not own_rows:
         return lookup
-    [(_key, _pk, is_paused, may_correct, is_member, due_exam_question_id, gold_notice)] = own_rows
+    return _add_annotator(lookup, own_rows[0], [row for part in item_rows for row in part])
+
+
+def _add_annotator(
+    lookup: RowLookup, own_row: tuple[Any, ...], assigned_rows: list[tuple[Any, ...]]
+) -> RowLookup:
+    """Return the lookup with what the annotator may rate, of rows of the two queries above."""
+    _key, _pk, is_paused, may_correct, is_member, due_exam_question_id, gold_notice = own_row
     if not is_member:  # removed from the project a moment ago
         return replace(lookup, own_rater=None)
-    assigned = [row for part in item_rows for row in part]
-    open_items = {pk for _key, pk, is_open, _is_check in assigned if is_open}
-    check_items = {pk for _key, pk, _is_open, is_check in assigned if is_check}
     return replace(
         lookup,
         is_paused=bool(is_paused),
         due_exam_question_id=due_exam_question_id,
         gold_notice=gold_notice,
         may_correct=bool(may_correct),
-        open_items=frozenset(open_items),
-        check_items=frozenset(check_items),
+        open_items=frozenset(pk for _key, pk, is_open, _is_check in assigned_rows if is_open),
+        check_items=frozenset(pk for _key, pk, _is_open, is_check in assigned_rows if is_check),
         unknown_item_suffix=_UNKNOWN_ITEM_SUFFIX,
     )
 

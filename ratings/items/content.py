@@ -113,9 +113,9 @@ def get_excerpt(body: Any) -> str:
         text = body["text"]
     elif isinstance(body, dict):
         other_parts = {key: value for key, value in body.items() if key not in MEDIA}
-        text = next(_iter_strings(other_parts), "") or _get_media_name(body)
+        text = next(_iter_content_strings(other_parts), "") or _get_media_name(body)
     else:
-        text = next(_iter_strings(body), "")
+        text = next(_iter_content_strings(body), "")
     # Of a long text only the beginning is split into words.
     return truncate_to_line(text[:MAX_EXCERPT_SOURCE], max_length=MAX_EXCERPT_LENGTH)
 
@@ -142,17 +142,17 @@ def _get_only_image(body: Any) -> str | None:
     return address if address and is_media_allowed("image", address) else None
 
 
-def _iter_strings(value: Any) -> Iterator[str]:
+def _iter_content_strings(value: Any) -> Iterator[str]:
     """Yield the strings in a body in its order, without the roles of a conversation."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
         for key, inner in value.items():
             if key not in ("role", "speaker"):
-                yield from _iter_strings(inner)
+                yield from _iter_content_strings(inner)
     elif isinstance(value, list):
         for inner in value:
-            yield from _iter_strings(inner)
+            yield from _iter_content_strings(inner)
 
 
 def _build_media(kind: str, address: Any) -> ContentBlock:

@@ -224,7 +224,7 @@ def test_a_recount_waits_for_a_worker_that_finishes_a_share(
         gate.wait()
 
     monkeypatch.setattr(counting, "mark_change_counted", mark_and_wait)
-    worker = start_threads(lambda: backlog.save_range(share, change))
+    worker = start_threads(lambda: backlog.add_counts_of_range(share, change))
     gate.wait_until_reached()
     recount = start_threads(lambda: question_updates.delete_counts_and_results(question))
     wait_until_blocked()

@@ -128,7 +128,7 @@ def test_claiming_a_share_of_a_backlog_is_atomic(
     assert crash_at_each_statement(lambda: backlog.claim_range(question.pk)) > 3
 
 
-@pytest.mark.parametrize("finish", [backlog.save_range, backlog.save_and_claim_next])
+@pytest.mark.parametrize("finish", [backlog.add_counts_of_range, backlog.save_and_claim_next])
 def test_finishing_a_share_of_a_backlog_is_atomic(
     question: Any, ids: Any, small_batches: None, finish: Any
 ) -> None:

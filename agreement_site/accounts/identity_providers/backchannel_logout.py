@@ -50,7 +50,7 @@ def receive_logout(request: HttpRequest, provider_id: str) -> HttpResponse:
         raise Http404 from None
     except (InvalidLogoutToken, OAuth2Error, RequestException, KeyError, ValueError) as error:
         address = security_log.get_client_address(request)
-        attempt_limits.raise_if_limited(attempt_limits.count_network_attempt(address))
+        attempt_limits.raise_if_limited(attempt_limits.count_network_attempt_and_get_wait(address))
         description = str(error) or type(error).__name__
         return JsonResponse(
             {"error": "invalid_request", "error_description": description}, status=400

@@ -119,7 +119,7 @@ class SocialAdapter(DefaultSocialAccountAdapter):
         if error == AuthError.CANCELLED:
             return
         address = security_log.get_client_address(request)
-        attempt_limits.raise_if_limited(attempt_limits.count_network_attempt(address))
+        attempt_limits.raise_if_limited(attempt_limits.count_network_attempt_and_get_wait(address))
         exception = details.get("exception")
         reason = f"{type(exception).__name__}: {exception}" if exception else ""
         security_log.log_event(

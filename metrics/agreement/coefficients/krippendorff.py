@@ -33,7 +33,7 @@ from metrics.agreement.coefficients.declaration import (
 from metrics.agreement.counts.common_correlation import (
     CommonCorrelationModel,
     Margins,
-    weigh_pairs_within,
+    compute_weights_within_group,
 )
 from metrics.agreement.counts.score_intervals import ScoreLimits
 from metrics.agreement.counts.sums import PatternSums, build_pattern_sums
@@ -137,7 +137,7 @@ def _estimate_with_distances(sums: PatternSums, d: Floats, *, interval: bool) ->
 def _build_pair_weights(sums: PatternSums) -> Floats:
     """Return the weights of pairs of ratings in which each rating counts once."""
     factor = sums.sizes * sums.pairable
-    return weigh_pairs_within(sums.sizes, sums.n_items, factor, factor)
+    return compute_weights_within_group(sums.sizes, sums.n_items, factor, factor)
 
 
 def _compute_alpha(observed: Floats, pooled: Floats, total: Floats) -> ChanceCorrected:

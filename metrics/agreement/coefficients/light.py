@@ -20,7 +20,7 @@ from metrics.agreement.coefficients.declaration import (
 from metrics.agreement.counts.common_correlation import (
     CommonCorrelationModel,
     Margins,
-    weigh_pairs_within,
+    compute_weights_within_group,
 )
 from metrics.agreement.counts.grouping import Ints
 from metrics.agreement.counts.score_intervals import ScoreLimits
@@ -166,7 +166,7 @@ def _compute_item_variance(
     if beyond_chance < 1e-12:
         return 0.0, n2, None
     model = CommonCorrelationModel.from_margins(
-        weigh_pairs_within(sizes, items, n_pairs, n_pairs),
+        compute_weights_within_group(sizes, items, n_pairs, n_pairs),
         w,
         Margins(p, np.array(1 - beyond_chance), chance_credit + w.T @ p),
     )

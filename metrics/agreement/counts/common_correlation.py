@@ -24,7 +24,7 @@ from metrics.agreement.estimate import Floats, divide_or_nan
 DEGREE = 5  # of the polynomials in a
 
 
-def weigh_pairs_within(
+def compute_weights_within_group(
     sizes: Floats, n_items: Floats, pair_factor: Floats, rating_factor: Floats
 ) -> Floats:
     """Return the numbers of pairs and ratings in the variance of an estimator, (7, ...).
@@ -60,8 +60,8 @@ def weigh_pairs_within(
     return weights
 
 
-def weigh_pairs_between(first: Floats, second: Floats, n: Floats) -> Floats:
-    """Return the numbers (7, ...) of weigh_pairs_within for pairs across two groups.
+def compute_weights_across_groups(first: Floats, second: Floats, n: Floats) -> Floats:
+    """Return the numbers (7, ...) of compute_weights_within_group for pairs across two groups.
 
     first, second (...): ratings of an item in each group; n (...): items. L_i is half the sum of
     the groups' mean slopes.

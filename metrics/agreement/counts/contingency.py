@@ -12,7 +12,7 @@ import numpy.typing as npt
 from metrics.agreement.counts.common_correlation import (
     CommonCorrelationModel,
     Margins,
-    weigh_pairs_between,
+    compute_weights_across_groups,
 )
 from metrics.agreement.counts.score_intervals import ScoreLimits
 from metrics.agreement.estimate import (
@@ -98,7 +98,7 @@ def estimate_from_table(
     se = standard_error(proportions.p, g, proportions.n * (1 - expected) ** 2)
     n = proportions.n
     model = CommonCorrelationModel.from_margins(
-        weigh_pairs_between(np.ones_like(n), np.ones_like(n), n),
+        compute_weights_across_groups(np.ones_like(n), np.ones_like(n), n),
         w,
         Margins(proportions.pooled, expected, np.diagonal(slope, axis1=-2, axis2=-1)),
     )

@@ -37,7 +37,6 @@ from .common_correlation import DEGREE, CommonCorrelationModel, evaluate
 # Where each piece of a polynomial is evaluated, in shares of its length. They are denser near the
 # value, because the limits of many items are close to it.
 _STEPS = np.array([0, 1 / 32, 1 / 8, 1 / 2, 1])[:, None]
-_PARTS = len(_STEPS) - 1
 _ROUNDS = 9  # of regula falsi; limits are exact to about 1e-7
 _NEWTON_ROUNDS = 6
 _SKEWED_SHAPE = 20  # of a gamma distribution; above about 12 the score limit is the larger one

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from metrics.agreement.counts.common_correlation import weigh_pairs_within
+from metrics.agreement.counts.common_correlation import compute_weights_within_group
 from metrics.agreement.estimate import EstimateBasis, Floats, divide_or_nan
 from metrics.agreement.weights import as_weight_matrix
 
@@ -156,11 +156,13 @@ class PatternSums:
 
     @cached_property
     def _pair_weights_pooled(self) -> Floats:
-        return weigh_pairs_within(self.sizes, self.n_items, self.pairable.astype(float), self.sizes)
+        return compute_weights_within_group(
+            self.sizes, self.n_items, self.pairable.astype(float), self.sizes
+        )
 
     @cached_property
     def _pair_weights_items_equal(self) -> Floats:
-        return weigh_pairs_within(
+        return compute_weights_within_group(
             self.sizes, self.n_items, self.pairable.astype(float), np.ones_like(self.sizes)
         )
 

@@ -119,15 +119,15 @@ def compute_sample_headline(
     sample_headline["value"] = bootstrap.add_missing_interval(
         sample_headline["name"], sample_headline["value"], intervals
     )
-    parts = _select_parts(headline, sample_headline)
+    parts = _build_parts(headline, sample_headline)
     if not by_table:
         parts.update(_select_choice(headline))
     parts["sample"], parts["replaces"] = sample_info, headline["name"]
     return parts
 
 
-def _select_parts(headline: HeadlineResult, sample_headline: HeadlineResult) -> HeadlineResult:
-    """Return the SAMPLE_PARTS; ``headline``: that of all ratings."""
+def _build_parts(headline: HeadlineResult, sample_headline: HeadlineResult) -> HeadlineResult:
+    """Return the SAMPLE_PARTS of the sample's headline; ``headline``: that of all ratings."""
     parts = cast(
         "HeadlineResult",
         {name: value for name, value in sample_headline.items() if name in SAMPLE_PARTS},

@@ -39,19 +39,19 @@ def merge_sample_headline(headline: HeadlineResult, sample: HeadlineResult) -> H
     if not sample or sample["replaces"] != headline["name"]:
         return headline
     parts = {name: value for name, value in sample.items() if name != "replaces"}
-    merged = _select_parts(headline, sampled=False) | parts
-    return cast("HeadlineResult", merged | {"pooled": _select_parts(headline, sampled=True)})
+    merged = _split_parts(headline, sampled=False) | parts
+    return cast("HeadlineResult", merged | {"pooled": _split_parts(headline, sampled=True)})
 
 
 def get_all_ratings_headline(headline: HeadlineResult) -> HeadlineResult:
     """Return the headline of all ratings from one that was merged with the sample's."""
     if "pooled" not in headline:
         return headline
-    common = _select_parts(headline, sampled=False)
+    common = _split_parts(headline, sampled=False)
     common = {name: value for name, value in common.items() if name not in ("sample", "pooled")}
     return cast("HeadlineResult", common | {**headline["pooled"]})
 
 
-def _select_parts(headline: HeadlineResult, *, sampled: bool) -> dict[str, object]:
+def _split_parts(headline: HeadlineResult, *, sampled: bool) -> dict[str, object]:
     """Return the SAMPLE_PARTS of a headline, or its other parts."""
     return {name: value for name, value in headline.items() if (name in SAMPLE_PARTS) is sampled}

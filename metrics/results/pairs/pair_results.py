@@ -28,7 +28,7 @@ FEW_ITEMS = 10  # a pair with fewer items is uncertain, too: its interval may be
 
 @dataclass(frozen=True)
 class PairAgreement:
-    """Two raters, and their stored kappa under the weighting of the page."""
+    """Two raters and their kappa under one weighting, of all ratings or of those of a filter."""
 
     rater_a: Rater
     rater_b: Rater
@@ -46,7 +46,7 @@ class PairAgreement:
         weights: str,
         clusters: QuestionClusters | None,
     ) -> PairAgreement:
-        """Build a pair of its kappa under these weights, with the interval of clusters.
+        """Return the pair with this kappa under these weights, and with the interval of clusters.
 
         ``kappa``: value, low, high and reason.
         """

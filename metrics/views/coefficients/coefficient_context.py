@@ -14,9 +14,9 @@ from django.utils.functional import Promise
 from metrics.agreement.coefficients.intraclass.icc import ICC_NAMES as ICCS
 from metrics.agreement.explain import bands
 from metrics.filters import ITEM_PREFIX, build_invalid_value_error, is_filterable_attribute
-from metrics.results.category_scores import CATEGORY_VALUES
 from metrics.results.pairs import pair_results
 from metrics.results.pairs.pair_details import PairDetails, load_pair_table
+from metrics.results.scored_agreement import CATEGORY_VALUES
 from metrics.results.values import Value, Values
 from metrics.views.common import display_names
 from metrics.views.common.cluster_texts import build_cluster_note
@@ -61,6 +61,12 @@ class CoefficientRow:
     band: str | Promise
     has_band_mismatch: bool
     is_uncertain: bool
+
+    @property
+    def expected(self) -> float | None:
+        """Agreement by chance; None where the coefficient is not corrected for it."""
+        is_corrected = display_names.is_chance_corrected(self.name)
+        return self.estimate.get("expected") if is_corrected else None
 
     @classmethod
     def from_estimate(cls, name: str, estimate: Value, scheme: str) -> CoefficientRow:

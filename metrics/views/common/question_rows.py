@@ -15,7 +15,6 @@ from django.utils.safestring import SafeString
 
 from core.hooks import Hook
 from metrics.agreement.explain import bands
-from metrics.models import CountState
 from metrics.results.disagreement.findings import Findings, is_band_withheld
 from metrics.results.question_agreement import QuestionAgreement, load_agreements
 from metrics.results.values import Value
@@ -100,12 +99,6 @@ class QuestionRow:
 def count_items_with(n_ratings: int, by_ratings: Mapping[str, int]) -> int:
     """Return the number of items with at least so many ratings, of {ratings: number of items}."""
     return sum(items for number, items in by_ratings.items() if int(number) >= n_ratings)
-
-
-def count_ratings(questions: Sequence[Question]) -> dict[int, int]:
-    """Return {question id: number of counted ratings}."""
-    rows = CountState.objects.filter(question__in=questions)
-    return dict(rows.values_list("question_id", "ratings"))
 
 
 def build_project_rows(

@@ -34,7 +34,7 @@ class ProjectGroup(models.TextChoices):
     ARCHIVED = "archived", gettext_lazy("Archived")
 
 
-class ProjectDecisions(Protocol):
+class TopDecision(Protocol):
     """The most important decision that waits in a project, and the number of the others."""
 
     @property
@@ -58,7 +58,7 @@ class ProjectInbox(Protocol):
 
     def describe_projects(
         self, user: Any, project_ids: Collection[int]
-    ) -> Mapping[int, ProjectDecisions]: ...
+    ) -> Mapping[int, TopDecision]: ...
 
 
 # The inbox, once a package above has registered it at startup.
@@ -87,7 +87,7 @@ class ProjectRow:
     attention: list[str | SafeString] = field(default_factory=list)
     uncounted: int = 0
     impact: float | None = None  # of the decisions that wait; None where none does
-    decisions: ProjectDecisions | None = None  # of the rows of the shown page
+    decisions: TopDecision | None = None  # of the rows of the shown page
     steps: list[SetupStep] = field(default_factory=list)  # of a new project
     people: AvatarGroup = field(default_factory=AvatarGroup)
     last_rated: datetime.datetime | None = None

@@ -91,14 +91,14 @@ def invite_members(
 ) -> list[Member]:
     """Invite several people; those whom ``by`` knows become members at once. All or nobody.
 
-    ``emails``: {username: address}. Raises InvalidProjectChange with the error of each line.
+    ``emails``: {username: address}. Raises InvalidProjectChange with the error of each name.
     """
     emails = emails or {}
     new_members, errors = [], []
     known_users = {
         user.username: user for user in get_addable_users(by).filter(username__in=usernames)
     }
-    for number, username in enumerate(usernames, start=1):
+    for username in usernames:
         try:
             if username in known_users:
                 new_members.append(join_project(project, known_users[username], role, by))
@@ -113,9 +113,8 @@ def invite_members(
                     )
                 )
         except InvalidProjectChange as error:
-            message = _("Line %(number)s, %(name)s: %(trouble)s")
-            values = {"number": number, "name": username, "trouble": error}
-            errors.append(message % values)
+            message = _("%(name)s: %(trouble)s")
+            errors.append(message % {"name": username, "trouble": error})
     if errors:
         raise InvalidProjectChange({"names": " ".join(errors)})
     return new_members

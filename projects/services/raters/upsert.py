@@ -72,7 +72,7 @@ def upsert_raters(
             writes.append((project.pk, row["key"], *new_values))
         _reject_linked_accounts(project, raters, users, {row[1]: row[-1] for row in writes})
         _record_kinds(project, writes, existing)
-        joined = _write_raters(project, writes)
+        joined = _write_raters_and_add_members(project, writes)
         _log_changes(project, writes, existing=existing, joined_ids=joined, by=by)
         if project.hides_raters:
             _hide_names(project, writes, true_names)
@@ -202,8 +202,8 @@ def _reject_linked_accounts(
         raise build_rows_error("rater", errors)
 
 
-def _write_raters(project: Project, writes: list[tuple[Any, ...]]) -> list[int]:
-    """Write the rows, and return the ids of the users who become members."""
+def _write_raters_and_add_members(project: Project, writes: list[tuple[Any, ...]]) -> list[int]:
+    """Write the rows, make their users members, and return the ids of those who were none."""
     # Untie all of them first, because two raters may swap their accounts.
     Rater.objects.filter(project=project, key__in=[row[1] for row in writes]).update(user=None)
     rows = [(*row, False) for row in sorted(writes, key=lambda row: row[1])]

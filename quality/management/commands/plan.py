@@ -7,7 +7,6 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from metrics.agreement import sample_size
 from projects.models import Question
 from quality.planning import sample_size as planning_sample_size
 
@@ -69,11 +68,11 @@ def _plan_study(options: dict[str, Any]) -> list[dict[str, object]]:
     if options["kappa"] is None or options["prevalence"] is None:
         raise CommandError("Give the id of a project, or --kappa and --prevalence of a study.")
     shares = [float(part) for part in options["prevalence"].split(",")]
-    prevalence = shares[0] if len(shares) == 1 else shares
-    items = sample_size.compute_items_needed_before(
-        options["kappa"], prevalence, options["half_width"], with_assurance=True
+    study = planning_sample_size.plan_study(
+        kappa=options["kappa"],
+        prevalence=shares[0] if len(shares) == 1 else shares,
+        half_width=options["half_width"],
+        cost=options["cost"],
     )
-    row: dict[str, object] = {"items": items, "ratings": 2 * items}
-    if options["cost"] is not None:
-        row["cost"] = 2 * items * options["cost"]
-    return [row]
+    row: dict[str, object] = {"items": study.items, "ratings": study.ratings}
+    return [row if study.cost is None else {**row, "cost": study.cost}]

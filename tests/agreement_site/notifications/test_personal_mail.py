@@ -92,15 +92,17 @@ def test_invitation_again_several_at_once_and_through_the_api(
     lead: User, project: Any, client_for: Any
 ) -> None:
     client = client_for(lead)
-    names = "ada ada@example.org\nbo <bo@example.org>\nchi"
+    names = "ada ada@example.org\nbo <bo@example.org>\nchi\ndi\tdi@example.org\nel,el@example.org;"
     data = {"several-names": names, "several-role": "annotator"}
     page = client.post(reverse("members_invite", args=[project.pk]), data)
-    assert page.text.count("/invitations/") == 3
+    assert page.text.count("/invitations/") == 5
     send_mail_now()
-    assert sorted(message.to[0] for message in mail.outbox) == ["ada@example.org", "bo@example.org"]
+    assert sorted(message.to[0] for message in mail.outbox) == [
+        f"{name}@example.org" for name in ("ada", "bo", "di", "el")
+    ]
     member = Member.objects.get(user__username="ada")
     client.post(reverse("member_link", args=[project.pk, member.pk]))
-    assert send_mail_now().to == ["ada@example.org"] and len(mail.outbox) == 3
+    assert send_mail_now().to == ["ada@example.org"] and len(mail.outbox) == 5
     api = APIClient()
     api.force_authenticate(lead)
     path = f"/api/v1/projects/{project.pk}/invitations/"

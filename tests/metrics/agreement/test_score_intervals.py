@@ -14,8 +14,8 @@ from metrics.agreement.coefficients import cohen, fleiss
 from metrics.agreement.counts.common_correlation import (
     CommonCorrelationModel,
     Margins,
-    weigh_pairs_between,
-    weigh_pairs_within,
+    compute_weights_across_groups,
+    compute_weights_within_group,
 )
 from metrics.agreement.counts.score_intervals import ScoreLimits
 from metrics.agreement.estimate import NORMAL_QUANTILE, t_quantile
@@ -62,9 +62,11 @@ def test_variance_is_that_of_the_enumerated_urn(groups, rho, weighting):
     expected, h = float(p @ w @ p), 2 * w @ p
     if len(groups) == 1:
         ones = np.ones(1)
-        pairs = weigh_pairs_within(ones * groups[0], ones, ones, ones)
+        pairs = compute_weights_within_group(ones * groups[0], ones, ones, ones)
     else:
-        pairs = weigh_pairs_between(np.array(groups[0]), np.array(groups[1]), np.array(1.0))
+        pairs = compute_weights_across_groups(
+            np.array(groups[0]), np.array(groups[1]), np.array(1.0)
+        )
     model = CommonCorrelationModel.from_margins(pairs, w, Margins(p, np.array(expected), h))
     # With these margins kappa is the correlation of two ratings.
     variance = compute_enumerated_variance(p, w, h, rho, 1 - rho, groups) / (1 - expected) ** 2
@@ -78,7 +80,7 @@ def test_variance_has_no_jump_where_the_model_changes(weighting, expected, size)
     ones = np.ones(1)
     w, p = build_weightings(4)[weighting], np.array([0.85, 0.05, 0.05, 0.05])
     model = CommonCorrelationModel.from_margins(
-        weigh_pairs_within(ones * size, ones, ones, ones),
+        compute_weights_within_group(ones * size, ones, ones, ones),
         w,
         Margins(p, np.array(expected), np.zeros(4)),
     )

@@ -114,8 +114,8 @@ def test_workers_count_concurrently(question: Any, backlog_ids: Ids) -> None:
         backlog.tally_range(first_range),
         backlog.tally_range(second_range),
     )
-    assert backlog.save_range(second_range, second_change)
-    assert backlog.save_range(first_range, first_change)
+    assert backlog.add_counts_of_range(second_range, second_change)
+    assert backlog.add_counts_of_range(first_range, first_change)
     question_updates.update_question(question.pk)
     invariants.check(question.pk)
 
@@ -153,7 +153,7 @@ def test_worker_with_expired_lease_adds_nothing(
     new_change = backlog.tally_range(new_range)
     turns = [(expired_range, expired_change, False), (new_range, new_change, True)]
     for share, change, is_saved in turns if late_first else reversed(turns):
-        assert backlog.save_range(share, change) is is_saved
+        assert backlog.add_counts_of_range(share, change) is is_saved
     question_updates.update_question(question.pk)
     invariants.check(question.pk)
 
@@ -191,7 +191,7 @@ def test_rating_changed_while_range_is_counted_stays_uncounted(
     assert question_counting.count_items(question.pk) == question_counting.CountingProgress(
         0, has_more=True
     )
-    assert backlog.save_range(share, change)
+    assert backlog.add_counts_of_range(share, change)
     assert Rating.objects.uncounted().filter(item=items[0]).count() >= 1
     question_updates.update_question(question.pk)
     invariants.check(question.pk)
@@ -204,7 +204,7 @@ def test_recount_revokes_ranges_of_workers(question: Any, backlog_ids: Ids) -> N
     share = claim_range(question)
     change = backlog.tally_range(share)
     question_updates.delete_counts_and_results(question)
-    assert not backlog.save_range(share, change)
+    assert not backlog.add_counts_of_range(share, change)
     backlog.start_backlog(question.pk)
     assert (
         CountState.objects.get().backlog_total == 27
@@ -222,9 +222,9 @@ def test_category_added_meanwhile_widens_tally(question: Any, backlog_ids: Ids) 
     Category.objects.create(question=question, code=4, label="fatal", position=4, value=4)
     Question.objects.filter(pk=question.pk).update(scale_version=2)
     record_codes(question, (backlog_ids[0][8], backlog_ids[1][0], 4))
-    assert backlog.save_range(shares[0], changes[0])
+    assert backlog.add_counts_of_range(shares[0], changes[0])
     project_readings.refresh_results(question.pk)
-    assert backlog.save_range(shares[1], changes[1])
+    assert backlog.add_counts_of_range(shares[1], changes[1])
     question_updates.update_question(question.pk)
     invariants.check(question.pk)
 

@@ -245,7 +245,7 @@ class CountingMachine(RuleBasedStateMachine):
             if step == "read":
                 claimed.append((backlog_range, backlog.tally_range(backlog_range)))
             elif change is not None:
-                backlog.save_range(backlog_range, change)
+                backlog.add_counts_of_range(backlog_range, change)
 
     @rule(
         work_name=st.sampled_from(["portion", "share", "readings", "both", "recount"]),

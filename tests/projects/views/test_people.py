@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from metrics.jobs.question_updates import update_question
 from metrics.models import RaterResult
-from projects.forms.members import MAX_TOKENS
+from projects.forms.tokens import MAX_TOKENS
 from projects.models import ApiToken, Member, Question, Rater
 from projects.services import tokens
 from projects.services.raters import pseudonyms
@@ -137,13 +137,13 @@ def test_names_of_other_alphabets_are_accepted(post_people):
 
 
 def test_bulk_invitation_invites_all_or_nobody(post_people, project, stranger):
-    """Each person gets a link of their own; the error names each invalid line."""
+    """Each person gets a link of their own; the error names each person that cannot be invited."""
     form_data = {"several-names": "amy\n\nstranger\na b", "several-role": "annotator"}
     response = post_people("invite/", form_data)
     assert response.status_code == 400
     text = get_text(response)
-    assert "Line 2, stranger: This name already exists." in text
-    assert "Line 3, a b:" in text
+    assert "stranger: This name already exists." in text
+    assert "a b:" in text
     assert not User.objects.filter(username="amy").exists()
     text = get_text(post_people("invite/", {**form_data, "several-names": "amy\r\nbob\r\n"}))
     links = re.findall(r"(amy|bob)\t(http://testserver/invitations/\S+)", text)
@@ -165,7 +165,7 @@ def test_bulk_invitation_adds_known_accounts_directly(post_people, project, lead
     assert "Added from existing accounts: stranger." in text
     assert set(project.raters.values_list("key", flat=True)) == {"ann", "amy", "stranger", "fresh"}
     second_text = get_text(post_people("invite/", {**form_data, "several-names": "zoe\nstranger"}))
-    assert "Line 2, stranger: “stranger” is already a member." in second_text
+    assert "stranger: “stranger” is already a member." in second_text
     duplicate_response = post_people("invite/", {**form_data, "several-names": "zoe\nzed\nzoe"})
     assert duplicate_response.status_code == 400
     assert "Duplicate names: zoe." in get_text(duplicate_response)
@@ -613,3 +613,15 @@ def test_setting_limits_project_creation(
         assert ("/projects/new/" in get_text(client.get("/"))) == (user.username in allowed)
         if user.username not in allowed:
             assert client.post("/example/").status_code == 403
+
+
+def test_model_is_added_once(project, post_people):
+    """Its form opens next, for the model's name and version."""
+    response = post_people("add-model/", {"model-key": "gpt"})
+    rater = project.raters.get(key="gpt")
+    assert rater.kind == Rater.Kind.MODEL
+    assert response.url == f"/projects/{project.pk}/people/raters/{rater.pk}/"
+    for key in ("gpt", "ann", "a\tb"):
+        page = post_people("add-model/", {"model-key": key})
+        assert page.status_code == 400 and page.context["model_form"].errors["key"]
+    assert project.raters.filter(kind=Rater.Kind.MODEL).count() == 1

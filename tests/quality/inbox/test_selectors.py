@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from metrics.jobs.question_updates import update_question
 from projects.models import Item, Project, Question, Rater
-from quality.exams import decisions
+from quality.exams import lead_decisions
 from quality.inbox import selectors
 from quality.models import Appeal, GoldIntervention
 from quality.rater_status import comparison
@@ -125,7 +125,7 @@ def test_decided_entries_leave_the_inbox(
     assert count_entries(project, "exam_settings") == 0
     Rater.objects.update(paused=False)
     assert count_entries(project, "exam_settings") == 1
-    decisions.waive_exam(question=question, rater=rater, by=lead, reason="known to be good")
+    lead_decisions.waive_exam(question=question, rater=rater, by=lead, reason="known to be good")
     assert count_entries(project, "exam_settings") == 0
 
 

@@ -87,9 +87,11 @@ def test_plan_page_shows_widths_and_study(
     width_row = response.context["outlook"].widths[1]
     assert width_row.half_width == 0.05
     assert 287 <= width_row.more < 3 * 387 - 100
+    study = client.get(f"{page}?kappa=0.7&prevalence=0.3&half_width=0.1&cost=0.33")
+    assert "Cost: 190.74." in study.text, "the same as that of the command"
     study = client.get(f"{page}?kappa=0.7&prevalence=0.3&half_width=0.1&cost=2")
     assert study.context["study"].items == 289  # 236 without assurance
-    assert "1,156" in study.text
+    assert "Cost: 1,156." in study.text
     assert "9 of 10 studies" in study.text
     invalid = client.get(f"{page}?kappa=7&prevalence=0.3&half_width=0.1")
     assert invalid.status_code == 400

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from metrics.agreement.counts.common_correlation import (
     CommonCorrelationModel,
     Margins,
-    weigh_pairs_between,
+    compute_weights_across_groups,
 )
 from metrics.agreement.counts.score_intervals import ScoreLimits
 from metrics.agreement.counts.sums import build_pattern_sums
@@ -84,7 +84,7 @@ def between_group_kappa(
         divide_or_nan(n, items @ (1 / group.sum(axis=1))) for group in (first_counts, second_counts)
     )
     model = CommonCorrelationModel.from_margins(
-        weigh_pairs_between(first_size, second_size, n),
+        compute_weights_across_groups(first_size, second_size, n),
         w,
         Margins((margins[0] + margins[1]) / 2, expected, slopes[0] + slopes[1]),
     )

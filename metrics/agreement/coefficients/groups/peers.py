@@ -23,7 +23,7 @@ from metrics.agreement.coefficients.declaration import CategoryValues, Formula
 from metrics.agreement.counts.common_correlation import (
     CommonCorrelationModel,
     Margins,
-    weigh_pairs_between,
+    compute_weights_across_groups,
 )
 from metrics.agreement.counts.contingency import bilinear_form, mean_weight, outer_sum
 from metrics.agreement.counts.score_intervals import ScoreLimits
@@ -124,7 +124,7 @@ def _build_model(
     n = np.asarray(n_items, float)
     others = np.maximum(np.nan_to_num(divide_or_nan(total, n), nan=1.0), 1.0)
     return CommonCorrelationModel.from_margins(
-        weigh_pairs_between(np.ones_like(n), others, n), w, margins
+        compute_weights_across_groups(np.ones_like(n), others, n), w, margins
     )
 
 

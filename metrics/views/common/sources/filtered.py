@@ -10,11 +10,11 @@ import numpy as np
 
 from metrics import periods
 from metrics.filtered import filter_choices, filtered_jobs
-from metrics.filtered.coefficient_body import CoefficientBody
-from metrics.filtered.compact_values import ResultBody, TrendBody
-from metrics.filtered.dashboard_body import DashboardBody
-from metrics.filtered.pair_bodies import PairBody, list_pairs
-from metrics.filtered.rater_bodies import RaterBody, list_rater_agreements
+from metrics.filtered.coefficient_results import CoefficientResults
+from metrics.filtered.compact_values import StoredResults, TrendResults
+from metrics.filtered.dashboard_results import DashboardResults
+from metrics.filtered.pair_results import PairResults, list_pairs
+from metrics.filtered.rater_results import RaterResults, list_rater_agreements
 from metrics.models import FilteredResult
 from metrics.results.disagreement.findings import QuestionDiagnosis
 from metrics.results.pairs import pair_results
@@ -30,8 +30,8 @@ from projects.selectors.item_counts import count_items
 
 from .base import PairSource, ProjectSource, QuestionSources, RaterSource, ResultSource, TrendLines
 
-BodyType = TypeVar("BodyType", bound=ResultBody)
-TrendBodyType = TypeVar("TrendBodyType", bound=TrendBody)
+BodyType = TypeVar("BodyType", bound=StoredResults)
+TrendBodyType = TypeVar("TrendBodyType", bound=TrendResults)
 
 
 class FilteredSources(QuestionSources):
@@ -115,9 +115,9 @@ class TrendSource(ComputedSource[TrendBodyType], ResultSource):
         return trend_points.add_guideline_marks(points, self.selection.project)
 
 
-class FilteredProjectSource(TrendSource[DashboardBody], ProjectSource):
+class FilteredProjectSource(TrendSource[DashboardResults], ProjectSource):
     kind = FilteredResult.Kind.DASHBOARD
-    body_class = DashboardBody
+    body_class = DashboardResults
 
     @cached_property
     def agreement(self) -> QuestionAgreement | None:
@@ -192,19 +192,19 @@ class FilteredProjectSource(TrendSource[DashboardBody], ProjectSource):
         return []
 
 
-class CoefficientSource(ComputedSource[CoefficientBody]):
+class CoefficientSource(ComputedSource[CoefficientResults]):
     """Source of every coefficient of a question.
 
     Computed by a worker even without a filter: the stored counts do not hold all coefficients.
     """
 
     kind = FilteredResult.Kind.COEFFICIENTS
-    body_class = CoefficientBody
+    body_class = CoefficientResults
 
 
-class FilteredRaterSource(TrendSource[RaterBody], RaterSource):
+class FilteredRaterSource(TrendSource[RaterResults], RaterSource):
     kind = FilteredResult.Kind.RATER
-    body_class = RaterBody
+    body_class = RaterResults
 
     @cached_property
     def agreement(self) -> RaterAgreement | None:
@@ -218,9 +218,9 @@ class FilteredRaterSource(TrendSource[RaterBody], RaterSource):
         return list_pairs(rows, raters, self.selection.weights, self.body.clusters)
 
 
-class FilteredPairSource(TrendSource[PairBody], PairSource):
+class FilteredPairSource(TrendSource[PairResults], PairSource):
     kind = FilteredResult.Kind.PAIR
-    body_class = PairBody
+    body_class = PairResults
 
     @property
     def a(self) -> Rater:

@@ -57,7 +57,7 @@ class TrendPoint:
 
     @property
     def has_enough_items(self) -> bool:
-        return (self.estimate.get("n_items") or 0) >= periods.MIN_ITEMS
+        return periods.has_enough_items(self.estimate)
 
     @property
     def span(self) -> str:

@@ -79,8 +79,8 @@ def test_worker_sorts_all_items(
 def test_page_says_that_only_first_items_are_listed(
     large_question: Any, lead: Any, client_for: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("metrics.filtered.dashboard_body.MAX_ORDERED_ITEMS", 7)
-    monkeypatch.setattr("metrics.filtered.dashboard_body.MAX_CELLS", 9)  # three items at a time
+    monkeypatch.setattr("metrics.filtered.dashboard_results.MAX_ORDERED_ITEMS", 7)
+    monkeypatch.setattr("metrics.filtered.dashboard_results.MAX_CELLS", 9)  # three items at a time
     client = client_for(lead)
     address = f"/projects/{large_question.project_id}/items/?weights=none&sort=disagreement"
     client.get(address)

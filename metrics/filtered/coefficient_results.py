@@ -26,10 +26,10 @@ from metrics.agreement.explain.missing_ratings import MissingDataPolicy
 from metrics.agreement.headline import ICC_AGREEMENT
 from metrics.agreement.registry import MEAN_PAIRWISE
 from metrics.filters import ITEM_PREFIX
-from metrics.results import bootstrap, category_scores
-from metrics.results.category_scores import ScoredAgreement
+from metrics.results import bootstrap, scored_agreement
 from metrics.results.clusters import QuestionClusters
 from metrics.results.headline.headline_computation import ALL, MODELS, PEOPLE
+from metrics.results.scored_agreement import ScoredAgreement
 from metrics.results.values import (
     CategoryAgreement,
     Values,
@@ -40,14 +40,14 @@ from metrics.results.values import (
 from metrics.scale import QuestionScale
 from projects.models import Item, Project
 
-from . import pair_bodies
-from .compact_values import MAX_CELLS, ResultBody
+from . import pair_results
+from .compact_values import MAX_CELLS, StoredResults
 
 F_TEST_FIELDS = ("F", "df1", "df2", "p")  # of an intraclass correlation, in addition to its Value
 
 
 @dataclass(frozen=True, kw_only=True)
-class CoefficientBody(ResultBody):
+class CoefficientResults(StoredResults):
     """The Value of each coefficient, and related results, with the intervals of clusters.
 
     ``population``: the group of raters, which is people where models rate too, unless the lead
@@ -85,7 +85,7 @@ def compute_coefficients(
     models: Sequence[int],
     clusters: QuestionClusters | None,
     scored: ScoredAgreement | None,
-) -> CoefficientBody:
+) -> CoefficientResults:
     """Compute every coefficient of ratings."""
     is_model = np.isin(ratings["rater"], models)
     displayed = select_displayed(ratings, scale, models=models)
@@ -99,7 +99,7 @@ def compute_coefficients(
     group_name = MODELS if len(displayed) and is_model.all() else ALL if is_model.any() else PEOPLE
     coefficients = _compute_values(displayed, patterns, intervals, scale)
     categories = _compute_categories(counts, n_items, scale)
-    return CoefficientBody(
+    return CoefficientResults(
         population=PEOPLE if separate else group_name,
         separates_models=separate,
         raters=raters[:2].tolist() if len(raters) == 2 else [],
@@ -127,9 +127,11 @@ def _compute_values(
     values = {name: estimate.to_value() for name, estimate in estimates.items()}
     values = bootstrap.add_intervals(values, intervals)
     raters = np.unique(displayed["rater"])
-    pairwise, _means_by_rater = pair_bodies.compute_mean_pairwise(displayed, raters, scale)
-    values |= copy_sample_sizes(pairwise, values["percent_agreement"])
-    values |= pair_bodies.compute_mean_kappas_by_shared_items(displayed, patterns, scale)
+    pair_means = pair_results.compute_mean_pairwise(
+        displayed, raters, scale, is_peer=np.ones(len(raters), bool)
+    )
+    values |= copy_sample_sizes(pair_means.pooled, values["percent_agreement"])
+    values |= pair_results.compute_mean_kappas_by_shared_items(displayed, patterns, scale)
     values |= _compute_rater_coefficients(displayed, scale)
     return _sort_coefficients(values, scale)
 
@@ -148,18 +150,18 @@ def compute_scored_agreement(
 ) -> ScoredAgreement:
     """Compute agreement on scores: the categories' values, or the means of an item attribute."""
     if len(np.unique(ratings["item"])) * scale.k > MAX_CELLS:
-        return category_scores.build_undefined_scores("too_many_items")
+        return scored_agreement.build_undefined_scores("too_many_items")
     scores, reason = scale.values, "no_scores" if scale.values is None else None
-    if score_source != category_scores.CATEGORY_VALUES:
+    if score_source != scored_agreement.CATEGORY_VALUES:
         item_scores = _read_item_scores(
             ratings["item"], project, score_source.removeprefix(ITEM_PREFIX)
         )
-        scores, reason = category_scores.compute_category_scores(
+        scores, reason = scored_agreement.compute_category_scores(
             ratings["code"], item_scores, scale.k
         )
     if scores is None:
-        return category_scores.build_undefined_scores(reason or "no_scores")
-    return category_scores.compute_score_agreement(
+        return scored_agreement.build_undefined_scores(reason or "no_scores")
+    return scored_agreement.compute_score_agreement(
         ratings["item"], ratings["rater"], ratings["code"], scores
     )
 

@@ -25,11 +25,11 @@ from ratings.services.rating_times import date_from_day
 from .compact_values import (
     MAX_CELLS,
     MAX_POINTS,
-    TrendBody,
+    TrendResults,
     compute_median_seconds,
     to_trend_points,
 )
-from .pair_bodies import PairRow, build_mean, build_pair_rows
+from .pair_results import PairRow, build_mean, build_pair_rows
 
 MAX_SPARK_RATERS = 100
 SPARK_WEEKS = 26
@@ -50,7 +50,7 @@ class RaterRow(TypedDict):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RaterBody(TrendBody):
+class RaterResults(TrendResults):
     """Values, table, trend and pairs of one rater, on items that the rater rated."""
 
     n_ratings: int
@@ -197,18 +197,18 @@ def _estimate_by_day(
 # --- one rater
 
 
-def compute_rater_body(
+def compute_rater_results(
     ratings: np.ndarray,
     rater_id: int,
     scale: QuestionScale,
     *,
     models: Sequence[int],
     clusters: QuestionClusters | None,
-) -> RaterBody:
+) -> RaterResults:
     """Compute the body of one rater.
 
     Where both people and ``models`` rate, coefficients, table and trend compare with people only;
-    pairs and their mean kappa include models.
+    pairs include models.
     """
     is_model = np.isin(ratings["rater"], models)
     separate = bool(is_model.any() and not is_model.all())
@@ -221,11 +221,13 @@ def compute_rater_body(
     estimates = scale.estimate_peers(tables, moments, n_items)
     coefficients = {name: estimate.to_value((0,)) for name, estimate in estimates.items()}
     pairs = _build_pairs_of_rater(ratings, rater_id, scale)
+    not_peers = {rater_id, *models} if separate else {rater_id}
+    pairs_with_peers = [row for row in pairs if not {row["a"], row["b"]} <= not_peers]
     for name in scale.list_weightings():
-        values = [row["kappas"][name][0] for row in pairs]
+        values = [row["kappas"][name][0] for row in pairs_with_peers]
         kappas = [float(value) for value in values if value is not None]
         coefficients[get_weighted_name(MEAN_PAIRWISE, name)] = build_mean(sum(kappas), len(kappas))
-    return RaterBody(
+    return RaterResults(
         n_ratings=len(own_ratings),
         seconds=compute_median_seconds(own_ratings["seconds"]),
         coefficients=coefficients,

@@ -1,4 +1,4 @@
-"""Views to add and invite members, and to edit a rater."""
+"""Views to add and invite members, and to answer or withdraw an offer of a role."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import Any
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import get_object_or_404, redirect
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_POST
 
-from projects.forms.members import InviteForm, MemberForm, RaterForm
-from projects.models import Member
+from projects.forms.members import InviteForm, MemberForm, ModelRaterForm
+from projects.models import Member, Rater
 from projects.permissions import get_project
 from projects.services.members import invitation_links, membership, role_offers
 from projects.services.project_validation import InvalidProjectChange
-from projects.services.raters import updates
+from projects.services.raters import upsert
 from projects.views.form_handling import add_form_errors
 
 from .people import render_people_page
@@ -93,7 +93,7 @@ def add_member(request: HttpRequest, project_id: int) -> HttpResponse:
 @login_required
 @require_POST
 def invite_members(request: HttpRequest, project_id: int) -> HttpResponse:
-    """Create several accounts; their invitation links are shown once."""
+    """Add known accounts and create the others; the new invitation links are shown once."""
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
     form = InviteForm(request.POST, prefix="several")
     if form.is_valid():
@@ -130,6 +130,22 @@ def invite_members(request: HttpRequest, project_id: int) -> HttpResponse:
 @never_cache
 @login_required
 @require_POST
+def add_model(request: HttpRequest, project_id: int) -> HttpResponse:
+    """Create a rater that is a model, and open the form of its name and version."""
+    project = get_project(request.user, project_id, role=Member.Role.LEAD)
+    form = ModelRaterForm(request.POST, prefix="model", project=project)
+    if not form.is_valid():
+        return render_people_page(request, project, model_form=form, status=400)
+    key = form.cleaned_data["key"]
+    upsert.upsert_raters(
+        project=project, rows=[{"key": key, "kind": Rater.Kind.MODEL.value}], by=request.user
+    )
+    return redirect("rater_edit", project.pk, project.raters.get(key=key).pk)
+
+
+@never_cache
+@login_required
+@require_POST
 def create_member_link(request: HttpRequest, project_id: int, member_id: int) -> HttpResponse:
     """Create another invitation link for a member who has not chosen a password yet."""
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
@@ -145,47 +161,3 @@ def create_member_link(request: HttpRequest, project_id: int, member_id: int) ->
 
 def _build_invitation_link(request: HttpRequest, member: Member) -> str:
     return request.build_absolute_uri(invitation_links.create_invitation_path(member))
-
-
-@login_required
-@require_http_methods(["GET", "HEAD", "POST"])
-def edit_rater(request: HttpRequest, project_id: int, rater_id: int) -> HttpResponse:
-    """Edit a rater's name, kind and group, and the member who rates as it."""
-    project = get_project(request.user, project_id, role=Member.Role.LEAD)
-    rater = get_object_or_404(project.raters, pk=rater_id)
-    project_members = list(project.members.select_related("user").order_by("user__username"))
-    initial = {
-        "name": rater.name,
-        "kind": rater.kind,
-        "model": rater.model,
-        "prompt_version": rater.prompt_version,
-        "group": rater.group,
-        "user": rater.user_id or "",
-    }
-    form = RaterForm(
-        request.POST or None,
-        initial=initial,
-        members=project_members,
-        hidden=hasattr(rater, "identity"),
-    )
-    if request.method == "POST" and form.is_valid():
-        data = form.cleaned_data
-        try:
-            updates.change_rater(
-                rater=rater,
-                by=request.user,
-                name=data.get("name", rater.name),
-                kind=data["kind"],
-                model=data["model"],
-                prompt_version=data["prompt_version"],
-                group=data["group"],
-                user_id=data.get("user", rater.user_id),
-            )
-        except InvalidProjectChange as error:
-            add_form_errors(form, error.fields)
-        else:
-            messages.success(request, _("Saved."))
-            return redirect("people", project.pk)
-    status = 400 if form.is_bound else 200
-    context = {"project": project, "rater_shown": rater, "form": form}
-    return render(request, "projects/rater_change.html", context, status=status)
