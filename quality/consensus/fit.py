@@ -114,18 +114,7 @@ def fit_labels(
     estimate = consensus.fit_dawid_skene(*columns, fixed=fixed_codes)
     if estimate.reason is not None:
         return replace(majority_labels, reason=estimate.reason)
-    calibration = consensus.calibrate(*columns, fixed=fixed_codes)
-    gold, decided = (_to_fixed_arrays(codes, scale) for codes in (fixed.gold, fixed.decided))
-    gold_calibration = consensus.calibrate_on_gold(
-        *columns, gold=gold, fixed=decided, ordered=ordered
-    )
-    posterior = (
-        gold_calibration.apply(estimate.posterior, ordered=ordered)
-        if gold_calibration
-        else calibration.apply(estimate.posterior)
-    )
-    is_fixed = np.isin(estimate.items, fixed_codes[0])
-    posterior[is_fixed] = estimate.posterior[is_fixed]
+    posterior, model, bins = _calibrate(columns, fixed, scale, estimate)
     label, probability = consensus.select_labels(posterior, ordered=ordered)
     return replace(
         majority_labels,
@@ -136,9 +125,34 @@ def fit_labels(
         confusions=_add_matrices(
             _estimate_errors(votes, indexes, posterior, disagreement), estimate, ordered=ordered
         ),
-        model=_describe_model(estimate, calibration, gold_calibration),
-        calibration=[vars(calibration_bin) for calibration_bin in calibration.bins],
+        model=model,
+        calibration=bins,
     )
+
+
+def _calibrate(
+    columns: tuple[np.ndarray, np.ndarray, np.ndarray, int],
+    fixed: FixedCodes,
+    scale: QuestionScale,
+    estimate: consensus.DawidSkene,
+) -> tuple[np.ndarray, dict[str, object], list[dict[str, object]]]:
+    """Return the calibrated probabilities (N, k), the model, and the bins of held-out ratings."""
+    all_fixed, gold, decided = (
+        _to_fixed_arrays(codes, scale) for codes in (fixed.codes, fixed.gold, fixed.decided)
+    )
+    calibration = consensus.calibrate(*columns, fixed=all_fixed)
+    ordered = scale.type.ordered
+    gold_calibration = consensus.calibrate_on_gold(
+        *columns, gold=gold, fixed=decided, ordered=ordered
+    )
+    if gold_calibration:
+        posterior = gold_calibration.apply(estimate.posterior, ordered=ordered)
+    else:
+        posterior = calibration.apply(estimate.posterior)
+    is_fixed = np.isin(estimate.items, all_fixed[0])
+    posterior[is_fixed] = estimate.posterior[is_fixed]
+    model = _describe_model(estimate, calibration, gold_calibration)
+    return posterior, model, [vars(calibration_bin) for calibration_bin in calibration.bins]
 
 
 def _to_fixed_arrays(

@@ -28,7 +28,6 @@ class LabelRulesForm(SettingsForm):
     )
     certain_from = forms.FloatField(
         label=_lazy("Confidence threshold"),
-        help_text=_lazy("Below it, labels go to review."),
         widget=forms.NumberInput({"step": "any"}),
     )
     max_ratings = forms.IntegerField(

@@ -126,7 +126,7 @@ SETS = (
         (*ACCUSATIONS, *VERDICTS),
     ),
     ConstructedSet(
-        say_yes_by_chance, YES_NO, ("Consider both.", "agreement beyond chance is low"),
+        say_yes_by_chance, YES_NO, ("Consider both.", "low agreement beyond chance"),
         (*ACCUSATIONS, *VERDICTS),
     ),
 )  # fmt: skip
