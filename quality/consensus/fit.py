@@ -85,12 +85,7 @@ def _build_empty_labels(k: int) -> ConsensusLabels:
 
 
 def fit_labels(
-    votes: np.ndarray,
-    scale: QuestionScale,
-    fixed: FixedCodes,
-    *,
-    method: str,
-    tolerance: float = 0.0,
+    votes: np.ndarray, scale: QuestionScale, fixed: FixedCodes, *, method: str, tolerance: float = 0
 ) -> ConsensusLabels:
     """Return the labels for an array of votes.VOTE_DTYPE, ordered by item and rater.
 
@@ -116,15 +111,14 @@ def fit_labels(
         return replace(majority_labels, reason=estimate.reason)
     posterior, model, bins = _calibrate(columns, fixed, scale, estimate)
     label, probability = consensus.select_labels(posterior, ordered=ordered)
+    errors = _estimate_errors(votes, indexes, posterior, disagreement)
     return replace(
         majority_labels,
         label=label,
         confidence=probability,
         shares=posterior,
         mean=None if scale.values is None else posterior @ scale.values,
-        confusions=_add_matrices(
-            _estimate_errors(votes, indexes, posterior, disagreement), estimate, ordered=ordered
-        ),
+        confusions=_add_matrices(errors, estimate, ordered=ordered),
         model=model,
         calibration=bins,
     )
