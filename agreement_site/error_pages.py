@@ -105,9 +105,8 @@ def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpR
             request, 404, _("Page not found."), hints, project=project, lists=list_link
         )
     # The same text, whether the page does not exist or is not the user's.
-    account = _("You may have the wrong account.")
     message = _("Page not found, or you don't have access.")
-    return render_error(request, 404, message, [mistyped, account])
+    return render_error(request, 404, message, [mistyped])
 
 
 def server_error(request: HttpRequest) -> HttpResponse:

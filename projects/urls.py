@@ -58,6 +58,7 @@ urlpatterns = [
     path(PEOPLE_PATH + "undo/", people.undo_action, name="people_undo"),
     path(PEOPLE_PATH + "add/", adding_members.add_member, name="member_create"),
     path(PEOPLE_PATH + "invite/", adding_members.invite_members, name="members_invite"),
+    path(PEOPLE_PATH + "add-model/", adding_members.add_model, name="model_create"),
     path(
         PEOPLE_PATH + "members/<int:member_id>/link/",
         adding_members.create_member_link,

@@ -45,7 +45,11 @@ def record_rules_change(
     by: Any,
     **details: object,
 ) -> None:
-    """Record a change of a question's rules as an event of this kind and in the audit log."""
+    """Record a change of a question's rules as an event of this kind and in the audit log.
+
+    The event has all rules, the audit log those that changed.
+    """
+    changed = [name for name in after if before.get(name) != after[name]]
     record_event(
         project_id=question.project_id,
         kind=kind,
@@ -58,7 +62,7 @@ def record_rules_change(
         project_id=question.project_id,
         by=by.pk,
         question=question.key,
-        before=before,
-        after=after,
+        before={name: before.get(name) for name in changed},
+        after={name: after[name] for name in changed},
         **details,
     )

@@ -29,8 +29,10 @@ _SHORT_FORMS = (
     (("oui", "non"), ("o", "n")),
     (("sí", "no"), ("s", "n")),
 )
-# Blanks, hyphens and underscores between words, and a full stop behind the last one.
-_SEPARATORS = re.compile(r"[\s\u200b\ufeff]+|(?<=[^\W\d])[_-]+(?=[^\W\d])|(?<=\w)[.!]+$")
+# Blanks, hyphens and underscores between words, quotation marks, and a full stop at the end.
+_SEPARATORS = re.compile(
+    r"[\s\u200b\ufeff]+|(?<=[^\W\d])[_-]+(?=[^\W\d])|[\"'“”„«»‘’‚‹›]|(?<=\w)[.!]+$"
+)
 
 
 def normalize_text(label: str) -> str:
@@ -92,8 +94,8 @@ def get_normal_form(label: str, *, decimal_comma: bool = False) -> str:
 def get_similar_forms(labels: Collection[str]) -> dict[str, str]:
     """Return label -> text that it shares with labels that are probably the same.
 
-    These differ in case, blanks and hyphens only, or are the long and short form of yes and no: Yes
-    and Y, TRUE and 1. Of short forms alone, none is the same as another.
+    These differ in case, blanks, hyphens and quotation marks only, or are the long and short form
+    of yes and no: Yes and Y, TRUE and 1. Of short forms alone, none is the same as another.
     """
     forms = {label: _SEPARATORS.sub("", get_normal_form(label)).casefold() for label in labels}
     present = set(forms.values())

@@ -194,7 +194,7 @@ class AcceptInvitation(InvalidFormStatusMixin, views.PasswordResetConfirmView):
         proof = self.request.session.pop(invitation_links.PROOF, "")
         super().form_valid(form)
         invitation_links.confirm_address(form.user, proof)
-        message = _("Welcome! Your password is set and you're signed in.")
+        message = _("Welcome! Your password is set and you’re signed in.")
         messages.success(self.request, message)
         return perform_password_login(self.request, {}, Login(user=form.user))
 

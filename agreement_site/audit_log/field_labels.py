@@ -116,6 +116,13 @@ FIELD_LABELS = {
     "headline": _("Headline"),
     "headline_note": _("Headline reason"),
     "queue_order": _("Order of items"),
+    # label rules
+    "request_ratings": _("Request extra ratings for uncertain items"),
+    "certain_from": _("Confidence threshold"),
+    "max_ratings": _("Maximum ratings per item"),
+    "second_opinion_share": _("Share of decisions for a second adjudicator"),
+    "show_to_raters": _("Show raters decisions on their items"),
+    "show_after_days": _("Delay in days"),
 }
 
 # Labels of the values of some fields, as on the pages.
@@ -132,7 +139,7 @@ VALUE_LABELS: dict[str, Mapping[Any, Any]] = {
         "audit_log": _("Audit log"),
     },
 }
-ISO_DATETIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d")
+ISO_DATETIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
 
 
 def format_value(name: str, value: Any, zone: datetime.tzinfo) -> str:

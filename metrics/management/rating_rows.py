@@ -14,7 +14,7 @@ from ratings.imports.decoding.encodings import detect_encoding
 from ratings.imports.decoding.sample import SIGNATURE_BYTES, read_sample
 from ratings.imports.decoding.table_times import parse_table_time
 from ratings.imports.interpretation import FileInterpretation, format_doubt
-from ratings.imports.mapping.column_options import InvalidImportOptions, apply_column_options
+from ratings.imports.mapping.column_options import InvalidImportOptions, apply_options
 from ratings.imports.mapping.columns import TableHead
 from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.problems import ProblemList, UnreadableFileError, format_error
@@ -60,6 +60,7 @@ class TableOptions:
     cluster: str = ""
     date_order: str = ""
     duplicates: str = ""
+    rater: str = ""  # of a file that names none
 
 
 @dataclass
@@ -157,7 +158,9 @@ def raise_problems(problems: ProblemList) -> None:
 
 def _apply_options(mapping: ImportMapping, head: TableHead, options: TableOptions) -> None:
     """Apply the options to the guessed columns of a table. Raises RatingFileError."""
-    apply_column_options(mapping, head, columns=options.columns, layout=options.layout)
+    apply_options(
+        mapping, head, columns=options.columns, layout=options.layout, rater=options.rater
+    )
     if mapping.doubt:
         text, advice = format_doubt(mapping, head)
         raise RatingFileError(f"{text} ({advice}) The columns are {', '.join(head.names)}.")

@@ -7,15 +7,18 @@ from typing import Any
 
 from django import forms
 from django.conf import settings
+from django.core.validators import RegexValidator
 from django.utils.translation import gettext_lazy as _
 
-from projects.models import Member, Rater
+from projects.models import Member, Project, Rater
 from projects.services.raters.fields import (
     MAX_GROUP_LENGTH,
+    MAX_KEY_LENGTH,
     MAX_MODEL_LENGTH,
     MAX_NAME_LENGTH,
     MAX_VERSION_LENGTH,
 )
+from projects.services.row_validation import find_key_problem
 
 MAX_INVITATIONS = 100  # in one form
 
@@ -93,6 +96,24 @@ def _split_address(line: str) -> tuple[str, str]:
     if not (settings.SMTP_URL and names and "@" in address):
         return line, ""
     return " ".join(names), address.strip("<>")
+
+
+class ModelRaterForm(forms.Form):
+    """A new rater that is a model."""
+
+    key = forms.CharField(label=_("ID"), max_length=MAX_KEY_LENGTH)
+
+    def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.project = project
+
+    def clean_key(self) -> str:
+        key: str = self.cleaned_data["key"]
+        if find_key_problem(key, max_length=MAX_KEY_LENGTH):  # written for the API, in English
+            raise forms.ValidationError(RegexValidator.message)
+        if self.project.raters.filter(key=key).exists():
+            raise forms.ValidationError(_("This name already exists."))
+        return key
 
 
 class RaterForm(forms.Form):

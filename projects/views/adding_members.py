@@ -12,11 +12,12 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
-from projects.forms.members import InviteForm, MemberForm
-from projects.models import Member
+from projects.forms.members import InviteForm, MemberForm, ModelRaterForm
+from projects.models import Member, Rater
 from projects.permissions import get_project
 from projects.services.members import invitation_links, membership, role_offers
 from projects.services.project_validation import InvalidProjectChange
+from projects.services.raters import upsert
 from projects.views.form_handling import add_form_errors
 
 from .people import render_people_page
@@ -124,6 +125,22 @@ def invite_members(request: HttpRequest, project_id: int) -> HttpResponse:
             ]
             return render_people_page(request, project, links=links)
     return render_people_page(request, project, invite_form=form, status=400)
+
+
+@never_cache
+@login_required
+@require_POST
+def add_model(request: HttpRequest, project_id: int) -> HttpResponse:
+    """Create a rater that is a model, and open the form of its name and version."""
+    project = get_project(request.user, project_id, role=Member.Role.LEAD)
+    form = ModelRaterForm(request.POST, prefix="model", project=project)
+    if not form.is_valid():
+        return render_people_page(request, project, model_form=form, status=400)
+    key = form.cleaned_data["key"]
+    upsert.upsert_raters(
+        project=project, rows=[{"key": key, "kind": Rater.Kind.MODEL.value}], by=request.user
+    )
+    return redirect("rater_edit", project.pk, project.raters.get(key=key).pk)
 
 
 @never_cache

@@ -18,7 +18,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from core.web.tables import get_page_size
-from projects.forms.members import InviteForm, MemberForm, RaterForm
+from projects.forms.members import InviteForm, MemberForm, ModelRaterForm, RaterForm
 from projects.models import Member, Project, Rater
 from projects.permissions import get_project
 from projects.selectors import people_list
@@ -65,6 +65,7 @@ def render_people_page(
         "roles": Member.Role.choices,
         "form": MemberForm(),
         "invite_form": InviteForm(prefix="several"),
+        "model_form": ModelRaterForm(prefix="model", project=project),
         "search": search,
         "passed": _encode_list_query(request.GET),
         "undo": undo if bulk_actions.can_undo(project=project, token=undo, by=request.user) else "",

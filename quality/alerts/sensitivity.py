@@ -109,8 +109,7 @@ class ExpectedAlerts:
 
     ``years_per_false_alert``: of one rater's work per false alert, at least.
     ``false_alerts_per_year``: false alerts per year of the current raters, at most; None without
-    data. ``items``, ``days``: compared items, and days of work for them, until a shift of
-    ``shift`` in ``measure`` is detected.
+    data. ``items``: compared items until a shift of ``shift`` in ``measure`` is detected.
     """
 
     sensitivity: str
@@ -121,7 +120,6 @@ class ExpectedAlerts:
     measure: str
     shift: float
     items: float | None
-    days: float | None
 
 
 def list_expected_alerts(project: Project) -> list[ExpectedAlerts]:
@@ -142,11 +140,10 @@ def _compute_expected_alerts(
     level = EVIDENCE_LEVELS[value]
     largest = volumes[0] if volumes else {}
     measure = drift.BIAS if f"s2_{drift.BIAS}" in largest else drift.AGREEMENT
-    items = days = per_year = None
+    items = per_year = None
     if largest:
         factor = ITEMS_FACTOR * math.log(level) / math.log(DEFAULT_LEVEL)
         items = factor * largest[f"s2_{measure}"] / REFERENCE_SHIFTS[measure] ** 2
-        days = max(1.0, items / max(1.0, largest["items_per_day"]))
         rater_days_per_year = sum(
             volume["rater_days"] * 365 / max(volume["span"], 7) for volume in volumes
         )
@@ -160,5 +157,4 @@ def _compute_expected_alerts(
         measure=measure,
         shift=REFERENCE_SHIFTS[measure],
         items=items,
-        days=days,
     )

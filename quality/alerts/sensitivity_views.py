@@ -65,25 +65,18 @@ def _describe_option(option: sensitivity.ExpectedAlerts) -> list[str]:
         )
         % {"years": format_count(years)}
     ]
-    if option.false_alerts_per_year is None or option.items is None or option.days is None:
+    if option.false_alerts_per_year is None or option.items is None:
         return sentences
     params = {
         "a_year": format_number(option.false_alerts_per_year, 1),
         "items": format_count(int(round(option.items, -1 if option.items >= 100 else 0))),
-        "days": format_count(round(option.days)),
         "shift": format_number(option.shift),
     }
     sentences.append(
         _("With the raters of the last 90 days: at most %(a_year)s per year.") % params
     )
     if option.measure == AlertMeasure.BIAS:
-        delay = _(
-            "Detects a shift of %(shift)s categories after about %(items)s shared "
-            "items (%(days)s days of work)."
-        )
+        delay = _("Detects a shift of %(shift)s categories after about %(items)s shared items.")
     else:
-        delay = _(
-            "Detects a drop of %(shift)s in kappa after about %(items)s shared items "
-            "(%(days)s days of work)."
-        )
+        delay = _("Detects a drop of %(shift)s in kappa after about %(items)s shared items.")
     return [*sentences, delay % params]

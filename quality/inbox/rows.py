@@ -225,7 +225,8 @@ class InboxRow:
         if self.alert is not None:
             return str(KINDS[self.alert.kind].sentence(self.alert))
         if self.rater is not None:
-            return f"{self.rater}: {REASON_TEXTS[ReasonCode.GOLD]}"
+            reason = str(REASON_TEXTS[ReasonCode.GOLD])
+            return _("%(what)s: %(value)s") % {"what": self.rater, "value": reason}
         return selectors.describe_number(self.stored.entry_kind, self.stored.number)
 
     @property

@@ -23,6 +23,7 @@ from metrics.views.common.selection import get_page_number
 from projects.models import Project
 from quality.alerts import services
 from quality.models import AlertState
+from quality.rater_status import site_raters
 
 from . import rows, selectors
 
@@ -47,7 +48,7 @@ def show_inbox(request: HttpRequest) -> HttpResponse:
     shown_rows = rows.describe_rows(list(page.object_list))
     shown_projects = {row.project.pk for row in shown_rows}
     led_ids = set(scope.led.filter(pk__in=shown_projects).values_list("pk", flat=True))
-    context = {
+    context: dict[str, object] = {
         "page": page,
         "rows": shown_rows,
         "size": size,
@@ -55,6 +56,15 @@ def show_inbox(request: HttpRequest) -> HttpResponse:
         "led_ids": led_ids,
         "can_select": any(row.alert and row.project.pk in led_ids for row in shown_rows),
     }
+    # Raters to check ask for no decision, but the overview of their project names them.
+    n_to_check = site_raters.count_raters_to_check(scope.results if project else scope.led)
+    if n_to_check:
+        context |= {
+            "to_check": selectors.describe_number(selectors.RATERS, n_to_check),
+            "to_check_url": reverse("raters", args=[project.pk])
+            if project
+            else reverse("all_raters"),
+        }
     return render(request, "quality/inbox/inbox.html", context)
 
 

@@ -115,7 +115,7 @@ class GoldResult(models.TextChoices):
     """Result of a rater on gold, the one rule of all pages; docs/statistics.md defines each."""
 
     FAILED = "failed", _("Below")  # the evidence has reached that of a pause
-    BELOW = "below", _("Below")  # the 95% interval is below the pass mark
+    BELOW = "below", _("Probably below")  # the 95% interval is below the pass mark
     FEW = "few", _("Not enough data")
     PASSED = "passed", _("Passed")
     UNDECIDED = "undecided", _("Undecided")

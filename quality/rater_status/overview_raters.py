@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
+from collections.abc import Mapping
 
 from django.urls import reverse
 from django.utils.http import urlencode
@@ -12,12 +13,12 @@ from django.utils.translation import ngettext
 
 from metrics.views.common.number_formats import format_count, format_expected_count
 from metrics.views.common.selection import Selection
-from metrics.views.dashboard.overview_context import OverviewRater, OverviewRaters
-from metrics.views.dashboard.recommendation import (
-    MAX_NAMED_RATERS,
-    ActionKind,
-    NextAction,
+from metrics.views.dashboard.overview_context import (
+    FilteredAgreements,
+    OverviewRater,
+    OverviewRaters,
 )
+from metrics.views.dashboard.recommendation import ActionKind, NextAction
 from projects.models import Question
 from quality.alerts.kinds import KINDS
 from quality.inbox.selectors import get_uncertain_labels
@@ -27,20 +28,28 @@ from .rater_list import RaterFilter, RaterList, RaterListEntry
 from .status import RaterStatus
 from .texts import STATUS_LABELS, get_reason_text
 
+MAX_NAMED_RATERS = 3  # in an action
 MAX_COUNTED_ITEMS = 1_000  # errors of uncertain items are summed up to this number
 ITEMS_PER_SITTING = 40
 
 
-def select_overview_raters(selection: Selection, max_lines: int) -> OverviewRaters:
-    """Return the raters by status, worst first, and the actions that they and the items need."""
+def select_overview_raters(
+    selection: Selection, max_lines: int, filtered: FilteredAgreements | None
+) -> OverviewRaters:
+    """Return the raters by status, worst first, and the actions that they and the items need.
+
+    The statuses are of all ratings, whatever the filter: it only leaves out other raters.
+    """
     raters = RaterList(selection.question).select(RaterFilter())
+    if filtered is not None:
+        raters = [rater for rater in raters if rater.pk in filtered]
     to_check = [
         rater
         for rater in raters
         if rater.status in (RaterStatus.ACT, RaterStatus.CHECK) and "paused" not in rater.flags
     ]
     return OverviewRaters(
-        [_build_line(rater) for rater in raters[:max_lines]],
+        [_build_line(rater, filtered) for rater in raters[:max_lines]],
         len(raters),
         len(to_check),
         [
@@ -51,15 +60,22 @@ def select_overview_raters(selection: Selection, max_lines: int) -> OverviewRate
     )
 
 
-def _build_line(rater: RaterListEntry) -> OverviewRater:
+def _build_line(rater: RaterListEntry, filtered: FilteredAgreements | None) -> OverviewRater:
     result = rater.result
+    agreement: Mapping[str, object] | None = None
+    if filtered is not None:
+        agreement = filtered[rater.pk]
+    elif result:
+        agreement = {"value": result.value, "low": result.low, "high": result.high}
     return OverviewRater(
         rater.key,
         rater.name or rater.key,
         STATUS_LABELS[rater.status],
         rater.status in (RaterStatus.ACT, RaterStatus.CHECK),
-        {"value": result.value, "low": result.low, "high": result.high} if result else None,
         rater.status == RaterStatus.ACT,
+        "paused" in rater.flags,
+        rater.impact,
+        agreement,
     )
 
 
@@ -83,7 +99,7 @@ def _suggest_raters(
         }
     reason = get_reason_text(worst.reasons[0], worst.pk)
     if len(to_check) > 1:
-        reason = f"{worst.name or worst.key}: {reason}"
+        reason = _("%(what)s: %(value)s") % {"what": worst.name or worst.key, "value": reason}
     project_id, query = selection.project.pk, urlencode({"question": selection.question.key})
     page = (
         reverse("rater", args=[project_id, worst.key])

@@ -170,7 +170,8 @@ def list_people(results: QuerySet[Any], sort: str) -> list[Person]:
         keys = {row[0]: row[1:] for row in results.values_list("rater", "account", "alone")}
         for rater in _list_raters_with_status(question_ids):
             key = keys.get(rater.entry.pk)
-            person = people.get(key) if key is not None else None
+            has_result = rater.entry.result is not None
+            person = people.get(key) if key is not None and has_result else None
             if person and (person.worst is None or rater.rank < person.worst.rank):
                 person.worst = rater
     elif sort.removeprefix("-") == "status":
@@ -179,8 +180,24 @@ def list_people(results: QuerySet[Any], sort: str) -> list[Person]:
     return sorted(people.values(), key=SORT_KEYS[column], reverse=sort.startswith("-"))
 
 
+def count_raters_to_check(projects: QuerySet[Project]) -> int:
+    """Return the number of people to check in these projects, without those who need action.
+
+    Paused raters are left out. 0 with more than MAX_QUESTIONS_WITH_STATUS questions.
+    """
+    questions = Question.objects.filter(project__in=projects).order_by()
+    question_ids = list(questions.values_list("pk", flat=True)[: MAX_QUESTIONS_WITH_STATUS + 1])
+    if not question_ids or len(question_ids) > MAX_QUESTIONS_WITH_STATUS:
+        return 0
+    raters_of: dict[RaterStatus, set[int]] = {status: set() for status in RaterStatus}
+    for rater in _list_raters_with_status(question_ids):
+        if "paused" not in rater.entry.flags:
+            raters_of[rater.entry.status].add(rater.entry.pk)
+    return len(raters_of[RaterStatus.CHECK] - raters_of[RaterStatus.ACT])
+
+
 def _list_raters_with_status(question_ids: Collection[int]) -> list[RaterWithStatus]:
-    """Return the status of each person who rated each question; nine queries."""
+    """Return the status of each person of the projects in each question; nine queries."""
     questions = list(Question.objects.filter(pk__in=question_ids).select_related("project"))
     comparisons = get_comparisons(questions)
     people_of: dict[int, list[Rater]] = {}
@@ -205,8 +222,6 @@ def _list_raters_with_status(question_ids: Collection[int]) -> list[RaterWithSta
     for question in questions:
         repeats = find_inconsistent_scores(scores_of.get(question.pk, []))
         for rater in people_of.get(question.project_id, []):
-            if rater.pk not in comparisons[question.pk].raters:
-                continue
             entry = build_entry(
                 rater,
                 comparisons[question.pk],

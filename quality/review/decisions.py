@@ -1,8 +1,9 @@
-"""Decisions of adjudicators: the review queue, claims on items, and storing decisions."""
+"""Decisions of adjudicators: the review queue, claims on items, decisions and their outcome."""
 
 from __future__ import annotations
 
 import datetime
+from dataclasses import dataclass, field
 from typing import Any
 
 from django.db import transaction
@@ -16,6 +17,7 @@ from projects.models import Item, Project, Question
 from quality import validation
 from quality.consensus import storage
 from quality.models import (
+    Appeal,
     Decision,
     Escalation,
     ItemLabel,
@@ -250,3 +252,32 @@ def record_names_seen(*, question: Question, item: Item, by: Any) -> None:
 
 def has_seen_names(*, question: Question, item: Item, by: Any) -> bool:
     return NameReveal.objects.filter(question=question, item=item, by=by).exists()
+
+
+@dataclass(frozen=True)
+class ItemReview:
+    """The outcome of an item's review; empty for a user who gives a second opinion on it, blind.
+
+    ``decisions``: (decision, label), the label None where it was undone; ``label_name``: the
+    category of ``label``, None where the label is tied.
+    """
+
+    label: ItemLabel | None = None
+    label_name: str | None = None
+    decisions: list[tuple[Decision, str | None]] = field(default_factory=list)
+    appeals: list[Appeal] = field(default_factory=list)
+
+
+def get_item_review(*, question: Question, item: Item, user: Any) -> ItemReview:
+    """Return the outcome as far as the user may know it."""
+    if second_opinions.is_second_opinion(question=question, item=item, by=user):
+        return ItemReview()
+    names: dict[int | None, str] = {row.code: row.label for row in question.categories.all()}
+    label = ItemLabel.objects.filter(question=question, item=item).first()
+    decisions = Decision.objects.filter(question=question, item=item).select_related("by")
+    return ItemReview(
+        label,
+        names.get(label.code) if label else None,
+        [(decision, names.get(decision.code)) for decision in decisions],
+        list(Appeal.objects.filter(question=question, item=item).select_related("rater")),
+    )

@@ -23,9 +23,8 @@ from projects.services import projects
 from projects.services.items.gold import set_gold_answer
 from projects.services.project_validation import InvalidProjectChange
 from quality.escalation.settings import get_label_rules
-from quality.models import Appeal, Decision, Escalation, ItemLabel, LabelSource
+from quality.models import Appeal, Decision, Escalation, LabelSource
 from quality.review import decisions as review_decisions
-from quality.review import second_opinions
 from quality.review.queue_filter import CONFIDENCE_LIMITS, ReviewFilter
 from ratings.items import content
 from ratings.models import Rating
@@ -146,30 +145,28 @@ def _build_item_context(
     question = selection.question
     names_shown = review_decisions.has_seen_names(question=question, item=item, by=request.user)
     # For a second opinion the user must not learn that there is a decision.
-    is_blind = second_opinions.is_second_opinion(question=question, item=item, by=request.user)
-    decisions = Decision.objects.filter(question=question, item=item).select_related("by")
+    review = review_decisions.get_item_review(question=question, item=item, user=request.user)
     escalations = Escalation.objects.filter(question=question, item=item)
     labels = {category.code: category.label for category in question.categories.all()}
-    label = ItemLabel.objects.filter(question=question, item=item).first()
+    label = review.label
     probabilities = {}
     is_sampled = get_label_rules(question).second_opinion_share > 0
     if label is not None and label.source == LabelSource.CONSENSUS and label.confidence is not None:
         probabilities = dict(zip(selection.scale.labels, label.distribution, strict=False))
     return {
         "blocks": content.build_blocks(item.body),
-        "label": None if is_blind else label,
+        "label": label,
         "expected": {} if is_sampled else probabilities,
         "escalation": escalations.exclude(state=Escalation.State.CERTAIN).first(),
-        "appeals": Appeal.objects.filter(
-            question=question, item=item, about=Appeal.About.DECISION, state=Appeal.State.OPEN
-        ),
+        "appeals": [
+            appeal
+            for appeal in review.appeals
+            if appeal.about == Appeal.About.DECISION and appeal.state == Appeal.State.OPEN
+        ],
         "votes": _list_votes(selection, item, labels),
         "names_shown": names_shown,
         "categories": question.active_categories(),
-        "decisions": [
-            (decision, labels.get(decision.code) if decision.code is not None else None)
-            for decision in ([] if is_blind else decisions)
-        ],
+        "decisions": review.decisions,
     }
 
 

@@ -32,10 +32,12 @@ from quality.rater_status.status import (
     is_outlier,
     list_rater_summaries,
 )
+from quality.review.decisions import get_item_review
 from ratings.models import Assignment, CheckAnswer, RaterMessage
 from ratings.services.rating_times import date_from_day
 
 register = template.Library()
+register.simple_tag(get_item_review)
 
 
 @register.simple_tag
@@ -44,7 +46,7 @@ def shows_decisions(project: Project) -> bool:
     return LabelRules.objects.filter(question__project=project, show_to_raters=True).exists()
 
 
-MIN_SHOWN_SHARE = 0.005  # smaller shares would be shown as 0%
+MIN_SHOWN_SHARE = 0.01  # several smaller shares, rounded up, would add up to more than 100%
 
 
 @register.filter

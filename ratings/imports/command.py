@@ -23,7 +23,7 @@ from . import jobs, leases, services, uploads
 from .command_types import FileResult, ImportOptions, add_check_results
 from .interpretation import FileInterpretation, InterpretedQuestion, format_doubt
 from .mapping import matching
-from .mapping.column_options import InvalidImportOptions, apply_column_options
+from .mapping.column_options import InvalidImportOptions, apply_options
 from .mapping.columns import TableHead
 from .mapping.import_mapping import ImportMapping
 from .problems import (
@@ -227,9 +227,9 @@ def _build_mapping(
         if options.columns:
             raise InvalidImportOptions(f"a file of {source.name} has no columns to map")
         return mapping, None
-    apply_column_options(mapping, head, columns=options.columns, layout=options.layout)
-    if mapping.doubt in ("no_raters", "joint_raters") and options.rater:
-        mapping.doubt = ""
+    apply_options(
+        mapping, head, columns=options.columns, layout=options.layout, rater=options.rater
+    )
     _select_question(run, mapping, head, options)
     return mapping, head
 

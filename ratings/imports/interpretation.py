@@ -192,8 +192,8 @@ class FileInterpretation:
         return not self.layout or any(column.role == "item" for column in self.columns)
 
     def format_repeated_rows(self) -> str:
-        """Return what to decide if a wide table has several rows of an item, else ""."""
-        if self.layout != "wide" or not self.repeats.count:
+        """Return what to decide if a table without rater column repeats items, else ""."""
+        if not (self.layout == "wide" or self.default_rater) or not self.repeats.count:
             return ""
         rows = {item: (first, second) for item, _, first, _, second, _ in self.repeats.examples}
         listed = ", ".join(

@@ -5,10 +5,12 @@ If a worker dies, the run's row says what is left, and the next worker continues
 
 from __future__ import annotations
 
+import contextlib
 import datetime
+import gc
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from django.conf import settings
@@ -37,6 +39,9 @@ logger = logging.getLogger(__name__)
 State = ImportRun.State
 MAX_ATTEMPTS = 5  # consecutive failures before a run is marked as failed
 HEARTBEAT_SECONDS = 1.0
+# A batch creates some ten thousand objects without cycles. Looking for cycles after every 700 took
+# a fifth of the processor time.
+OBJECTS_PER_COLLECTION = 100_000
 
 
 def run_import(run_id: int) -> None:
@@ -48,15 +53,26 @@ def run_import(run_id: int) -> None:
     if run is None:
         return
     try:
-        if run.state == State.CHECKING:
-            _validate_file(run)
-        else:
-            _write_rows(run)
+        with _collect_garbage_less_often():
+            if run.state == State.CHECKING:
+                _validate_file(run)
+            else:
+                _write_rows(run)
     except LeaseLost:
         logger.info("import %s was claimed by another worker", run_id)
     except Exception:
         logger.exception("import %s failed; the sweep will retry it", run_id)
         _release_after_failure(run)
+
+
+@contextlib.contextmanager
+def _collect_garbage_less_often() -> Iterator[None]:
+    thresholds = gc.get_threshold()
+    gc.set_threshold(OBJECTS_PER_COLLECTION, *thresholds[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*thresholds)
 
 
 def _release_after_failure(run: ImportRun) -> None:

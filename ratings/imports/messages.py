@@ -153,7 +153,10 @@ NEXT_STEPS: dict[str, tuple[str | Promise, str]] = {
     "quote_open": (_("Double quotation marks inside cells."), ""),
     "invalid_quote": (_("Double quotation marks inside cells."), ""),
     "marks_in_items": (_("Import one label per item."), ""),
-    "webanno": (_("Export the project as UIMA CAS JSON."), ""),
+    "webanno": (
+        _("Export the project as UIMA CAS JSON; labels of whole documents are imported."),
+        "",
+    ),
     "choose_item": (
         _("Choose '%(field)s' as the item ID, or don't import it."),
         "--map item=%(field)s, or --map ignore=%(field)s",
@@ -176,7 +179,7 @@ NEXT_STEPS: dict[str, tuple[str | Promise, str]] = {
     "few_cells": (_("Add the missing cells, also those that are empty."), ""),
     "bytes": (
         _("A spreadsheet program can also save it as UTF-8."),
-        "--encoding windows-1252, or another",
+        "--encoding windows-1252, or --encoding ENCODING",
     ),
     "no_names": (_("Add a header row with column names."), ""),
     "guidelines": (

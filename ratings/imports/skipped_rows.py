@@ -36,6 +36,7 @@ SKIPPED_RECORD_REASONS: dict[str, str | Promise] = {
     "other_sheets": _("other sheets"),
     "unknown_fields": _("fields the first records don't have"),
     "title_row": _("rows above the header row, such as a title"),
+    "comment_row": _("comment lines"),
     "header_row": _("extra header rows of survey tools"),
     "repeated_header": _("rows that repeat the header row"),
     "notes": _("labels, reasons and notes of decisions"),

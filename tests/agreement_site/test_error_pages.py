@@ -24,6 +24,7 @@ def test_forbidden_page_names_the_leads(project, client_for, annotator, lead, st
     assert page.status_code == 404
     assert "Lovelace" not in page.content.decode()
     assert "Check the address." in page.content.decode()
+    assert "wrong account" not in page.content.decode()
     Member.objects.filter(project=project, role="lead").delete()
     assert "Ask a project lead" not in client_for(annotator).get(address).content.decode()
 

@@ -38,6 +38,7 @@ FORM_DATA: dict[str, dict[str, Any]] = {
     "settings/checks/": {"gold_percent": "99"},
     "settings/questions/severity/weights/": {"weights": "none such"},
     "people/add/": {"username": ""},
+    "people/add-model/": {"model-key": ""},
     "people/raters/RATER/": {"kind": "robot"},
     "people/pseudonyms/set/": {"hidden": "1"},
     "people/pseudonyms/disclose/": {"reason": ""},

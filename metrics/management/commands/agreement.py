@@ -75,6 +75,7 @@ class Command(BaseCommand):
             help="as for import_file; repeat uses the first rating",
         )
         parser.add_argument("--dates", choices=DATE_ORDERS, help="as for import_file")
+        parser.add_argument("--rater", metavar="KEY", help="rater of a file that names none")
         parser.add_argument("--question", help="use the rows with this value of column 'question'")
         parser.add_argument(
             "--scale", choices=SCALES, help="which coefficients are printed; nominal by default"
@@ -239,7 +240,7 @@ def _compute_results(options: Mapping[str, Any]) -> _FileResults:
 
 
 def _build_table_options(options: Mapping[str, Any]) -> rating_file.TableOptions:
-    names = ("layout", "encoding", "sheets", "cluster", "dates", "duplicates")
+    names = ("layout", "encoding", "sheets", "cluster", "dates", "duplicates", "rater")
     return rating_file.TableOptions(
         parse_column_roles(options["map"]), *(options[name] or "" for name in names)
     )

@@ -106,6 +106,12 @@ def get_newest_days(questions: Iterable[int]) -> dict[int, datetime.date]:
     return {question: date_from_day(day) for question, day in newest}
 
 
+def has_ratings_before(question: int, date: datetime.date) -> bool:
+    """Return whether the question has counted ratings of earlier days."""
+    days = PeerTally.objects.filter(question=question, day__gt=ALL_DAYS, n_ratings__gt=0)
+    return days.filter(day__lt=(date - EPOCH).days).exists()
+
+
 # --- values of the periods
 
 

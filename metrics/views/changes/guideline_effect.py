@@ -21,6 +21,7 @@ from django.views.decorators.http import require_safe
 
 from metrics.agreement.comparison.before_after import compute_difference_interval
 from metrics.filters import RatingFilter
+from metrics.results.raters import rater_periods
 from metrics.views.common import live_updates
 from metrics.views.common.selection import Selection, get_permitted_selection
 from metrics.views.common.sources.filtered import FilteredProjectSource
@@ -33,12 +34,13 @@ MAX_VERSIONS = 6  # the latest versions; each needs a filtered result of its own
 class VersionAgreement:
     """The headline coefficient of the ratings under one version of the guidelines.
 
-    ``from_date``, ``to_date``: the days of its ratings; no last day for the version in force, and
+    ``version``: None for the ratings before the first one. ``from_date``, ``to_date``: the days of
+    its ratings; no first day before the first version, no last day for the version in force, and
     no days for a version that was in force for less than a whole day. ``name``, ``estimate``: None
     without ratings to compare, and while ``is_pending``.
     """
 
-    version: GuidelineVersion
+    version: GuidelineVersion | None
     from_date: datetime.date | None
     to_date: datetime.date | None
     name: str | None
@@ -94,9 +96,12 @@ def list_version_agreements(selection: Selection) -> list[VersionAgreement]:
     days = [version.created_at.astimezone(zone).date() for version in versions]
     one_day = datetime.timedelta(days=1)
     agreements = []
+    if 0 < len(days) <= MAX_VERSIONS and rater_periods.has_ratings_before(
+        selection.question.pk, days[0]
+    ):
+        agreements.append(_get_agreement(selection, None, None, days[0] - one_day))
     for index in range(max(len(versions) - MAX_VERSIONS, 0), len(versions)):
-        # Before the first version there were no guidelines, so its first day counts.
-        from_date = days[index] if index == 0 else days[index] + one_day
+        from_date = days[index] + one_day
         to_date = days[index + 1] - one_day if index + 1 < len(versions) else None
         agreements.append(_get_agreement(selection, versions[index], from_date, to_date))
     return agreements
@@ -104,12 +109,12 @@ def list_version_agreements(selection: Selection) -> list[VersionAgreement]:
 
 def _get_agreement(
     selection: Selection,
-    version: GuidelineVersion,
-    from_date: datetime.date,
+    version: GuidelineVersion | None,
+    from_date: datetime.date | None,
     to_date: datetime.date | None,
 ) -> VersionAgreement:
     today = timezone.now().astimezone(ZoneInfo(selection.project.time_zone)).date()
-    if from_date > (to_date or today):
+    if from_date and from_date > (to_date or today):
         return VersionAgreement(version, None, None, None, None, is_pending=False)
     period = RatingFilter(from_date=from_date, to_date=to_date)
     source = FilteredProjectSource(selection.select_ratings(period))
@@ -133,7 +138,7 @@ def list_effects(agreements: list[VersionAgreement]) -> list[GuidelineEffect]:
 
     Versions without a value are left out; values of two coefficients are not compared.
     """
-    with_value = [agreement for agreement in agreements if agreement.estimate is not None]
+    with_value = [row for row in agreements if row.version and row.estimate is not None]
     changes = [
         (before, after) for before, after in pairwise(with_value) if before.name == after.name
     ]

@@ -62,6 +62,12 @@ class CoefficientRow:
     has_band_mismatch: bool
     is_uncertain: bool
 
+    @property
+    def expected(self) -> float | None:
+        """Agreement by chance; None where the coefficient is not corrected for it."""
+        is_corrected = display_names.is_chance_corrected(self.name)
+        return self.estimate.get("expected") if is_corrected else None
+
     @classmethod
     def from_estimate(cls, name: str, estimate: Value, scheme: str) -> CoefficientRow:
         band_name, has_band_mismatch = display_names.get_band_and_mismatch(

@@ -172,12 +172,12 @@ def get_band_and_mismatch(
 
     The name is empty for an undefined value and for a coefficient without chance correction.
     """
-    if value is None or not _is_chance_corrected(name):
+    if value is None or not is_chance_corrected(name):
         return "", False
     return get_band_name(bands.find_band(value, scheme)), not bands.is_designed_for(name, scheme)
 
 
-def _is_chance_corrected(name: str) -> bool:
+def is_chance_corrected(name: str) -> bool:
     if name.startswith((registry.MEAN_PAIRWISE, "icc")):
         return True
     entry = registry.find_coefficient(name)

@@ -169,7 +169,7 @@ def _list_preset_days(project: Project) -> list[tuple[int, datetime.date]]:
 
 
 def _build_presets(request: HttpRequest, selection: Selection) -> list[DatePreset]:
-    """Return the last days, and the days since the guidelines were last changed."""
+    """Return the last days, and the whole days since the guidelines were last changed."""
     zone = zoneinfo.ZoneInfo(selection.project.time_zone)
     periods = [
         (_("%(n)s days") % {"n": n}, first_day)
@@ -179,8 +179,10 @@ def _build_presets(request: HttpRequest, selection: Selection) -> list[DatePrese
         newest = selection.project.guideline_versions.values_list("number", "created_at").last()
         if newest is not None:
             number, created_at = newest
-            since = timezone.localdate(created_at, timezone=zone)
-            periods.append((_("since guidelines %(n)s") % {"n": number}, since))
+            # The day of the change has ratings under both versions.
+            since = timezone.localdate(created_at, timezone=zone) + datetime.timedelta(days=1)
+            if since <= timezone.localdate(timezone=zone):
+                periods.append((_("since guidelines %(n)s") % {"n": number}, since))
     presets = []
     for label, first_day in periods:
         query = request.GET.copy()

@@ -206,9 +206,9 @@ def _describe_rater_bias(finding: NamedFinding) -> str:
     a, b = (finding.rater_names.get(finding.figures[name], "?") for name in ("rater_a", "rater_b"))
     more, less = (a, b) if finding.figures["difference"] > 0 else (b, a)
     return _(
-        "%(differing)s of %(tested)s rater pairs use the categories differently "
-        "often. Clearest: %(more)s chooses “%(label)s” for %(difference)s more of "
-        "their %(n)s shared items than %(less)s."
+        "%(differing)s of %(tested)s rater pairs use the categories at different rates. Clearest: "
+        "%(more)s chooses “%(label)s” %(points)s points more often than %(less)s on their "
+        "%(n)s shared items."
     ) % {
         "n": format_count(finding.figures["shared_items"]),
         "differing": format_count(finding.figures["differing_pairs"]),
@@ -216,7 +216,7 @@ def _describe_rater_bias(finding: NamedFinding) -> str:
         "more": more,
         "less": less,
         "label": finding.labels[finding.figures["category"]],
-        "difference": format_percent(abs(finding.figures["difference"])),
+        "points": format_number(100 * abs(finding.figures["difference"]), 0),
     }
 
 

@@ -72,9 +72,11 @@ def format_expected_count(value: float | None) -> str:
 
 
 def format_percent(value: float | None, decimals: int = 0) -> str:
-    """Format a share as a percentage."""
+    """Format a share as a percentage: 0% and 100% mean exactly none and all."""
     if value is None or tables.is_exporting():
         return format_number(value)
+    if not decimals and (0 < value < 0.005 or 0.995 <= value < 1):
+        return f"{format_number(min(max(100 * value, 0.1), 99.9), 1)}%"
     return f"{format_number(100 * value, decimals)}%"
 
 

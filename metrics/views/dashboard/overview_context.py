@@ -14,7 +14,6 @@ from metrics.views.common.rater_columns import SORTABLE_COLUMNS
 from metrics.views.common.selection import Selection
 from metrics.views.common.sources.base import ProjectSource
 from metrics.views.common.trends import trend_points
-from projects.models import Rater
 
 from . import dashboard_context
 from .recommendation import NextAction, build_recommendation
@@ -32,18 +31,21 @@ LIVE = LiveSettings(
 
 @dataclass(frozen=True)
 class OverviewRater:
-    """A rater of the card: the one to check first, or the one who agrees least with the others.
+    """A rater of the card.
 
-    ``status``: label of the status, empty where it is not known; ``needs_check``: whether it asks
-    for an action, ``is_severe``: at once; ``agreement``: estimate of kappa with the other raters.
+    ``status``: label of the status in all ratings; ``needs_check``: whether it asks for an action,
+    ``is_severe``: at once; ``impact``: expected number of wrong ratings; ``agreement``: estimate of
+    kappa with the other raters, of the selection.
     """
 
     key: str
     name: str
     status: str | Promise
     needs_check: bool
+    is_severe: bool
+    is_paused: bool
+    impact: float | None
     agreement: Mapping[str, object] | None
-    is_severe: bool = False
 
 
 @dataclass(frozen=True)
@@ -59,9 +61,13 @@ class OverviewRaters:
     actions: Sequence[NextAction]
 
 
-# Functions that select the raters of a selection without a filter, at most this number of
-# lines. Packages above register theirs at startup.
-OVERVIEW_RATERS: Hook[Callable[[Selection, int], OverviewRaters]] = Hook("overview_raters")
+# {rater id: agreement with the others} of the raters with filtered ratings; None without a filter.
+FilteredAgreements = Mapping[int, Mapping[str, object] | None]
+# Functions that select the raters of a selection, at most this number of lines. Packages above
+# register theirs at startup.
+OVERVIEW_RATERS: Hook[Callable[[Selection, int, FilteredAgreements | None], OverviewRaters]] = Hook(
+    "overview_raters"
+)
 
 
 @dataclass(frozen=True)
@@ -112,30 +118,17 @@ def build_overview_context(selection: Selection, source: ProjectSource) -> dict[
 
 
 def _select_overview_raters(selection: Selection, source: ProjectSource) -> OverviewRaters:
-    """Return the raters by status; with a filter, those who agree least.
-
-    Statuses are of all ratings, so that they do not apply to filtered ratings.
-    """
-    if not selection.filter:
-        for select_overview_raters in OVERVIEW_RATERS:
-            return select_overview_raters(selection, MAX_RATERS)
-    outliers = {rater.key for rater in source.outlier_raters}
-    refs = source.list_rater_refs(SORTABLE_COLUMNS["vs_peers"], descending=False)
-    people = [
-        result for result in source.load_raters(refs) if result.rater.kind == Rater.Kind.HUMAN
-    ]
-    people.sort(key=lambda result: result.rater.key not in outliers)
-    lines = [
-        OverviewRater(
-            result.rater.key,
-            str(result.rater),
-            "",
-            result.rater.key in outliers,
-            result.coefficients.get(selection.vs_peers),
-        )
-        for result in people[:MAX_RATERS]
-    ]
-    return OverviewRaters(lines, len(people), len(outliers), [])
+    """Return the raters by status, with a filter those who have filtered ratings."""
+    agreements = None
+    if selection.filter:
+        refs = source.list_rater_refs(SORTABLE_COLUMNS["rater"], descending=False)
+        agreements = {
+            result.rater.pk: result.coefficients.get(selection.vs_peers)
+            for result in source.load_raters(refs)
+        }
+    for select_overview_raters in OVERVIEW_RATERS:
+        return select_overview_raters(selection, MAX_RATERS, agreements)
+    return OverviewRaters([], 0, 0, [])
 
 
 def _measure_progress(

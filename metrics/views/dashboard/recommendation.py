@@ -22,7 +22,6 @@ from metrics.views.common.selection import Selection
 from metrics.views.common.sources.base import ProjectSource
 
 MAX_ACTIONS = 3
-MAX_NAMED_RATERS = 3  # in an action
 
 
 class ActionKind(IntEnum):
@@ -69,7 +68,7 @@ def build_recommendation(
     """
     if not headline or headline.get("reason") == "no_pairable_items":
         return None
-    all_actions = [*actions, *_suggest_raters(selection, source)]
+    all_actions = list(actions)
     if headline.get("value") is None:  # the page says why
         return Recommendation("", sorted(all_actions, key=_get_order)[:MAX_ACTIONS])
     if name != "percent_agreement" and is_inconclusive(selection, headline):
@@ -150,21 +149,6 @@ def _suggest_categories(selection: Selection, source: ProjectSource) -> list[Nex
                 )
             ]
     return []
-
-
-def _suggest_raters(selection: Selection, source: ProjectSource) -> list[NextAction]:
-    """Return the action on the outliers among filtered ratings; statuses are of all ratings."""
-    raters = source.outlier_raters if selection.filter else []
-    if not raters:
-        return []
-    return [
-        NextAction(
-            ActionKind.RATERS,
-            _("Check %(raters)s") % {"raters": ", ".join(map(str, raters[:MAX_NAMED_RATERS]))},
-            _("lower agreement in these ratings"),
-            f"{reverse('rater', args=[selection.project.pk, raters[0].key])}?{selection.query}",
-        )
-    ]
 
 
 def _suggest_planning(selection: Selection, headline: Value) -> list[NextAction]:

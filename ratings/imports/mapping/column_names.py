@@ -113,6 +113,8 @@ def rank_name(name: str, role: str) -> int | None:
             for word in (words[:-1] if is_id else words[-1:])
             if word in column_words.TELLING_WORDS
         ]
+        if role == "rater" and words[0] in column_words.LABEL_STARTS:
+            return None  # label_reviewer: the label of the reviewer
         rank = _RANKS[role].get(telling[0]) if telling else None
     return None if rank is None else rank + _SUFFIX_RANK
 
@@ -272,6 +274,23 @@ def asks_for_comment(text: str) -> bool:
     """Return whether a question of a survey asks for a comment: Any further comments?"""
     words = normalize_name(text).split("_")
     return not column_words.COMMENT_WORDS.isdisjoint(words)
+
+
+def is_beside_other_name(name: str, names: Collection[str]) -> bool:
+    """Return whether a column has the comment or the time of another: Comment Anna, seconds.ann.
+
+    ``names`` are those of all columns, normalized. The others are Anna, or label.ann.
+    """
+    words = normalize_name(name).split("_")
+    for word, rest in ((words[0], words[1:]), (words[-1], words[:-1])):
+        if rest and word in column_words.BESIDE_WORDS:
+            other = "_".join(rest)
+            return any(
+                f"_{column}_".startswith(f"_{other}_") or f"_{column}_".endswith(f"_{other}_")
+                for column in names
+                if column_words.BESIDE_WORDS.isdisjoint(column.split("_"))
+            )
+    return False
 
 
 def is_form_person_name(name: str) -> bool:

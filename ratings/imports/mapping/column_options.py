@@ -18,7 +18,9 @@ OWN_ROLES = {
     "combinations": frozenset({"count"}),
 }
 # Columns that are no raters unless the user says so.
-UNUSABLE_REASONS = ("derived", "computed", "descriptive", "probability", "row_numbers", "row_id")
+UNUSABLE_REASONS = (
+    "derived", "computed", "descriptive", "beside_other", "probability", "row_numbers", "row_id"
+)  # fmt: skip
 
 
 class InvalidImportOptions(ValueError):
@@ -54,6 +56,27 @@ def parse_scales(text: str) -> dict[str, str]:
             )
         scales[key] = scale
     return scales
+
+
+def apply_options(
+    mapping: ImportMapping,
+    head: TableHead,
+    *,
+    columns: Sequence[tuple[str, str]],
+    layout: str,
+    rater: str,
+) -> None:
+    """Apply the roles of columns, the layout and the only rater that a user names.
+
+    Raises InvalidImportOptions.
+    """
+    mapping.default_rater = rater or mapping.default_rater
+    apply_column_options(mapping, head, columns=columns, layout=layout)
+    has_one_rater = rater and "rater" not in mapping.columns
+    if mapping.doubt in ("no_raters", "joint_raters", "no_items") and has_one_rater:
+        # One person rated one row after another, unless a column has the items.
+        mapping.rows_are_items = mapping.doubt == "no_items"
+        mapping.doubt = ""
 
 
 def apply_column_options(

@@ -21,7 +21,7 @@ NAMES_BY_ROLE = {
         "proband sujet cas caso 条目 样本 编号 specimen slide scan stimulus trial paper essay wine "
         "lesion topic image photo object record sample units file filename statement aussage mrn "
         "stim stimfile stimulusfile imagefile imagename soundfile "
-        "covidence"
+        "covidence datensatz"
     ),
     "rater": (
         "rater rater_id annotator annotator_id worker worker_id user user_id username user_name "
@@ -34,8 +34,8 @@ NAMES_BY_ROLE = {
         "interviewer transcriber rated_by_id scored_by marked_by checked_by "
         "surgeon nurse dentist therapist technician sonographer anaesthetist anesthetist operator "
         "creator created_by createdby gutachter gutachterin untersucher bewerter beurteiler "
-        "kodierer kodiererin annotatorin beurteilerin bewerterin prufer prüfer juror annotateur "
-        "annotatrice codeur codeuse evaluateur correcteur juge evaluador "
+        "bearbeiter bearbeiterin kodierer kodiererin annotatorin beurteilerin bewerterin prufer "
+        "prüfer juror annotateur annotatrice codeur codeuse evaluateur correcteur juge evaluador "
         "evaluadora anotador anotadora codificador codificadora juez "
         "lehrkraft lehrer lehrerin beobachter beobachterin judge_model evaluator_model "
         "grader_model 标注员 标注者 评分员 评审 评审员"
@@ -141,7 +141,7 @@ DESCRIPTIVE_WORDS = _split_words("sex gender age ethnicity race")
 # Columns that only the responses to a survey have.
 SURVEY_NAMES = _split_words(
     "submitdate submitdateutc networkid datesubmitted lastpage startlanguage collectorid "
-    "completiontime submittedat "
+    "completiontime submittedat submissiondate "
     "respondentid responseid startedtime zeitstempel horodateur marcatemporal 时间戳记 时间戳"
 )
 # Columns of results: agreement that another program computed.
@@ -164,6 +164,8 @@ RATER_STEMS = _split_words(
     {name.replace("_", "") for name in NAMES_BY_ROLE["rater"].split()}
     - {"author", "creator", "createdby", "completedby"}
 )
+# Words before the name of a rater whose label a column has: label_reviewer.
+LABEL_STARTS = _split_words("label labels rating score vote grade decision")
 # Those that number answers, which may be of one person.
 LABEL_STEMS = _split_words(
     "label labels code coding score rating ratings grade evaluation eval assessment judgement "
@@ -218,12 +220,17 @@ FORM_PERSON_NAMES = _split_words(
     "nomdutilisateur direccióndecorreoelectrónico nombredeusuario 电子邮件地址 用户名"
 )
 RESPONDENT_NAMES = FORM_PERSON_NAMES | _split_words(
-    "responseid respondentid participantid prolificid prolificpid recipientemail subjectid user id "
-    "token"
+    "responseid submissionid respondentid participantid prolificid prolificpid recipientemail "
+    "subjectid user id token"
 )
 COMMENT_WORDS = _split_words(
     "comment comments remarks feedback kommentar kommentare anmerkung anmerkungen commentaire "
     "commentaires comentario comentarios 评论 备注 意见"
+)
+# Words for what stands beside a label: a comment, or the time that it took.
+BESIDE_WORDS = COMMENT_WORDS - {"意见"} | _split_words(
+    "note notes remark rationale explanation justification bemerkung bemerkungen seconds secs "
+    "duration timestamp"
 )
 # Words behind the name of an item or a rater that change nothing: case_number, Reviewer Name.
 ENDINGS = _split_words("id ids email mail initials no nr num number name code key")

@@ -41,6 +41,7 @@ COLUMN_REASONS: Texts = {
     "attribute": _("one value per item; not a rater, label or time"),
     "derived": _("named like a computed value"),
     "descriptive": _("named like a description of an item, person or survey"),
+    "beside_other": _("comment or time of another column"),
     "computed": _("computed from other columns: an equality or a number"),
     "no_gold": _("named like gold answers, but no rater gives such answers"),
     "gold_values": _("column name, and it has the raters' labels"),
@@ -82,6 +83,10 @@ LAYOUT_TEXTS: Texts = {
     "raters": _("one row per rater, one column per item"),
     "items": _("one row per item, without ratings"),
 }
+_RESULTS_TEXT = _(
+    "This looks like results, such as agreement or frequencies of labels: %(columns)s. Import the "
+    "original ratings, or choose a layout if these are ratings."
+)
 # What a person has to decide: kind -> (what is in doubt, options of the command that decide it).
 # The options have the names of columns or examples where a column is not known.
 DOUBTS: dict[str, tuple[str | Promise, str]] = {
@@ -137,7 +142,7 @@ DOUBTS: dict[str, tuple[str | Promise, str]] = {
             "Raters have several rows with the same %(first)s that differ in %(others)s. "
             "Choose all columns that identify items, or how to treat repeats."
         ),
-        "--map %(items)s, or --map %(first_item)s",
+        "--map %(items)s, or --map %(first_item)s --duplicates last",
     ),
     "incomplete_content": (
         _(
@@ -163,12 +168,12 @@ DOUBTS: dict[str, tuple[str | Promise, str]] = {
             "No rater column found, but items occur in several rows. Choose the rater column, "
             "or enter the file's only rater."
         ),
-        "--map rater=COLUMN, or --rater NAME",
+        "--map rater=COLUMN, or --rater NAME --duplicates last",
     ),
     "sheets_of_raters": (
         _(
-            "%(n_sheets)s sheets have the same columns, each of one rater: %(sheets)s. Choose "
-            "whether to read all of them or only the first."
+            "%(n_sheets)s sheets have the same columns: %(sheets)s. Choose whether to read all "
+            "of them or only the first."
         ),
         "--sheets raters, or --sheets first",
     ),
@@ -190,9 +195,9 @@ DOUBTS: dict[str, tuple[str | Promise, str]] = {
     "label_counts": (
         _(
             "Column %(columns)s may be the number of raters who gave each label. If so, choose "
-            "one row per rating; otherwise, enter the file's only rater."
+            "one row per rating; otherwise, choose the rater column."
         ),
-        "--layout long, or --map count= --rater NAME",
+        "--layout long, or --map count= rater=COLUMN",
     ),
     "raters_in_rows": (
         _(
@@ -210,8 +215,8 @@ DOUBTS: dict[str, tuple[str | Promise, str]] = {
     ),
     "further_raters": (
         _(
-            "%(columns)s have the raters' labels, but other names. Make them raters (no "
-            "attributes, then), or don't import them."
+            "%(columns)s have the raters' labels, but other names. Make them raters, "
+            "or don't import them."
         ),
         "--map %(all_raters)s, or --map %(ignored)s",
     ),
@@ -246,13 +251,9 @@ DOUBTS: dict[str, tuple[str | Promise, str]] = {
         ),
         "--layout combinations, or --layout wide",
     ),
-    "results": (
-        _(
-            "This looks like results, with agreement already computed: %(columns)s. Import the "
-            "original ratings, or choose a layout if these are ratings."
-        ),
-        "--layout long, or --layout wide",
-    ),
+    "results": (_RESULTS_TEXT, "--layout long, or --layout wide"),
+    "results_of_pairs": (_RESULTS_TEXT, "--layout wide"),
+    "frequencies_of_labels": (_RESULTS_TEXT, "--layout wide"),
     "criteria": (
         _(
             "These columns are named like criteria, not raters: %(columns)s. Choose them as "
@@ -264,7 +265,8 @@ DOUBTS: dict[str, tuple[str | Promise, str]] = {
     "raters_or_questions": (
         _(
             "These column names have two parts, and either can be the rater: %(columns)s. If "
-            "raters and questions are right as listed, choose one column per rater."
+            "raters and questions are right as listed, choose one column per rater. Otherwise, "
+            "rename them, rater first."
         ),
         "--layout wide",
     ),

@@ -12,11 +12,12 @@ from .column_names import (
     is_counting_name,
     is_criterion_name,
     is_key_part_name,
+    is_verdict_name,
     normalize_name,
     rank_name,
 )
 from .named_roles import NamedRoles
-from .rater_columns import differ_only_in_number
+from .rater_columns import differ_only_in_number, is_system_number
 
 REDUCTION = 10  # a column that makes repeats this many times rarer is a part of the item's ID
 MIN_CUT_ROWS = 500  # rows of a sample that probably does not have all rows of the file
@@ -121,13 +122,7 @@ class LabelAndItemColumns(NamedRoles):
             index
             for index in range(len(columns))
             if index not in used
-            and (
-                self.reasons.get(index) in (None, "no_role", "one_value")
-                or (
-                    self.reasons[index] == "descriptive"
-                    and (self._is_key_part(index) or is_counting_name(self.head.names[index]))
-                )
-            )
+            and (self.reasons.get(index) in (None, "no_role", "one_value", "descriptive"))
             and len(columns[index].filled) == len(columns[index].texts)
             and columns[index].has_repeats
             and not columns[index].has_times
@@ -206,14 +201,16 @@ class LabelAndItemColumns(NamedRoles):
         ] or likely
 
     def _list_likely_columns(self) -> list[int]:
-        columns = self.head.columns
+        columns, names = self.head.columns, self.head.names
+        has_verdict = any(map(is_verdict_name, names))  # about model_a and model_b
         return [
             index
             for index in self.list_free_columns()
-            if (columns[index].is_label_like or columns[index].is_numeric)
+            if not (has_verdict and is_system_number(names[index]))
+            and (columns[index].is_label_like or columns[index].is_numeric)
             and not all(map(MEDIA_FILE_PATTERN.fullmatch, columns[index].filled))
-            and not normalize_name(self.head.names[index]).endswith("_id")
-            and not (columns[index].is_numeric and is_counting_name(self.head.names[index]))
+            and not normalize_name(names[index]).endswith("_id")
+            and not (columns[index].is_numeric and is_counting_name(names[index]))
         ]
 
     def list_independent_columns(self) -> list[int]:

@@ -24,6 +24,7 @@ from .column_names import (
     MEDIA_ROLES,
     MODEL_ROLES,
     compact_name,
+    is_beside_other_name,
     is_content_part_name,
     is_derived_name,
     is_descriptive_name,
@@ -54,12 +55,15 @@ class NamedRoles:
     def exclude_unusable_columns(self) -> None:
         """Exclude columns that are never items, raters or labels unless the user says so."""
         head = self.head
+        normalized_names = list(map(normalize_name, head.names))
         for index, name in enumerate(head.names):
             cells = head.columns[index]
             if is_index_name(name) and are_row_numbers(cells) and len(head.names) > 1:
                 self.reasons[index] = "row_numbers"
             elif is_derived_name(name):
                 self.reasons[index] = "derived"
+            elif is_beside_other_name(name, normalized_names):
+                self.reasons[index] = "beside_other"
             elif (
                 is_descriptive_name(name)
                 and not is_content_part_name(name)

@@ -56,14 +56,15 @@ def find_patterned_columns(head: TableHead, candidates: Sequence[int]) -> ValueC
     ]
     if any(map(is_verdict_name, head.names)):
         # In a table with a winner, model_a and model_b are what is compared, not raters.
-        short = [index for index in short if not _is_system_number(head.names[index])]
+        short = [index for index in short if not is_system_number(head.names[index])]
     crossed = _find_crossed_names(head, short)
     if crossed and any(question for _, question in crossed.places.values()):
         return crossed
     return _find_numbered_names(head, short) or crossed
 
 
-def _is_system_number(name: str) -> bool:
+def is_system_number(name: str) -> bool:
+    """Return whether a column is named like one of several systems: model_a."""
     number = split_numbered_name(name)
     return number is not None and number[0] in ("model", "system")
 
@@ -116,15 +117,36 @@ def _find_crossed_names(head: TableHead, candidates: Sequence[int]) -> ValueColu
             # `ann.relevance`, `ben.relevance`: the same word after every name is the question.
             # In `warmth_1`, `warmth_2`, the numbers are.
             is_single = len(seconds) == 1
-            is_numbered = all(second.isdigit() for second in seconds) and not is_single
+            has_own_labels = [_have_own_labels(head, parts, place) for place in (0, 1)]
+            are_questions_first = not is_single and (
+                all(second.isdigit() for second in seconds)
+                or _are_only_criteria(firsts, seconds)
+                or has_own_labels == [True, False]
+            )
             return ValueColumns(
                 {
-                    index: (second, first) if is_numbered else (first, "" if is_single else second)
+                    index: (second, first)
+                    if are_questions_first
+                    else (first, "" if is_single else second)
                     for index, (first, second) in parts.items()
                 },
-                is_certain=is_single,
+                is_certain=is_single or has_own_labels[0] != has_own_labels[1],
             )
     return None
+
+
+def _are_only_criteria(names: Collection[str], others: Collection[str]) -> bool:
+    """Return whether all names are those of criteria, and none of the others is."""
+    return all(map(is_criterion_name, names)) and not any(map(is_criterion_name, others))
+
+
+def _have_own_labels(head: TableHead, parts: dict[int, tuple[str, str]], place: int) -> bool:
+    """Return whether columns with the same part of their names share labels with no others."""
+    labels: dict[str, set[str]] = {}
+    for index, both in parts.items():
+        labels.setdefault(both[place], set()).update(head.columns[index].values)
+    counts = Counter(label for group in labels.values() for label in group)
+    return max(counts.values(), default=2) == 1
 
 
 def _build_crossed_columns(

@@ -6,7 +6,7 @@ import itertools
 from collections import Counter
 from collections.abc import Collection, Sequence
 
-from .column_cells import ColumnCells, TableHead, are_row_numbers, have_equal_sums
+from .column_cells import NUMBER_PATTERN, ColumnCells, TableHead, are_row_numbers, have_equal_sums
 from .column_names import (
     is_agreement_result_name,
     is_count_name,
@@ -33,9 +33,55 @@ def detect_table_without_ratings(head: TableHead) -> tuple[str, list[int]] | Non
     results = [index for index, name in enumerate(head.names) if is_agreement_result_name(name)]
     if results and all(head.columns[index].is_numeric for index in results):
         return "results", results
+    if matrix := _find_agreement_matrix(head):
+        return "results_of_pairs", matrix
+    if shares := _find_shares(head):
+        return "frequencies_of_labels", shares
+    every_column = list(range(len(head.names)))
+    if len(every_column) > 2 and _is_diagonal_largest(head, every_column):
+        return "frequencies_of_labels", every_column
     if _are_names_data(head):
-        return "no_header", list(range(len(head.names)))
+        return "no_header", every_column
     return None
+
+
+def _find_agreement_matrix(head: TableHead) -> list[int]:
+    """Return the columns of a square table of pairs of raters, with 1 for each with itself."""
+    columns = find_crossed_counts(head)
+    rows = [[head.columns[index].texts[row] for index in columns] for row in range(len(columns))]
+    diagonal = {row[place] for place, row in enumerate(rows)}
+    fractions = any("." in text or "," in text for row in rows for text in row)
+    return (
+        columns
+        if diagonal and diagonal <= {"1", "1.0", "1.00", "1.000", "1,00"} and fractions
+        else []
+    )
+
+
+def _find_shares(head: TableHead) -> list[int]:
+    """Return the columns that say how often each label of the first column occurs.
+
+    The percentages of each add up to 100, or the numbers of each to the same sum.
+    """
+    first, columns = head.columns[0], range(1, len(head.names))
+    labels = [text for text in first.filled if not is_total_name(text)]
+    if len(labels) < 2 or not first.is_unique or first.is_numeric or len(columns) < 2:
+        return []
+    cells = [
+        [text for label, text in zip(first.texts, head.columns[index].texts, strict=True)
+         if label and not is_total_name(label)]
+        for index in columns
+    ]  # fmt: skip
+    has_percents = all(text.endswith("%") for column in cells for text in column)
+    numbers = [[text.removesuffix("%").strip() for text in column] for column in cells]
+    if not all(NUMBER_PATTERN.fullmatch(text) for column in numbers for text in column):
+        return []
+    sums = [sum(float(text.replace(",", ".")) for text in column) for column in numbers]
+    if has_percents:
+        return list(columns) if all(99 <= total <= 101 for total in sums) else []
+    is_label_column = rank_name(head.names[0], "label") is not None
+    is_same_sum = max(sums) - min(sums) <= 0.01 * max(sums) and max(sums) > 0
+    return list(columns) if is_label_column and is_same_sum else []
 
 
 def _are_names_data(head: TableHead) -> bool:
@@ -57,11 +103,27 @@ def find_crossed_counts(head: TableHead) -> list[int]:
     is_numeric = all(head.columns[index].is_numeric for index in columns)
     if len(rows) < 2 or len(rows) != len(set(rows)) or not is_numeric:
         return []
+    if rows == [str(number) for number in range(1, len(rows) + 1)]:
+        return columns if _is_diagonal_largest(head, columns) else []
     for texts in ((rows, names), (split_rater_prefix(rows)[1], split_rater_prefix(names)[1])):
         row_labels, column_labels = ({text.casefold() for text in group} for group in texts)
         if row_labels == column_labels:
             return columns
     return []
+
+
+def _is_diagonal_largest(head: TableHead, columns: Sequence[int]) -> bool:
+    """Return whether whole numbers are largest on the diagonal, as counts of equal labels are."""
+    if len(columns) != len(head.sample_rows) or not all(
+        _are_whole(head.columns[i]) for i in columns
+    ):
+        return False
+    rows = list(zip(*(head.columns[index].list_numbers() for index in columns), strict=True))
+    return all(
+        row[place] > max(n for other, n in enumerate(line) if other != place)
+        for place, row in enumerate(rows)
+        for line in (row, [other[place] for other in rows])
+    )
 
 
 def is_total_name(name: str) -> bool:

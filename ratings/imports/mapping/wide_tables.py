@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Sequence
 
 from ratings.label_normalization import get_normal_form
@@ -216,6 +217,9 @@ class WideTables(RespondentTables):
         )
         shared = self._add_fields_of_same_object(shared, candidates)
         doubtful = self._list_doubtful_raters(shared)
+        if doubtful and not has_keys and len(doubtful) == len(shared):
+            self._set_item_column_of_rater_and_labels(shared)
+            free = self.list_free_columns()
         if doubtful and self._find_rater_and_labels(free):
             return self._guess_items(free)
         if self._are_texts_beside_numbers(shared, doubtful):
@@ -288,6 +292,19 @@ class WideTables(RespondentTables):
                 labels = [i for i in free if i != index and columns[i].is_label_like]
                 return [index, *labels] if labels else []
         return []
+
+    def _set_item_column_of_rater_and_labels(self, columns: Sequence[int]) -> None:
+        """Set the item column to the first that repeats as items do beside raters and labels."""
+        cells = self.head.columns
+        repeated = [index for index in columns if cells[index].has_repeats]
+        for item, rater in itertools.permutations(repeated, 2):
+            pairs = set(zip(cells[item].texts, cells[rater].texts, strict=True))
+            labels = [i for i in columns if i not in (item, rater) and cells[i].is_label_like]
+            is_cross = len(cells[item].values) > 1 and len(cells[rater].values) > 1
+            if is_cross and labels and len(pairs) == len(self.head.sample_rows):
+                self.columns["item"] = item
+                self.reasons[item] = "values"
+                return
 
     def _add_fields_of_same_object(
         self, raters: Sequence[int], candidates: Sequence[int]

@@ -131,7 +131,7 @@ def guess_mapping(mapping: ImportMapping, path: Path, *, labels: set[str]) -> Ta
     mapping.use_file_questions = mapping.has_column_questions
     mapping.sheet_titles = head.sheet_titles
     if len(head.sheet_titles) > 1 and not mapping.sheets:
-        has_raters = "rater" in mapping.columns or "pattern" in mapping.reasons.values()
+        has_raters = "rater" in mapping.columns or mapping.layout == "wide"
         mapping.doubt = "sheets" if has_raters else "sheets_of_raters"
     time_index = mapping.columns.get("rated_at")
     if time_index is not None:

@@ -39,8 +39,8 @@ NOTE_TEXTS: dict[str, str | Promise] = {
     EQUAL: _("Joined spellings of one label: %(labels)s."),
     DECIMAL_COMMAS: _("Commas read as decimal commas: %(labels)s."),
     SIMILAR: _(
-        "These labels may be the same; they differ only in case, spaces, or like yes, y and 1: "
-        "%(labels)s."
+        "These labels may be the same; they differ only in case, spaces, quotation marks, or like "
+        "yes, y and 1: %(labels)s."
     ),
     JOINED: _("Joined similar labels: %(labels)s."),
     SEVERAL_LABELS: _(

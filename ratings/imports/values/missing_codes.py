@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping
 from enum import Enum
 
@@ -35,6 +36,7 @@ NO_OPINIONS = _split_phrases(
     "no opinion|prefer not to say|weiß nicht|weiss nicht|ne sait pas|je ne sais pas|"
     "no sabe|no sé|不知道|不清楚"
 )
+STATA_CODE = re.compile(r"\.[a-z]")  # a missing value with its reason, beside "." without one
 MAX_CODE_LENGTH = 20  # characters; a longer label is no code
 NEGATIVE_CODES = frozenset((-9, -99, -999, -9999, -98, -998, -97, -997, -88, -888, -77, -777))
 RARE_SHARE = 20  # one of so many ratings is rare
@@ -78,7 +80,9 @@ def classify_missing_codes(
             undecided.append(label)
     signs = {label.strip() for label in counts}
     for label in undecided:
-        if label.strip().casefold() in MISSING_CODES.split() and not _is_minus_sign(label, signs):
+        text = label.strip().casefold()
+        is_code = text in MISSING_CODES.split() and not _is_minus_sign(label, signs)
+        if is_code or (STATA_CODE.fullmatch(text) and "." in signs):
             statuses[label] = CodeStatus.MISSING
     present = {label: count for label, count in counts.items() if label not in statuses}
     for label in undecided:
@@ -109,7 +113,8 @@ def _classify_in_context(label: str, labels: Collection[str]) -> CodeStatus:
         answers = [answer for answer in labels if answer != label]
         return _classify_none(label.strip(), [o for o in answers if o.strip().casefold() != "none"])
     # Programs write an option to skip in brackets: [skipped].
-    if label.strip().casefold().strip("[]<>()") in SUSPECTED_CODES:
+    text = label.strip().casefold()
+    if text.strip("[]<>()") in SUSPECTED_CODES or STATA_CODE.fullmatch(text):
         has_others = any(answer != label for answer in labels)
         return CodeStatus.SUSPECTED if has_others else CodeStatus.LABEL
     if _is_no_opinion(label):

@@ -106,6 +106,9 @@ def test_language_switch_is_on_every_page_and_returns_to_it(client, client_for, 
     ):
         text = browser.get(page).content.decode()
         assert 'action="/language/"' in text
+        # In the menu of the user, or in the footer for those without one.
+        footer = text.split('<footer class="site-footer">')[1]
+        assert ('name="language"' in footer) == (browser is client)
         assert f'<input type="hidden" name="next" value="{page}">' in text
         assert 'name="language" value="zh-hans" lang="zh-hans" >简体中文</button>' in text
         assert 'name="language" value="en" lang="en" aria-current="true">English</button>' in text

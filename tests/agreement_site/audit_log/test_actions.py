@@ -664,7 +664,7 @@ CASES: list[tuple[str, Callable[[AuditScenario], Any], bool, Any, Any]] = [
         lambda w: _change_form(w, "labels/rules/", budget="10"),
         True,
         ANYTHING,
-        ANYTHING,
+        {"budget": 10},  # only what changed
     ),
     (
         "exam_rules_changed",

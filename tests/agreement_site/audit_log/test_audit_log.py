@@ -250,6 +250,8 @@ def test_field_names_are_translated_and_keys_are_not(
         ("export", {"details": {"exported": "ratings", "kind": "csv"}}, "rating list"),
         ("rater_paused", {"before": {"paused": False}, "after": {"paused": True}}, "<ins>yes</ins>"),
         ("view_shared", {"after": {"expires_at": "2026-03-01T09:30:12+00:00"}}, "2026-03-01 10:30 CET"),
+        ("view_shared", {"after": {"expires_at": "2026-12-28 00:00:00+00:00"}}, "2026-12-28 01:00 CET"),
+        ("label_rules_changed", {"after": {"show_after_days": 7}}, "Delay in days"),
         ("deletion_requested", {"details": {"kind": "rater"}}, "rater"),
         ("scale_changed", {"after": {"categories": [{"label": "x", "value": 1.5}]}}, "Label: x · Value: 1.5"),
         ("scale_changed", {"after": {"weights": "quadratic"}}, "<ins>quadratic</ins>"),

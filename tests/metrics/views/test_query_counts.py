@@ -54,7 +54,7 @@ MAX_QUERIES = {
     "/projects/{project}/items/": 17,
     "/projects/{project}/items/?ratings=2": 17,
     "/projects/{project}/items/?search=i": 20,
-    "/projects/{project}/items/i1/": 14,
+    "/projects/{project}/items/i1/": 19,
     "/projects/{project}/change/": 15,
     "/healthz": 11,
     "/api/v1/projects/": 5,

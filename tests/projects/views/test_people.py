@@ -613,3 +613,15 @@ def test_setting_limits_project_creation(
         assert ("/projects/new/" in get_text(client.get("/"))) == (user.username in allowed)
         if user.username not in allowed:
             assert client.post("/example/").status_code == 403
+
+
+def test_model_is_added_once(project, post_people):
+    """Its form opens next, for the model's name and version."""
+    response = post_people("add-model/", {"model-key": "gpt"})
+    rater = project.raters.get(key="gpt")
+    assert rater.kind == Rater.Kind.MODEL
+    assert response.url == f"/projects/{project.pk}/people/raters/{rater.pk}/"
+    for key in ("gpt", "ann", "a\tb"):
+        page = post_people("add-model/", {"model-key": key})
+        assert page.status_code == 400 and page.context["model_form"].errors["key"]
+    assert project.raters.filter(kind=Rater.Kind.MODEL).count() == 1

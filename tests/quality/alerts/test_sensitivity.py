@@ -28,7 +28,7 @@ def test_lead_chooses_the_sensitivity(
     text = client.get(page).text
     assert "At most one false alert per 20 years" in text
     assert "per year" in text
-    assert "shared items (" in text
+    assert "shared items." in text
     assert client.post(page, {"sensitivity": "odd"}).status_code == 400
     assert not AlertSettings.objects.exists()
     assert client.post(page, {"sensitivity": "high"}).status_code == 302

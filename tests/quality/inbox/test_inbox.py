@@ -21,6 +21,7 @@ from quality.models import (
     Appeal,
     GoldIntervention,
     GoldScore,
+    GoldState,
     ItemLabel,
     LabelSource,
     RaterConfusion,
@@ -171,7 +172,7 @@ def test_inbox_takes_the_same_queries_for_any_number_of_projects(
     client.get("/inbox/")
     with measure_round_trips() as count:
         assert client.get("/inbox/").context["size"].n_rows == 2 * number
-        assert count() <= 12
+        assert count() <= 21  # nine for the statuses of raters
     with measure_round_trips() as count:
         assert dict(client.get("/").context["listed"].groups)["attention"] == number
         assert count() <= 32
@@ -299,6 +300,28 @@ def test_rater_far_below_the_pass_mark_is_in_the_inbox_once(
     assert "1 rater to check" in client.get(f"{base}alerts/").text
     set_rater_paused(rater=rater, paused=True, by=lead)
     assert client.get("/inbox/").context["size"].n_rows == 0
+
+
+def test_inbox_counts_raters_to_check_whom_the_overview_names(client_for: Any, lead: User) -> None:
+    """Below the pass mark by chance perhaps: no decision, but named under "Do next"."""
+    question, rater = add_project("Gold", lead)
+    client, base = client_for(lead), f"/projects/{question.project_id}/"
+    assert "to check" not in client.get("/inbox/").text
+    assert "Examples don’t count." in client.get("/inbox/").text
+    GoldState.objects.update_or_create(question=question, defaults={"pass_mark": 0.7})
+    GoldScore.objects.create(
+        question=question, rater=rater, n=20, right=9, accuracy=0.45, low=0.25, high=0.66,
+        table=[], kappa=build_undefined_value("no_gold_ratings"), evidence=0, max_evidence=0,
+    )  # fmt: skip
+    page = client.get("/inbox/")
+    assert page.context["size"].n_rows == 0
+    assert 'Less urgent · <a href="/raters/">1 rater to check</a>' in page.text
+    page = client.get(f"/inbox/?project={question.project_id}")
+    assert f'<a href="{base}raters/">1 rater to check</a>' in page.text
+    [line] = client.get(base).context["overview_raters"].lines
+    assert line.needs_check and not line.is_severe
+    set_rater_paused(rater=rater, paused=True, by=lead)
+    assert "to check" not in client.get("/inbox/").text
 
 
 def test_annotators_have_no_inbox(project: Any, client_for: Any, annotator: User, lead: User):

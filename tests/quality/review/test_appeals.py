@@ -16,7 +16,8 @@ from projects.models import Item, Member, Question, Rater
 from projects.services.items.gold import set_gold_answer
 from quality.models import Appeal, ItemLabel, LabelRules
 from quality.review import appeals, decisions
-from tests.cast import Cast
+from ratings.models import Rating
+from tests.cast import LABELS, Cast
 
 pytestmark = pytest.mark.django_db
 
@@ -120,6 +121,44 @@ def test_an_appeal_is_made_once_and_answered_once(
     assert page.redirect_chain[0][0].startswith(f"{base_url}review/?question=")
     assert "The label is unchanged: decide again." in page.text
     assert page.context["item"] == items[0]
+
+
+def test_item_page_shows_decision_and_appeal(
+    rater: Rater, items: list[Item], base_url: str, lead: User, client_for: Callable[[User], Client]
+) -> None:
+    question = rater.project.questions.get()
+    appeals.create_decision_appeal(rater=rater, question=question, item=items[0], text="Too low.")
+    address = f"{base_url}items/{items[0].key}/"
+    page = client_for(lead).get(address).text
+    assert f"Final label: <strong>{LABELS[2]}</strong>" in page
+    assert "as 3.1 says" in page and "Too low." in page
+    assert f"{base_url}review/?question={question.key}&amp;item={items[0].key}" in page
+    viewer = User.objects.create_user("onlooker")
+    Member.objects.create(project=rater.project, user=viewer, role=Member.Role.VIEWER)
+    page = client_for(viewer).get(address).text
+    assert "as 3.1 says" in page
+    assert "Too low." not in page and f"{base_url}review/" not in page.split("<main")[1]
+
+
+def test_item_page_hides_decision_from_second_adjudicator(
+    rater: Rater, items: list[Item], base_url: str, client_for: Callable[[User], Client]
+) -> None:
+    LabelRules.objects.update(second_opinion_share=1)
+    other = User.objects.create_user("other")
+    Member.objects.create(project=rater.project, user=other, role=Member.Role.ADJUDICATOR)
+    page = client_for(other).get(f"{base_url}items/{items[0].key}/").text
+    assert "Final label" not in page and "as 3.1 says" not in page
+
+
+def test_raters_who_gave_the_decided_answer_are_offered_no_appeal(
+    rater: Rater, items: list[Item], base_url: str, client_for: Callable[[User], Client]
+) -> None:
+    assert rater.user is not None
+    for item, code in ((items[0], 2), (items[1], 1)):
+        Rating.objects.filter(rater=rater, item=item).update(code=code)
+    page = client_for(rater.user).get(f"{base_url}decisions/").text
+    assert f'action="{base_url}decisions/{items[0].pk}/"' not in page
+    assert f'action="{base_url}decisions/{items[1].pk}/"' in page
 
 
 def test_permissions_of_appeals(

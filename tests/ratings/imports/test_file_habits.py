@@ -367,7 +367,7 @@ def test_sheets_of_raters_are_merged_on_request(tmp_path: Path, lead: Any) -> No
     status, report = import_with_scale(path, **options)
     assert (status, Project.objects.count()) == (1, 0)
     message = report["problems"][0]["message"]
-    assert "3 sheets have the same columns, each of one rater: Anna, Ben, Carla" in message
+    assert "3 sheets have the same columns: Anna, Ben, Carla" in message
     with pytest.raises(CommandError, match="--sheets raters, or --sheets first"):
         compute_agreement(path)
 
@@ -415,7 +415,7 @@ def test_wizard_asks_which_sheets_to_read(tmp_path: Path, lead: Any, client_for:
     wizard = WizardClient(client_for(lead))
     wizard.upload(path.read_bytes(), path.name)
     page = wizard.get_page()
-    assert "each of one rater: Anna, Ben, Carla" in get_page_text(page)
+    assert "3 sheets have the same columns: Anna, Ben, Carla" in get_page_text(page)
     data = {"action": "columns", "source": "xlsx", "layout": "long", "item": "0", "label": "1"}
     assert wizard.client.post(wizard.run_url, data | {"sheets": ""}).status_code == 400
     wizard.client.post(wizard.run_url, {"action": "read", "source": "xlsx", "sheets": "raters"})

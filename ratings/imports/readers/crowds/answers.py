@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import re
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 from xml.etree.ElementTree import ParseError
@@ -41,7 +42,7 @@ def _get_answer(value: Any) -> Any:
     for name in ("label", "labels"):
         if name in value:
             return value[name]
-    if value and all(isinstance(checked, bool) for checked in value.values()):
+    if len(value) > 1 and all(isinstance(checked, bool) for checked in value.values()):
         return [name for name, checked in value.items() if checked]
     if len(value) == 1:
         return _get_answer(next(iter(value.values())))
@@ -72,14 +73,17 @@ def parse_form_answers(text: str) -> Fields:
 def group_options_by_question(fields: Fields) -> Fields:
     """Return answers by question, from columns named after a question or one of its options.
 
-    `tone.label` and `tone` are the answer itself, `tone.calm` with true or false is an option.
+    `tone.label` and `tone` are the answer itself, `tone.calm` with true or false is an option. The
+    answer to a question with one option, such as `cat.on`, is true or false.
     """
     options: dict[str, list[str]] = {}
+    n_options = Counter(name.partition(".")[0] for name in fields if "." in name)
     answers: Fields = {}
     for name, value in fields.items():
         question, _dot, option = name.partition(".")
         text = to_text(value)
-        if not option or option in ("label", "labels"):
+        is_only_option = n_options[question] == 1 and text.casefold() in ("true", "false", "")
+        if not option or option in ("label", "labels") or is_only_option:
             answers[question] = value
         elif text.casefold() in ("true", "false", ""):
             options.setdefault(question, [])

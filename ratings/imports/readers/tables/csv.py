@@ -17,6 +17,7 @@ from ratings.imports.problems import UnreadableFileError
 
 from .base import TableSource
 from .csv_records import DELIMITERS, SEPARATOR_LINE, SPACE, CsvRecords
+from .tidy_lines import NAMES_MARK
 
 GUESS_ROWS = 20  # rows from which the delimiter is guessed
 MIN_SPACED_ROWS = 3  # fewer rows may have the same number of words by chance
@@ -93,6 +94,7 @@ def _is_separated_by_spaces(path: Path, *, encoding: str) -> bool:
     if not rows:
         return False
     n_names, *widths = [sum(map(bool, cells)) for _line, cells in rows]
+    n_names -= rows[0][1][0] == NAMES_MARK
     return (
         n_names > 1 and len(widths) >= MIN_SPACED_ROWS and set(widths) in ({n_names}, {n_names + 1})
     )

@@ -101,6 +101,9 @@ class CrossedRows:
     def _split_row_text(self, text: str) -> tuple[str, str]:
         """Return (rater, label) of the text before a row: Rater A: yes."""
         labels = [label for _, label in self.columns]
+        if text.isdigit() and text not in labels and 0 < int(text) <= len(labels):
+            # Rows that are numbered instead of named have the labels of the columns in order.
+            return self.row_rater or ROW_RATER, labels[int(text) - 1]
         for label in sorted(labels, key=len, reverse=True):
             if text.casefold() == label.casefold():
                 return self.row_rater or ROW_RATER, label

@@ -21,7 +21,9 @@ BUFFERED_ROWS = 200  # rows in which a column without a name has to be empty
 MAX_TITLE_ROWS = 10
 # Names below a question that say that the column has the answer itself, as SurveyMonkey writes.
 ANSWER_COLUMN_NAMES = ("response", "open-ended response")
+NAMES_MARK = "#"  # before the names of the columns, as NumPy writes them
 UNNAMED_FIRST_COLUMN = "(column 1)"  # row names that a data frame was saved with
+_NUMBER_SIGN = re.compile(r"#\s*(\d|$)")
 _REMARK = re.compile(r"[(\[][^()\[\]]+[)\]]")
 _RULE = re.compile(r":?-{3,}:?|={3,}")
 _PANDAS_PAIR = re.compile(r"\(['\"](.*)['\"], ['\"](.*)['\"]\)")  # names in two lines, in one cell
@@ -50,6 +52,7 @@ class TidyLines:
 
     def __init__(self, lines: TableLines) -> None:
         self.lines = lines
+        self.has_comments = False  # lines that begin with # stand above the names
         self.extra_records = lines.extra_records
 
     @property
@@ -67,6 +70,7 @@ class TidyLines:
             if not start:
                 raise
             error = unreadable  # raised behind the rows that can be read
+        self._drop_comments_above(start)
         self._drop_titles(start)
         self._drop_extra_header_lines(start)
         if not start:
@@ -88,10 +92,25 @@ class TidyLines:
         for line, cells in self._iter_without_end(data, len(columns)):
             if has_role_names and _are_same_names(cells, header):
                 self._count_skipped_rows([(line, cells)], "repeated_header")
+            elif _is_comment(cells) and (self.has_comments or len(cells) != len(names)):
+                self._count_skipped_rows([(line, cells)], "comment_row")
             else:
                 yield line, self._select_cells(line, cells, columns, len(names))
         if error is not None:
             raise error
+
+    def _drop_comments_above(self, start: list[TableLine]) -> None:
+        """Remove lines that begin with # above the names of the columns, and a # before these."""
+        n_comments = len(list(itertools.takewhile(_is_comment, (cells for _, cells in start))))
+        names = start[n_comments][1] if n_comments < len(start) else ()
+        if n_comments and any(is_role_name(get_text(name)) for name in names):
+            self.has_comments = True
+            self._count_skipped_rows(start[:n_comments], "comment_row")
+            del start[:n_comments]
+        if start and start[0][1][:1] == [NAMES_MARK]:
+            line, names = start[0]
+            if all(len(cells) == len(names) - 1 for _, cells in start[1:]):
+                start[0] = line, names[1:]
 
     def _drop_titles(self, start: list[TableLine]) -> None:
         """Remove rows of one cell above the names of the columns, or of fewer than half of them."""
@@ -202,6 +221,11 @@ class TidyLines:
             SkippedRecord(line, reason, " ".join(map(get_text, cells)).strip())
             for line, cells in rows
         ]
+
+
+def _is_comment(cells: Sequence[Any]) -> bool:
+    """Return whether a row begins with #, and not with a number such as #1 or # alone."""
+    return bool(cells) and str(cells[0])[:1] == "#" and not _NUMBER_SIGN.match(get_text(cells[0]))
 
 
 def _are_same_names(cells: Sequence[Any], header: Sequence[Any]) -> bool:

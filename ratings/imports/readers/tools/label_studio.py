@@ -301,6 +301,15 @@ class _LabelStudioReader(ToolReader):
         return find_answer_columns(records, item_field="id", candidates=candidates) or candidates
 
 
+def _get_min_answer(value: Any) -> Any:
+    """Return the answer in a field of JSON-MIN: "x", {"choices": ["x", "y"]}, [{"rating": 4}]."""
+    parts = list_objects(value) or [value]
+    if len(parts) == 1 and isinstance(parts[0], dict):
+        fields = parts[0].keys() & ANSWER_FIELDS.values()
+        return parts[0][fields.pop()] if len(fields) == 1 else value
+    return value
+
+
 def _parse_min_record(
     line: int, fields: Fields, mapping: ImportMapping, answers: Sequence[str]
 ) -> Iterator[Record]:
@@ -322,13 +331,11 @@ def _parse_min_record(
         value = fields.get(name)
         if isinstance(value, str) and value[:1] in ("[", "{"):
             value = parse_json(value)
-        if isinstance(value, dict) and set(value) == {"choices"}:
-            value = value["choices"]
         yield build_rating(
             line,
             key,
             rater,
-            value,
+            _get_min_answer(value),
             question=name,
             rated_at=parse_time(fields.get("created_at")),
             seconds=parse_seconds(fields.get("lead_time")),

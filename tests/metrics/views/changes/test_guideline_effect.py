@@ -123,7 +123,24 @@ def test_versions_of_one_day_have_no_days(question: Question, lead: Any, client_
         f"/projects/{question.project_id}/guidelines/effect/?csv=agreements-title"
     )
     rows = [row.split(",") for row in page.content.decode("utf-8-sig").splitlines()]
-    assert [row[1:3] for row in rows if row[0].startswith("Version ")] == [["", ""]] * 2
+    versions = [row[1:3] for row in rows if row[0].startswith("Version ")]
+    assert versions == [["no whole day", ""]] * 2
+
+
+def test_ratings_before_the_first_version_have_their_own_row(
+    question: Question, lead: Any, client_for: Any
+) -> None:
+    """Ratings older than the guidelines are not those under version 1."""
+    project = question.project
+    create_version(project, 1, 10)
+    rate_days(question, range(8, 13), error_rate=0.3, seed=5)
+    update_question(question.pk)
+    client = client_for(lead)
+    assert "before version 1" in show_page(client, project)
+    response = client.get(f"/projects/{project.pk}/guidelines/effect/")
+    rows = [(row.version, row.estimate["n_items"]) for row in response.context["agreements"]]
+    assert rows == [(project.guideline_versions.get(), 40), (None, 40)]
+    assert response.context["effects"] == []
 
 
 def test_version_without_ratings_is_not_compared(

@@ -66,6 +66,9 @@ def test_ordinal_question_shows_applicable_coefficients(open_page: Any) -> None:
     assert light_kappa == pytest.approx(expected["light_kappa_quadratic"], abs=1e-12)
     assert "icc2" not in row_by_name
     assert not page.context["iccs"]
+    rows = get_rows(page)
+    assert rows["percent_agreement"].expected is None  # it is not corrected for chance
+    assert rows["fleiss_kappa"].expected == rows["fleiss_kappa"].estimate["expected"] > 0
 
 
 def test_interval_question_shows_iccs_with_tests(open_page: Any) -> None:

@@ -189,6 +189,10 @@ def test_shares_and_p_values_are_rounded() -> None:
         "32%",
     ]
     assert results.p_value(0.04996) == "0.050"
+    # 0% and 100% mean none and all.
+    shares = (0, 0.0001, 0.004, 0.996, 0.99999, 1)
+    texts = [number_formats.format_percent(share) for share in shares]
+    assert texts == ["0%", "0.1%", "0.4%", "99.6%", "99.9%", "100%"]
 
 
 @pytest.mark.parametrize("name", [*DISPLAYED_NAMES, *COEFFICIENTS, *MEAN_NAMES, *glossary.TERMS])

@@ -22,6 +22,12 @@ def test_presets_use_time_zone_of_project(
     with time_machine.travel("2026-03-01T12:00:00Z", tick=False):
         change_project(project=project, by=lead, guidelines="Look.")
         change_project(project=project, by=lead, guidelines="Look twice.")
+        page = client_for(lead).get(f"/projects/{project.pk}/")
+        # That day has ratings under both versions.
+        assert [preset.label for preset in page.context["filter_bar"].presets] == [
+            "7 days",
+            "30 days",
+        ]
     with time_machine.travel("2026-03-02T12:00:00Z", tick=False):
         page = client_for(lead).get(
             f"/projects/{project.pk}/", {"from": "2026-02-25", "to": "2026-03-01", "page": "1"}
@@ -30,7 +36,7 @@ def test_presets_use_time_zone_of_project(
     assert [(preset.label, preset.url.partition("?")[2]) for preset in presets] == [
         ("7 days", "from=2026-02-25"),
         ("30 days", "from=2026-02-02"),
-        ("since guidelines 2", "from=2026-03-02"),
+        ("since guidelines 2", "from=2026-03-03"),
     ]
     assert [preset.selected for preset in presets] == [False, False, False]  # `to` is set too
     with time_machine.travel("2026-03-02T12:00:00Z", tick=False):

@@ -14,7 +14,7 @@ from django.utils import timezone
 from metrics.filtered import filtered_jobs
 from metrics.integrity.audit import audit_question
 from metrics.jobs.question_updates import update_question
-from metrics.models import Diagnosis, FilteredResult, RaterResult
+from metrics.models import Diagnosis, RaterResult
 from projects.models import Item, Project, Question, Rater
 from projects.services.projects import change_project
 from quality.consensus import recomputation as consensus
@@ -373,36 +373,37 @@ def test_rater_with_largest_impact_is_named_first(
     page = client.get(f"/projects/{project.pk}/")
     assert [line.key for line in page.context["overview_raters"].lines][:2] == ["zoe", "ann"]
     assert len(page.context["overview_raters"].lines) == 5
-    assert "data-copy-address" in page.text
+    share_menu = page.text.split(">Share</summary>")[1].split("</details>")[0]
+    for tool in ("data-copy-address", f"{project.pk}/views/", f"{project.pk}/reports/"):
+        assert tool in share_menu
 
 
-def test_filtered_outlier_is_named_from_thirty_items(
-    project: Any, question: Any, rate: Any, client_for: Any, lead: Any
+def test_filtered_overview_shows_statuses_of_all_ratings(
+    confused_question: Any, project: Any, client_for: Any, lead: Any, make_alert: Any
 ) -> None:
-    """Rater ann is not named with 29 items and is with 30 among the filtered ratings."""
-    labels = ("none", "minor", "major", "critical")
-    ratings = [
-        (f"i{number}", key, labels[number % 4])
-        for number in range(60)
-        for key in ("bea", "cleo", "dora")
-    ]
-    cast.rate_many(question, ratings + [(f"i{number}", "ann", "none") for number in range(29)])
-    update_question(question.pk)
-    client, address = client_for(lead), f"/projects/{project.pk}/?exclude=dora"
+    """The status and the action are those of the page without a filter; "Do next" agrees."""
+    make_alert(confused_question, project.raters.get(key="ann"))
+    Rater.objects.filter(project=project, key="bea").update(paused=True)
+    client, base = client_for(lead), f"/projects/{project.pk}/"
 
-    def is_named() -> bool:
-        FilteredResult.objects.all().delete()  # otherwise its cooldown would delay the computation
-        client.get(address)
+    def read(query: str) -> tuple[list[Any], bool, str]:
+        client.get(base + query)
         filtered_jobs.FILTERED_RESULT_JOB.sweep()
-        page = client.get(address)
-        first_line = page.context["overview_raters"].lines[0]
-        assert first_line.needs_check == ("Check Ann" in html.unescape(page.text))
-        return first_line.needs_check
+        page = client.get(base + query)
+        card = page.text.split('id="raters"')[1].split("</section>")[0]
+        return page.context["overview_raters"].lines, "Check Ann" in page.text, card
 
-    assert not is_named()
-    rate(question, "i29", "ann", "none")
-    update_question(question.pk)
-    assert is_named()
+    lines, is_named, card = read("")
+    assert is_named and "Status and impact cover" not in card
+    filtered_lines, is_named, card = read("?from=2020-01-01")
+    assert is_named and "Status and impact cover all ratings." in card
+    assert [(row.key, row.status, row.impact) for row in filtered_lines] == [
+        (row.key, row.status, row.impact) for row in lines
+    ]
+    assert [row.key for row in filtered_lines if row.is_paused] == ["bea"]
+    assert card.count(">paused<") == 1
+    lines, is_named, _card = read("?exclude=ann")
+    assert not is_named and "ann" not in [row.key for row in lines]
 
 
 def test_single_item_gets_no_verbal_rating(

@@ -185,7 +185,7 @@ CASES: dict[str, tuple[str, tuple[str, ...], str, Callable[..., Rows], Callable[
         lambda rng: [*rate_alike(rng, 40), *([["yes", None, None], ["no", None, None]] * 20)],
     ),
     "rater bias": (
-        "rater pairs use the categories differently often", YES_NO, "nominal",
+        "rater pairs use the categories at different rates", YES_NO, "nominal",
         rate_with_a_yes_sayer, rate_with_a_careless_rater,
     ),
     "consistent without agreeing": (

@@ -353,7 +353,7 @@ REFUSED = {
     ),
     "agreements of codes": (
         "Code,Agreements,Disagreements,Percent\nA,8,2,80\nB,5,5,50\nC,9,1,90\n",
-        "agreement already computed: Agreements, Disagreements",
+        "results, such as agreement or frequencies of labels: Agreements, Disagreements",
         "--layout long",
     ),
     "rows without their last cells": (
@@ -390,7 +390,7 @@ REFUSED = {
     "numbers of votes for each label": (
         "doc_id,category,n_votes\nd1,spam,3\nd1,ham,0\nd2,spam,1\nd2,ham,2\n",
         "n_votes may be the number of raters",
-        "--layout long, or --map count= --rater NAME",
+        "--layout long, or --map count= rater=COLUMN",
     ),
     "several labels in every cell of doccano": (
         "".join(

@@ -276,7 +276,7 @@ REFUSED = {
     ),
     "results": (
         "Code,File,Kappa,Agreement (%)\nTrust,I1,0.8,95\nFear,I1,0.5,90\nHope,I1,0.7,92\n",
-        "agreement already computed: Kappa",
+        "results, such as agreement or frequencies of labels: Kappa",
         "--layout long",
     ),
     "a column without common values": (
