@@ -82,7 +82,7 @@ class AgreementView(ApiView):
             {
                 "question": question.key,
                 "counted_at": selected.computed_at,
-                "uncounted": filtered.count_pending_ratings(question),
+                "uncounted": max(filtered.count_pending_ratings(question), int(selected.is_stale)),
                 **_describe_basis(agreement, selected.n_items),
                 "headline": _describe_headline(headline, question),
                 **groups,

@@ -109,6 +109,13 @@ def get_filtered_results(
 
     Raises ResultPending, and BadRequest for a filter by values that do not exist.
     """
+    row = _get_computed_row(question, rating_filter, kind, *raters, scores=scores)
+    return row.body or {}, row.computed_at
+
+
+def _get_computed_row(
+    question: Question, rating_filter: RatingFilter, kind: str, *raters: Rater, scores: str = ""
+) -> FilteredResult:
     try:
         filter_choices.validate_filter(question, rating_filter)
     except exceptions.BadRequest as error:
@@ -119,10 +126,9 @@ def get_filtered_results(
     row = filtered_jobs.get_or_request_filtered_result(
         question, request, version=CountState.get_version(question.pk)
     )
-    body = row.body
-    if body is None:
+    if row.body is None:
         raise ResultPending
-    return body, row.computed_at
+    return row
 
 
 def _build_filter_error(error: exceptions.BadRequest) -> BadRequest:
@@ -142,12 +148,14 @@ def get_dashboard(question: Question, rating_filter: RatingFilter) -> DashboardR
 class SelectedAgreement:
     """The agreement of the selected ratings, None before there is any; and their items.
 
-    ``computed_at``: when the ratings were counted, or those of a filter computed.
+    ``computed_at``: when the ratings were counted, or those of a filter computed. ``is_stale``:
+    whether a worker will compute those of the filter again, because ratings came.
     """
 
     agreement: QuestionAgreement | None
     computed_at: datetime.datetime | None
     n_items: int
+    is_stale: bool = False
 
     @classmethod
     def load(cls, question: Question, rating_filter: RatingFilter) -> Self:
@@ -159,15 +167,16 @@ class SelectedAgreement:
             agreement = load_question_agreement(question)
             counted_at = agreement.counted_at if agreement else None
             return cls(agreement, counted_at, count_items(question.project))
-        stored, computed_at = get_filtered_results(
-            question, rating_filter, FilteredResult.Kind.DASHBOARD
-        )
-        dashboard = DashboardResults.from_json(stored)
+        row = _get_computed_row(question, rating_filter, FilteredResult.Kind.DASHBOARD)
+        dashboard = DashboardResults.from_json(row.body or {})
         n_items = dashboard.n_items
         return cls(
             dashboard.agreement,
-            computed_at,
+            row.computed_at,
             count_items(question.project) if n_items is None else n_items,
+            is_stale=not row.is_based_on(
+                CountState.get_version(question.pk), question.project.items_and_raters_version
+            ),
         )
 
 

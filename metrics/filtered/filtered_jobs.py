@@ -265,9 +265,9 @@ def get_or_request_filtered_result(
     try:
         if row is None:
             return _request_new(question, request)
-        current = (version, question.project.items_and_raters_version)
+        project_version = question.project.items_and_raters_version
         FILTERED_RESULT_JOB.request_refresh(
-            row, is_stale=lambda: (row.version, row.items_and_raters_version) != current
+            row, is_stale=lambda: not row.is_based_on(version, project_version)
         )
     except OperationalError as error:
         logger.warning(

@@ -223,10 +223,7 @@ def compute_rater_results(
     pairs = _build_pairs_of_rater(ratings, rater_id, scale)
     not_peers = {rater_id, *models} if separate else {rater_id}
     pairs_with_peers = [row for row in pairs if not {row["a"], row["b"]} <= not_peers]
-    for name in scale.list_weightings():
-        values = [row["kappas"][name][0] for row in pairs_with_peers]
-        kappas = [float(value) for value in values if value is not None]
-        coefficients[get_weighted_name(MEAN_PAIRWISE, name)] = build_mean(sum(kappas), len(kappas))
+    coefficients |= _compute_means_over_pairs(pairs_with_peers, scale)
     return RaterResults(
         n_ratings=len(own_ratings),
         seconds=compute_median_seconds(own_ratings["seconds"]),
@@ -239,6 +236,15 @@ def compute_rater_results(
         pairs=sorted(pairs, key=lambda row: -row["n"])[:MAX_PAIRS],
         clusters=clusters,
     )
+
+
+def _compute_means_over_pairs(pairs: Sequence[PairRow], scale: QuestionScale) -> Values:
+    means: Values = {}
+    for name in scale.list_weightings():
+        values = [row["kappas"][name][0] for row in pairs]
+        kappas = [float(value) for value in values if value is not None]
+        means[get_weighted_name(MEAN_PAIRWISE, name)] = build_mean(sum(kappas), len(kappas))
+    return means
 
 
 def _compute_rater_trend(

@@ -107,6 +107,10 @@ class FilteredResult(OnDemandResult):
             )
         ]
 
+    def is_based_on(self, version: int, items_and_raters_version: int) -> bool:
+        """Return whether the body is based on these versions of the question and its project."""
+        return (self.version, self.items_and_raters_version) == (version, items_and_raters_version)
+
     def __str__(self) -> str:
         return f"question {self.question_id}: {self.kind} {self.spec}"
 

@@ -12,6 +12,7 @@ from metrics import attribution
 from metrics.agreement import report
 from metrics.filtered import filtered_jobs
 from metrics.jobs.question_updates import update_question
+from metrics.models import FilteredResult
 from projects.models import Item, Project, Question, Rater
 from projects.services.items.upsert import upsert_items
 from ratings.models import Rating
@@ -146,6 +147,23 @@ def test_attribution_of_a_change(get: Any, rated_question: Question) -> None:
     assert {row["name"] for row in answer["raters"]} == {"ann", "b/en"}
     assert [row["name"] for row in answer["categories"]] == ["none", "minor", "major", "critical"]
     assert answer["change"] == pytest.approx(answer["after"]["value"] - answer["before"]["value"])
+
+
+def test_stale_result_of_a_filter_is_not_final(
+    get: Any, rate: Callable[..., Any], rated_question: Question
+) -> None:
+    """Counted ratings that the filter's result does not contain yet are uncounted for it."""
+    assert get("?item.language=de")["uncounted"] == 0
+    rate(rated_question, "i3", "third", "minor")
+    update_question(rated_question.pk)
+    assert get("")["uncounted"] == 0
+    stale = get("?item.language=de")
+    assert (stale["ratings"], stale["uncounted"]) == (4, 1)
+    FilteredResult.objects.update(paused_until=None)
+    assert get("?item.language=de") == stale  # which requests it again
+    filtered_jobs.FILTERED_RESULT_JOB.sweep()
+    current = get("?item.language=de")
+    assert (current["ratings"], current["uncounted"]) == (5, 0)
 
 
 def test_attribution_of_a_population(

@@ -78,6 +78,19 @@ def test_queue_is_filtered_by_attribute_flag_and_certainty(
     assert (empty_page.context["n_remaining"], empty_page.context["item"]) == (0, None)
 
 
+def test_page_states_the_confidence_below_which_items_are_uncertain(
+    client: Client, review_url: str
+) -> None:
+    """It is that of the filter, whose first choice is the limit of the queue."""
+    page = client.get(review_url).text
+    limit = page.split('<option value="">')[1].split("<")[0]
+    assert float(limit) > 0.8
+    assert f"· Confidence below {limit}</p>" in page
+    page = client.get(f"{review_url}?max_confidence=0.6").text
+    assert "· Confidence below 0.6</p>" in page
+    assert "· Confidence below" not in client.get(f"{review_url}?contested=1").text
+
+
 def test_filter_is_kept_while_deciding(client: Client, review_url: str) -> None:
     first_page = client.get(f"{review_url}?split=1&max_confidence=0.8")
     item = first_page.context["item"]
