@@ -58,6 +58,9 @@ EXAMPLES: dict[str, object] = {
     "updateWebhook": {"paused": True},
     "createSiteWebhook": _WEBHOOK,
     "updateSiteWebhook": {"paused": True},
+    # Forms: a file is its content, which a client reads from the file of this name.
+    "importFile": {"file": "verdicts.csv", "question": "severity", "map": ["item=doc"]},
+    "uploadMedia": {"files": ["scan-7.png"]},
 }
 
 
@@ -68,5 +71,6 @@ def describe_api(result: Any, generator: Any, request: Any, public: bool) -> Any
         for operation in operations.values():
             example = EXAMPLES.get(operation["operationId"])
             if example is not None:
-                operation["requestBody"]["content"]["application/json"]["example"] = example
+                for body in operation["requestBody"]["content"].values():
+                    body["example"] = example
     return result

@@ -143,13 +143,18 @@ def _list_attributes(change: _Change, items: Any, item: np.ndarray) -> list[dict
 def _filter_counted(row: Attribution) -> Any:
     """Return the ratings as the counts contain them.
 
-    Those of people where models are separate, unless the lead pooled them.
+    Those of its population; by default of people where models are separate, unless the lead pooled
+    them.
     """
     counted = Rating.objects.filter(question_id=row.question_id, counted__gt=NO_CODE)
     state = CountState.objects.select_related("question").filter(pk=row.question_id).first()
-    if state is None or not state.separates_models or state.question.headline_pooled:
-        return counted
-    return counted.exclude(rater__in=state.model_raters)
+    population = row.population
+    if not population and state and state.separates_models and not state.question.headline_pooled:
+        population = "people"
+    models = state.model_raters if state else []
+    if population == "models":
+        return counted.filter(rater__in=models)
+    return counted.exclude(rater__in=models) if population == "people" else counted
 
 
 def _compute_bounds(row: Attribution) -> list[tuple[int, int]]:
@@ -348,8 +353,9 @@ def get_or_request_attribution(question: Question, **parameters: Any) -> Attribu
     """Return the stored attribution of a change, or request a new one; a stale one is recomputed.
 
     ``parameters``: period_unit ("week" or "month"), earlier_start, later_start (first days of the
-    periods), weights.
+    periods), weights; and population (people, models or all; by default as the question shows it).
     """
+    parameters = {"population": "", **parameters}
     row, is_new = ATTRIBUTION_JOB.get_or_start(question=question, **parameters)
     if is_new:
         delete_least_recently_requested(

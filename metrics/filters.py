@@ -159,7 +159,7 @@ class RatingFilter:
         for name, value in self.attributes:
             available = choices["attributes"].get(name)
             if available is None:
-                raise build_invalid_value_error("item", name, [*choices["attributes"]])
+                raise build_invalid_value_error("attributes", name, choices["attributes"])
             if value not in available:
                 raise build_invalid_value_error(f"{ITEM_PREFIX}{name}", value, available)
 
@@ -244,10 +244,12 @@ def build_invalid_value_error(name: str, value: str, allowed: Any) -> BadRequest
     listed = ", ".join(values[:MAX_LISTED_VALUES]) + (
         " …" if len(values) > MAX_LISTED_VALUES else ""
     )
-    parameters = {"name": name, "value": value[:60], "allowed": listed or _("nothing yet")}
-    return BadRequest(
-        _("“%(value)s” isn't valid for “%(name)s”. Use one of %(allowed)s.") % parameters
-    )
+    parameters = {"name": name, "value": value[:60], "allowed": listed}
+    if not values:
+        text = _("“%(value)s” isn't valid for “%(name)s”, which has no values yet.")
+    else:
+        text = _("“%(value)s” isn't valid for “%(name)s”. Use one of %(allowed)s.")
+    return BadRequest(text % parameters)
 
 
 def _parse_text(query: QueryDict, name: str) -> str:

@@ -3,13 +3,15 @@
 Environment: DATA_DIR, HOST, PORT, REDIS_URL (then no broker is started), WEB_PROCESSES,
 WEB_THREADS, WORKER_PROCESSES, WORKER_THREADS.
 
-The supervisor loads the site while another process migrates the database, and forks worker and web
+The supervisor loads the site while a fork of it migrates the database, and forks worker and web
 server from itself: the memory and the time of loading are spent once.
 """
 
 import argparse
 import contextlib
 import fcntl
+import io
+import multiprocessing
 import os
 import socket
 import subprocess
@@ -18,6 +20,7 @@ import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import IO
 
@@ -131,21 +134,64 @@ def resolve_address(host: str, port: int) -> tuple[str, int]:
 def prepare_database_and_load_site() -> str:
     """Migrate the database, load the site meanwhile, and return the text about signing in."""
     # A terminal may show the first password; a log would keep it for good.
-    show = ["--show"] if sys.stdout.isatty() else []
-    with subprocess.Popen(
-        [sys.executable, "-m", "agreement_site.server.prepare", *show],
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as preparation:
-        if CAN_FORK:
-            with contextlib.suppress(Exception):  # the programs and the migration say why
-                web_server.preload_site()
-        output = preparation.communicate()[0]
-    if preparation.returncode:
+    show = sys.stdout.isatty()
+    exitcode, output = prepare_in_fork(show=show) if CAN_FORK else prepare_by_command(show=show)
+    if exitcode:
         raise StartupError(
             f"{output}The database could not be brought up to date; the reason is above."
         )
     return output.strip()
+
+
+def prepare_in_fork(*, show: bool) -> tuple[int | None, str]:
+    """Migrate in a fork, which shares the start of Django, and load the rest of the site here."""
+    with contextlib.suppress(Exception):  # the fork says why
+        import django
+
+        django.setup()
+    context = multiprocessing.get_context("fork")
+    reader, writer = context.Pipe(duplex=False)
+    process = context.Process(target=run_preparation, args=[writer, show], daemon=True)
+    process.start()
+    writer.close()
+    with contextlib.suppress(Exception):  # the programs say why
+        web_server.preload_site()
+    output = ""
+    with contextlib.suppress(EOFError):  # it ended with a message on stderr
+        output = reader.recv()
+    process.join()
+    with contextlib.suppress(Exception):
+        web_server.prepare_fork()
+    return process.exitcode, output
+
+
+def run_preparation(writer: Connection, show: bool) -> None:
+    """Migrate the database and send the text about signing in. Runs in a fork."""
+    from . import prepare
+
+    set_connection_options("migrate")
+    with contextlib.redirect_stdout(io.StringIO()) as output:
+        prepare.main(show=show)
+    writer.send(output.getvalue())
+
+
+def prepare_by_command(*, show: bool) -> tuple[int, str]:
+    command = [sys.executable, "-m", "agreement_site.server.prepare", *(["--show"] if show else [])]
+    result = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    return result.returncode, result.stdout
+
+
+def set_connection_options(program: str) -> None:
+    """Give a fork of this process, which has the web server's settings, those of ``program``."""
+    from django.conf import settings
+    from django.db import connection
+
+    if connection.vendor != "postgresql":
+        return
+    options = connection.settings_dict["OPTIONS"]
+    options["application_name"] = f"concord {program}"
+    if options.get("options") == settings.TIMEOUT_OPTIONS["web"]:
+        options["options"] = settings.TIMEOUT_OPTIONS.get(program, "")
 
 
 def list_programs(installation: Installation) -> list[Program]:
@@ -166,6 +212,7 @@ def build_worker(number: int) -> Program:
     def run() -> None:
         from .worker import run_worker
 
+        set_connection_options("worker")
         run_worker(f"worker{number}")
 
     command = [sys.executable, "-m", "agreement_site.server.worker", f"worker{number}"]

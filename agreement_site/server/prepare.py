@@ -1,7 +1,8 @@
 """Migrate the database and print how to sign in, before `make run` starts the site.
 
-One process runs both commands, because most of their time is the start of Django. The progress goes
-to stderr; stdout has the text about signing in.
+One process runs both commands, because most of their time is the start of Django; on Linux it is a
+fork of the supervisor (launcher.py). The progress goes to stderr; stdout has the text about signing
+in.
 """
 
 from __future__ import annotations
@@ -40,15 +41,15 @@ def count_pending_migrations() -> int:
     return len(executor.migration_plan(executor.loader.graph.leaf_nodes()))
 
 
-def main() -> None:
+def main(*, show: bool) -> None:
     with exit_with_one_sentence():
         django.setup()
         if n_steps := count_pending_migrations():
             sys.stderr.write(f"Creating or updating the tables, {n_steps} steps ...\n")
         progress = MigrationProgress(n_steps)
         call_command("migrate", interactive=False, stdout=progress, no_color=True)
-        call_command("create_first_user", show="--show" in sys.argv)
+        call_command("create_first_user", show=show)
 
 
 if __name__ == "__main__":
-    main()
+    main(show="--show" in sys.argv)

@@ -62,9 +62,8 @@ def create_application() -> HealthProbes:
 
 
 def preload_site() -> None:
-    """Load the site before processes are forked, so that they share unchanged memory."""
+    """Load the site before processes are forked, so that they share its memory."""
     import django
-    from django.db import connections
     from django.urls import reverse
 
     from agreement_site.celery import app
@@ -72,6 +71,21 @@ def preload_site() -> None:
     django.setup()
     app.loader.import_default_modules()  # the tasks
     reverse("healthz")  # loads the URLs, and with them every view
+
+
+def prepare_fork() -> None:
+    """Compute once what each process would compute at its first page, and keep memory shared."""
+    from django.apps import apps
+    from django.db import connections
+    from django.template.loader import get_template
+
+    gc.collect()  # so that what follows fills the gaps that loading has left
+    get_template("registration/sign_in.html")
+    for model in apps.get_models(include_auto_created=True):
+        options = model._meta
+        # These read all fields and relations, and Django caches them.
+        _ = options.fields_map, options.related_objects, options.default_manager
+        _ = options.concrete_fields, options.db_returning_fields
     connections.close_all()  # a connection must not be used by two processes
     # Garbage collection writes to every object it visits, which would then no longer be shared.
     gc.collect()
@@ -86,6 +100,7 @@ def main() -> None:
         sys.exit(f"The web server cannot listen on {host}, port {port}: {error.strerror or error}.")
     with exit_with_one_sentence():
         preload_site()
+        prepare_fork()
     from django.conf import settings
 
     from agreement_site import releases

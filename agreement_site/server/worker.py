@@ -20,22 +20,9 @@ from agreement_site.startup_errors import exit_with_one_sentence
 SOCKET_TIMEOUT_SECONDS = 30
 
 
-def use_connections_of_worker() -> None:
-    """Give the fork of a supervisor, which has the web server's settings, those of a worker."""
-    from django.db import connection
-
-    if connection.vendor != "postgresql":
-        return
-    options = connection.settings_dict["OPTIONS"]
-    options["application_name"] = "concord worker"
-    if options.get("options") == settings.TIMEOUT_OPTIONS["web"]:
-        del options["options"]
-
-
 def run_worker(name: str = "worker") -> None:
     """Run a worker until it receives SIGTERM, and exit with its status."""
     with exit_with_one_sentence():
-        use_connections_of_worker()
         app.conf.broker_transport_options |= {"socket_timeout": SOCKET_TIMEOUT_SECONDS}
         worker = app.Worker(
             hostname=f"{name}@{os.uname().nodename}",

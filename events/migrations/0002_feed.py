@@ -44,6 +44,7 @@ class Migration(migrations.Migration):
                 for old, new in RENAMED_KINDS.items()
             ],
             migrations.RunSQL.noop,
+            elidable=True,
         ),
         migrations.CreateModel(
             name='EventBatch',

@@ -168,18 +168,25 @@ class ChangeExplanationView(ApiView):
             build_parameter("from", "First day of the earlier period; with `to`, or the last two"),
             build_parameter("to", "First day of the later period"),
             filtered.WEIGHTS_PARAMETER,
+            filtered.POPULATION_PARAMETER,
         ],
         may_be_pending=True,
     )
     def get(self, request: Request, project_id: int) -> Response:
         """Computed on request: 202 while a worker computes it."""
         project = self.get_project(request, project_id, role=VIEWER)
-        params = parse_query_parameters(request, ("question", "period", "from", "to", "weights"))
+        names = ("question", "period", "from", "to", "weights", "population")
+        params = parse_query_parameters(request, names)
         question = get_question(project, params.get("question"))
         scale = QuestionScale.for_question(question)
         weights = filtered.choose_weights(params, question, scale)
         span = get_choice(params, "period", SPANS, default=PeriodUnit.WEEK.value)
         common = {"question": question.key, "weights": weights, "period": span}
+        population = ""
+        if "population" in params:
+            population = get_choice(
+                params, "population", list(filtered.POPULATION_KINDS), default="people"
+            )
         periods = _get_periods(question, span, params)
         if periods is None:
             return Response(
@@ -194,6 +201,7 @@ class ChangeExplanationView(ApiView):
             earlier_start=from_date,
             later_start=to_date,
             weights=weights,
+            population=population,
         )
         if row.result is None:
             raise ResultPending

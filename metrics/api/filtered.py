@@ -126,7 +126,7 @@ def get_filtered_results(
 
 
 def _build_filter_error(error: exceptions.BadRequest) -> BadRequest:
-    return BadRequest("This filter cannot be.", fields={"filter": str(error)})
+    return BadRequest("The filter is invalid.", fields={"filter": str(error)})
 
 
 # --- the question

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from django.db import transaction
+from django.db.models import QuerySet
 
 from core.db import bulk
 from metrics.agreement.counts import tally
@@ -243,6 +244,13 @@ def add_kappas_to_sums(sums: PairSums, kappas: dict[str, np.ndarray], sign: int 
         defined = values[np.isfinite(values)]
         sums[name][0] += sign * sum(np.rint(defined * KAPPA_UNITS).astype(np.int64).tolist())
         sums[name][1] += sign * len(defined)
+
+
+def read_kappas(pairs: QuerySet[PairTally]) -> dict[str, np.ndarray]:
+    """Return weighting -> the stored kappas of these pairs; NaN where undefined."""
+    rows = list(pairs.values_list(*(f"kappa_{name}" for name in KAPPA_WEIGHTINGS)))
+    columns = np.array(rows, float).reshape(-1, len(KAPPA_WEIGHTINGS)).T
+    return dict(zip(KAPPA_WEIGHTINGS, columns, strict=True))
 
 
 def add_pair_tables(

@@ -127,8 +127,10 @@ def _compute_values(
     values = {name: estimate.to_value() for name, estimate in estimates.items()}
     values = bootstrap.add_intervals(values, intervals)
     raters = np.unique(displayed["rater"])
-    pairwise, _means_by_rater = pair_results.compute_mean_pairwise(displayed, raters, scale)
-    values |= copy_sample_sizes(pairwise, values["percent_agreement"])
+    pair_means = pair_results.compute_mean_pairwise(
+        displayed, raters, scale, is_peer=np.ones(len(raters), bool)
+    )
+    values |= copy_sample_sizes(pair_means.pooled, values["percent_agreement"])
     values |= pair_results.compute_mean_kappas_by_shared_items(displayed, patterns, scale)
     values |= _compute_rater_coefficients(displayed, scale)
     return _sort_coefficients(values, scale)

@@ -36,7 +36,7 @@ from .compact_values import (
     to_short_list,
     to_trend_point,
 )
-from .pair_results import PairRow
+from .pair_results import PairMeans, PairRow
 from .rater_results import RaterRow
 
 MAX_HEATMAP_RATERS = 40
@@ -90,6 +90,10 @@ class SelectedRatings:
         """True if both people and models rate."""
         return bool(self.is_model.any() and not self.is_model.all())
 
+    def list_separate_models(self) -> np.ndarray:
+        """Return the ids of the models where they are separate from people, else none."""
+        return np.unique(self.ratings["rater"][self.is_model & self.separates_models])
+
     def select_displayed(self, scale: QuestionScale) -> np.ndarray:
         """Return the ratings to display: without models, unless these are pooled or alone."""
         return self.ratings[self.build_display_mask(scale)]
@@ -117,10 +121,13 @@ def compute_dashboard(
     raters, n_ratings = np.unique(ratings["rater"], return_counts=True)
     busiest = raters[np.lexsort((raters, -n_ratings))]
     heatmap_raters = np.sort(busiest[:MAX_HEATMAP_RATERS])
-    pairwise_means, means_by_rater = pair_results.compute_mean_pairwise(ratings, raters, scale)
+    is_peer = ~selected.is_model if selected.separates_models else None
+    pair_means = pair_results.compute_mean_pairwise(
+        ratings, raters, scale, is_peer=~np.isin(raters, selected.list_separate_models())
+    )
     patterns = tally.count_patterns(displayed["item"], displayed["code"], scale.k)
     means = pair_results.compute_mean_kappas_by_shared_items(displayed, patterns, scale)
-    parts = _compute_parts(selected, scale, pairwise_means, means)
+    parts = _compute_parts(selected, scale, pair_means, means)
     tables = _count_tables(displayed, heatmap_raters, scale)
     if cluster_numbers is not None:
         cluster_numbers = cluster_numbers[selected.build_display_mask(scale)]
@@ -132,10 +139,9 @@ def compute_dashboard(
     diagnosis = QuestionDiagnosis(
         findings.sort_and_filter_findings(all_findings),
         findings.find_confusions(patterns.counts, patterns.n_items),
-        find_most_disputed(ratings, scale),
+        find_most_disputed(displayed, scale),
     )
     pair_tables = _count_tables(ratings, heatmap_raters, scale)
-    is_peer = ~selected.is_model if selected.separates_models else None
     listed_raters = busiest[:MAX_TABLE_RATERS]
     return DashboardResults(
         n_ratings=len(ratings),
@@ -144,7 +150,7 @@ def compute_dashboard(
         diagnosis=diagnosis,
         trend=compute_trend(displayed, scale),
         raters=rater_results.build_rater_rows(
-            ratings, listed_raters, means_by_rater, scale, is_peer=is_peer
+            ratings, listed_raters, pair_means.by_rater, scale, is_peer=is_peer
         ),
         heat_map_raters=heatmap_raters.tolist(),
         pairs=pair_results.build_pair_rows(pair_tables, scale, cells=True),
@@ -153,11 +159,11 @@ def compute_dashboard(
 
 
 def _compute_parts(
-    selected: SelectedRatings, scale: QuestionScale, pairwise_means: Values, means: Values
+    selected: SelectedRatings, scale: QuestionScale, pair_means: PairMeans, means: Values
 ) -> AgreementParts:
     """Compute the parts of the agreement, as for all ratings.
 
-    ``pairwise_means``: the means over the pairs of all raters; ``means``: those by shared items.
+    ``pair_means``: the means over pairs; ``means``: those by shared items.
     """
     builder, row = build_headline_from_ratings(selected.ratings, selected.is_model, scale)
     patterns, n_items = builder.patterns, builder.n_items
@@ -171,15 +177,20 @@ def _compute_parts(
         is_excluded=selected.is_excluded,
         scale=scale,
     )
+    if selected.separates_models:
+        headline["coefficients"] = _add_pair_means(headline["coefficients"], pair_means.peers)
     return AgreementParts(
-        coefficients=row.pooled
-        | copy_sample_sizes(pairwise_means, row.pooled["percent_agreement"]),
+        coefficients=_add_pair_means(row.pooled, pair_means.pooled),
         headline=headline,
         details=question_results.compute_details(patterns, n_items, scale),
         bootstrap=intervals,
         bootstrap_people=people_intervals,
         pairwise_means=means,
     )
+
+
+def _add_pair_means(values: Values, means: Values) -> Values:
+    return values | copy_sample_sizes(means, values["percent_agreement"])
 
 
 def _count_tables(ratings: np.ndarray, raters: np.ndarray, scale: QuestionScale) -> PairTables:

@@ -77,34 +77,50 @@ def list_pairs(
     ]
 
 
-def compute_mean_pairwise(
-    ratings: np.ndarray, raters: np.ndarray, scale: QuestionScale
-) -> tuple[Values, dict[int, Values]]:
-    """Return the mean kappa of all pairs, and of each rater's pairs, under each weighting.
+@dataclass(frozen=True)
+class PairMeans:
+    """Mean kappas of pairs by name: of all raters, of the peers, and of each rater's pairs.
 
-    The means are over the pairs with a defined kappa.
+    The pairs of a rater are those with the peers: people, where models are separate, else all.
     """
+
+    pooled: Values
+    peers: Values
+    by_rater: dict[int, Values]
+
+
+def compute_mean_pairwise(
+    ratings: np.ndarray, raters: np.ndarray, scale: QuestionScale, *, is_peer: np.ndarray
+) -> PairMeans:
+    """Return the mean defined kappas of pairs under each weighting; ``is_peer``: of raters (R,)."""
     weightings = scale.build_weight_matrices()
-    total = {name: np.zeros(len(raters)) for name in weightings}
-    defined = {name: np.zeros(len(raters), np.int64) for name in weightings}
+    names = [get_weighted_name(MEAN_PAIRWISE, name) for name in weightings]
+    # Rows: each rater with the peers, the pairs of all raters, and those of the peers.
+    total = np.zeros((len(names), len(raters) + 2))
+    n_pairs = np.zeros(total.shape, np.int64)
     for tables in iter_pair_blocks(ratings, raters, scale.k):
-        for name, matrix in weightings.items():
+        first, second = (np.searchsorted(raters, ids) for ids in (tables.rater_a, tables.rater_b))
+        everybody = np.full(len(first), len(raters))
+        groups = (
+            (first, is_peer[second]),
+            (second, is_peer[first]),
+            (everybody, np.ones(len(first), bool)),
+            (everybody + 1, is_peer[first] & is_peer[second]),
+        )
+        for row, matrix in enumerate(weightings.values()):
             kappa = cohen.kappa(tables.tables, matrix, interval=False).value
-            is_defined = np.isfinite(kappa)
-            for ids in (tables.rater_a, tables.rater_b):
-                rater_index = np.searchsorted(raters, ids[is_defined])
-                total[name] += np.bincount(rater_index, kappa[is_defined], len(raters))
-                defined[name] += np.bincount(rater_index, minlength=len(raters))
-    of_all: Values = {}
-    by_rater: dict[int, Values] = {rater: {} for rater in raters.tolist()}
-    for name in weightings:
-        coefficient = get_weighted_name(MEAN_PAIRWISE, name)
-        # Each pair was added for both of its raters.
-        of_all[coefficient] = build_mean(total[name].sum() / 2, int(defined[name].sum()) // 2)
-        sums = zip(total[name].tolist(), defined[name].tolist(), strict=True)
-        for rater_means, (sum_of_kappas, n_pairs) in zip(by_rater.values(), sums, strict=True):
-            rater_means[coefficient] = build_mean(sum_of_kappas, n_pairs)
-    return of_all, by_rater
+            for target, is_included in groups:
+                included = is_included & np.isfinite(kappa)
+                total[row] += np.bincount(target[included], kappa[included], total.shape[1])
+                n_pairs[row] += np.bincount(target[included], minlength=total.shape[1])
+    *by_rater, pooled, peers = (
+        {
+            name: build_mean(kappas, number)
+            for name, kappas, number in zip(names, total_column, number_column, strict=True)
+        }
+        for total_column, number_column in zip(total.T.tolist(), n_pairs.T.tolist(), strict=True)
+    )
+    return PairMeans(pooled, peers, dict(zip(raters.tolist(), by_rater, strict=True)))
 
 
 def compute_mean_kappas_by_shared_items(

@@ -208,7 +208,7 @@ def compute_rater_results(
     """Compute the body of one rater.
 
     Where both people and ``models`` rate, coefficients, table and trend compare with people only;
-    pairs and their mean kappa include models.
+    pairs include models.
     """
     is_model = np.isin(ratings["rater"], models)
     separate = bool(is_model.any() and not is_model.all())
@@ -221,8 +221,10 @@ def compute_rater_results(
     estimates = scale.estimate_peers(tables, moments, n_items)
     coefficients = {name: estimate.to_value((0,)) for name, estimate in estimates.items()}
     pairs = _build_pairs_of_rater(ratings, rater_id, scale)
+    not_peers = {rater_id, *models} if separate else {rater_id}
+    pairs_with_peers = [row for row in pairs if not {row["a"], row["b"]} <= not_peers]
     for name in scale.list_weightings():
-        values = [row["kappas"][name][0] for row in pairs]
+        values = [row["kappas"][name][0] for row in pairs_with_peers]
         kappas = [float(value) for value in values if value is not None]
         coefficients[get_weighted_name(MEAN_PAIRWISE, name)] = build_mean(sum(kappas), len(kappas))
     return RaterResults(

@@ -255,7 +255,7 @@ def _compare_diagnosis(
     audit_findings.add_differences(
         "confusion of two categories", stored_confusions, expected_confusions
     )
-    expected = disputed_items.find_newest_disputed(question_id, scale)
+    expected = disputed_items.find_newest_disputed(all_time)
     audit_findings.add_differences("most disputed items", row.disputes, expected)
 
 

@@ -9,9 +9,9 @@ import numpy as np
 from metrics import periods
 from metrics.counting import store
 from metrics.models import ALL_DAYS, ALL_START, CountState, RaterResult, Result
-from metrics.results import question_results
 from metrics.results.grouped_patterns import GroupedPatterns, iter_values_by_name
 from metrics.results.headline.headline_computation import CountedRaters, HeadlineBuilder
+from metrics.results.pairs import mean_kappas
 from metrics.results.raters import rater_results
 from metrics.scale import QuestionScale
 from ratings.services.rating_times import date_from_day
@@ -73,13 +73,9 @@ def _compute_period_results(
             builder.select_trend_values(cumulative_values),
         ]
     # From the stored kappas and their sums, which are compared themselves.
-    all_time_values = values[0]
-    means = question_results.build_mean_pairwise(
-        state.question_id, state.pair_sums, all_time_values.pooled["percent_agreement"]
-    )
-    headline = builder.build_headline(all_time_values)
-    pooled = all_time_values.pooled | means
-    expected[keys[0]] = [pooled, pooled, headline, {}]
+    all_time_values = mean_kappas.add_means_over_pairs(state, values[0])
+    pooled = all_time_values.pooled
+    expected[keys[0]] = [pooled, pooled, builder.build_headline(all_time_values), {}]
     return expected
 
 

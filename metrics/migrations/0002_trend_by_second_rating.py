@@ -48,5 +48,5 @@ class Migration(migrations.Migration):
                 name="pattern_tally_population_valid",
             ),
         ),
-        migrations.RunPython(request_recounts, migrations.RunPython.noop),
+        migrations.RunPython(request_recounts, migrations.RunPython.noop, elidable=True),
     ]

@@ -23,6 +23,8 @@ class Attribution(OnDemandResult):
     earlier_start = models.DateField()
     later_start = models.DateField()
     weights = models.CharField(max_length=10)
+    # people, models or all; empty: as the question shows them
+    population = models.CharField(max_length=6, blank=True, default="")
     # The CountState.version that the result is based on, or an older one if counting went on while
     # it was computed.
     version = models.PositiveBigIntegerField(default=0)
@@ -31,7 +33,14 @@ class Attribution(OnDemandResult):
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["question", "period_unit", "earlier_start", "later_start", "weights"],
+                fields=[
+                    "question",
+                    "period_unit",
+                    "earlier_start",
+                    "later_start",
+                    "weights",
+                    "population",
+                ],
                 name="attribution_unique",
             ),
             models.CheckConstraint(

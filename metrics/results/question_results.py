@@ -18,14 +18,11 @@ from django.utils import timezone
 from core.db import bulk
 from metrics import periods
 from metrics.agreement.coefficients import fleiss
-from metrics.agreement.registry import MEAN_PAIRWISE
-from metrics.agreement.weights import CUSTOM, get_weighted_name
 from metrics.counting import store
 from metrics.models import (
     ALL_DAYS,
     ALL_START,
     CountState,
-    PairTally,
     PatternTally,
     PeriodUnit,
     Population,
@@ -35,8 +32,9 @@ from metrics.scale import QuestionScale
 
 from .grouped_patterns import GroupedPatterns, GroupValues
 from .headline.headline_computation import HeadlineBuilder
+from .pairs import mean_kappas
 from .period_patterns import PeriodPatterns
-from .values import ResultDetails, Value, Values, build_pair_mean_value, copy_sample_sizes
+from .values import ResultDetails
 
 
 @dataclass(frozen=True)
@@ -97,11 +95,8 @@ class QuestionUpdate:
     def build_rows(self, values: Iterator[GroupValues], details: ResultDetails) -> ResultRows:
         """Return the rows to be written; ``values`` come in the order of ``stack_items``."""
         question_id, builder = self.state.question_id, self.headline
-        all_days = next(values)
-        headline = builder.build_headline(all_days)
-        coefficients = all_days.pooled | build_mean_pairwise(
-            question_id, self.state.pair_sums, all_days.pooled["percent_agreement"]
-        )
+        all_days = mean_kappas.add_means_over_pairs(self.state, next(values))
+        headline, coefficients = builder.build_headline(all_days), all_days.pooled
         own_values = _take_by_period(values, self.changed)
         cumulative_values = _take_by_period(values, self.cumulative)
         empty_periods = {
@@ -314,31 +309,6 @@ def compute_details_by_row(
             }
         )
     return details
-
-
-def build_mean_pairwise(question_id: int, sums: store.PairSums, size_source: Value) -> Values:
-    """Return the mean pairwise Cohen's kappa under each weighting (Light 1971).
-
-    The mean is over the pairs with a defined kappa. The pairs are those that share items.
-    ``size_source``: the Value whose numbers of items and ratings are copied.
-    """
-    means = {}
-    for name, (total, pairs) in (store.create_pair_sums() | sums).items():
-        if name == CUSTOM and not pairs:
-            continue
-        if pairs:
-            mean = build_pair_mean_value(total / pairs / store.KAPPA_UNITS, pairs)
-        else:
-            mean = build_pair_mean_value(
-                None, 0, undefined_reason=_get_undefined_reason(question_id)
-            )
-        means[get_weighted_name(MEAN_PAIRWISE, name)] = mean
-    return copy_sample_sizes(means, size_source)
-
-
-def _get_undefined_reason(question_id: int) -> str:
-    has_pairs = PairTally.objects.filter(question_id=question_id).exists()
-    return "single_category" if has_pairs else "no_pairable_items"
 
 
 _COLUMNS = (

@@ -42,7 +42,8 @@ def get_gate(project: Project, name: str) -> Gate:
     """Return a gate of the project, or raise Http404."""
     gate = list_gates(project).filter(name=name).first() if "\0" not in name else None
     if gate is None:
-        raise Http404(_("Page not found."))
+        names = ", ".join(list_gates(project).values_list("name", flat=True)) or "none yet"
+        raise Http404(f"There is no gate '{name[:60]}'; one of: {names}")
     return gate
 
 

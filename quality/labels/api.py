@@ -56,9 +56,13 @@ class LabelOut(serializers.Serializer):
 
     def get_fields(self) -> dict[str, serializers.Field]:
         """Add ``label`` and ``source``, which would hide attributes of the serializer class."""
-        return super().get_fields() | {
+        fields = super().get_fields()
+        return {
+            "item": fields.pop("item"),
+            "question": fields.pop("question"),
             "label": serializers.CharField(allow_null=True, help_text="null: no label"),
             "source": serializers.ChoiceField(LabelSource.values),
+            **fields,
         }
 
 

@@ -25,5 +25,5 @@ class Migration(migrations.Migration):
             name="impact",
             field=models.FloatField(db_default=0.0, default=0.0),
         ),
-        migrations.RunPython(fill_impacts, migrations.RunPython.noop),
+        migrations.RunPython(fill_impacts, migrations.RunPython.noop, elidable=True),
     ]

@@ -20,5 +20,5 @@ class Migration(migrations.Migration):
             name="expected_errors",
             field=models.FloatField(db_default=0.0),
         ),
-        migrations.RunPython(request_recomputation, migrations.RunPython.noop),
+        migrations.RunPython(request_recomputation, migrations.RunPython.noop, elidable=True),
     ]

@@ -6,7 +6,10 @@ import asyncio
 import csv
 import io
 import json
+import os
 import re
+import subprocess
+import sys
 import types
 from collections.abc import Callable
 from pathlib import Path
@@ -195,6 +198,20 @@ def test_push_and_pull(rated_question: Question, run: Callable[..., str], tmp_pa
     labels = list(csv.DictReader(io.StringIO(run("labels", project_id))))
     assert len(labels) == 30
     assert labels[5]["label"] in LABELS
+    assert list(labels[0])[:4] == ["item", "question", "label", "source"]
+
+
+def test_closed_output_is_no_error(rated_question: Question, environment: dict[str, str]) -> None:
+    """A reader such as `head` ends before the command has written everything."""
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    command = [sys.executable, "-m", "concord_client.cli", "labels", str(rated_question.project_id)]
+    variables = {**os.environ, **environment, "PYTHONPATH": str(ROOT / "src")}
+    result = subprocess.run(
+        command, stdout=write_end, stderr=subprocess.PIPE, env=variables, check=False
+    )
+    os.close(write_end)
+    assert (result.returncode, result.stderr) == (0, b"")
 
 
 def test_agreement_gate_and_events(

@@ -13,6 +13,7 @@ import numpy as np
 from django.db.models import F, OuterRef, Subquery
 
 from metrics.filters import NO_FILTER, RatingFilter
+from metrics.results.period_patterns import AllTimePatterns
 from metrics.scale import QuestionScale
 from projects.models import Item, Question, Rater
 from ratings.models import NO_CODE, Rating
@@ -48,13 +49,17 @@ class DisputedItems:
     is_complete: bool  # whether these are all items with ratings
 
 
-def find_newest_disputed(question_id: int, scale: QuestionScale) -> StoredDisputes:
+def find_newest_disputed(all_time: AllTimePatterns) -> StoredDisputes:
     """Find the most disputed of the newest items, from what is counted of their ratings.
 
+    From ratings of people where models are separate, unless the lead pooled them.
     Adds ``is_complete`` to the result of `find_most_disputed`: whether these are all items with
     ratings.
     """
-    rows = Rating.objects.filter(question_id=question_id).order_by("-item_id")
+    scale = all_time.scale
+    rows = Rating.objects.filter(question_id=all_time.question_id).order_by("-item_id")
+    if all_time.is_people_only:
+        rows = rows.exclude(rater__in=all_time.model_raters)
     columns = rows.values_list("item_id", "counted")[: MAX_RATINGS_READ + 1]
     ratings = np.fromiter(columns.iterator(), [("item", np.int64), ("code", np.int64)])
     is_complete = len(ratings) <= MAX_RATINGS_READ

@@ -125,7 +125,7 @@ def compute_question_diagnosis(all_time: AllTimePatterns, means: Values) -> Ques
     return QuestionDiagnosis(
         find_question_findings(all_time, means),
         find_confusions(all_time.displayed_counts, all_time.n_items),
-        disputed_items.find_newest_disputed(all_time.question_id, all_time.scale),
+        disputed_items.find_newest_disputed(all_time),
     )
 
 

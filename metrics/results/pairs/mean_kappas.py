@@ -1,23 +1,61 @@
-"""Mean pairwise kappa, weighted by shared items, with an interval.
+"""Mean pairwise kappas of a question: of its pairs, and weighted by shared items.
 
-It needs all pairs, so it is computed after the other results (results.deferred_results).
+The mean of the pairs comes from their stored sum. The one by shared items has an interval. It needs
+all pairs, so it is computed after the other results (results.deferred_results).
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from django.db.models import Q, QuerySet
 
 from metrics.agreement.coefficients.light import PairKappas, mean_kappa_by_items
-from metrics.agreement.registry import MEAN_BY_ITEMS
-from metrics.agreement.weights import get_weighted_name
-from metrics.models import PairTally
+from metrics.agreement.registry import MEAN_BY_ITEMS, MEAN_PAIRWISE
+from metrics.agreement.weights import CUSTOM, get_weighted_name
+from metrics.counting import store
+from metrics.models import CountState, PairTally
+from metrics.results.grouped_patterns import GroupValues
 from metrics.results.period_patterns import AllTimePatterns
-from metrics.results.values import Values
+from metrics.results.values import Values, build_pair_mean_value, copy_sample_sizes
 from metrics.scale import QuestionScale
 
 MAX_PAIRS = 20_000  # those with the most shared items; the others have almost no weight
+
+
+def add_means_over_pairs(state: CountState, values: GroupValues) -> GroupValues:
+    """Add the mean kappas of all pairs that share items (Light 1971), and of the pairs of people.
+
+    Call it under the question's lock, as the sums of the kappas are in ``state``.
+    """
+    pairs = PairTally.objects.filter(question=state.question_id)
+    sums = store.create_pair_sums() | state.pair_sums
+    with_means = replace(values, pooled=values.pooled | _build_means(pairs, sums, values.pooled))
+    if values.people is None:
+        return with_means
+    with_model = Q(rater_a__in=state.model_raters) | Q(rater_b__in=state.model_raters)
+    people_sums = {name: list(total) for name, total in sums.items()}
+    # Few pairs have a model, and the sums are of integers, so the difference is exact.
+    store.add_kappas_to_sums(people_sums, store.read_kappas(pairs.filter(with_model)), sign=-1)
+    means = _build_means(pairs.exclude(with_model), people_sums, values.people)
+    return replace(with_means, people=values.people | means)
+
+
+def _build_means(pairs: QuerySet[PairTally], sums: store.PairSums, values: Values) -> Values:
+    """Return the mean of the defined kappas of these pairs, under each weighting."""
+    means = {}
+    for name, (total, n_pairs) in sums.items():
+        if name == CUSTOM and not n_pairs:
+            continue
+        if n_pairs:
+            mean = build_pair_mean_value(total / n_pairs / store.KAPPA_UNITS, n_pairs)
+        else:
+            reason = "single_category" if pairs.exists() else "no_pairable_items"
+            mean = build_pair_mean_value(None, 0, undefined_reason=reason)
+        means[get_weighted_name(MEAN_PAIRWISE, name)] = mean
+    return copy_sample_sizes(means, values["percent_agreement"])
 
 
 def compute_question_mean_kappas(all_time: AllTimePatterns) -> Values:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain, permutations
 from statistics import median
 from typing import Self
 
@@ -19,7 +20,7 @@ from metrics.agreement.registry import MEAN_PAIRWISE
 from metrics.agreement.weights import CUSTOM, WEIGHTINGS, get_weighted_name
 from metrics.counting import store
 from metrics.counting.store import CountScope
-from metrics.models import ALL_DAYS, PeerTally, RaterResult
+from metrics.models import ALL_DAYS, CountState, PeerTally, RaterResult
 from metrics.results.clusters import QuestionClusters
 from metrics.results.values import Values, build_pair_mean_value, copy_sample_sizes
 from metrics.scale import QuestionScale
@@ -183,10 +184,13 @@ def compute_mean_pairwise_by_rater(
 ) -> dict[int, Values]:
     """Return rater -> {"mean_pairwise_kappa": Value, ...}.
 
-    The mean of the rater's defined kappas with each other rater.
+    The mean of the rater's defined kappas with each other rater; with people alone, where models
+    are separate.
     """
     if not raters:
         return {}
+    states = CountState.objects.filter(pk__in=questions, separates_models=True)
+    models = list(chain.from_iterable(states.values_list("model_raters", flat=True)))
     kappas = [f"kappa_{name}" for name in WEIGHTINGS]
     columns = ", ".join(kappas)
     sums = ", ".join(f"SUM({kappa}), COUNT({kappa})" for kappa in kappas)
@@ -194,13 +198,17 @@ def compute_mean_pairwise_by_rater(
     # takes longer than running them.
     sides, values = [], []
     of_questions, ids = bulk.build_in_condition("question_id", questions)
-    for side in ("rater_a_id", "rater_b_id"):
+    for side, other_side in permutations(("rater_a_id", "rater_b_id")):
         condition, rater_ids = bulk.build_in_condition(side, raters)
+        values += [*ids, *rater_ids]
+        if models:
+            with_model, model_ids = bulk.build_in_condition(other_side, models)
+            condition += f" AND NOT {with_model}"
+            values += model_ids
         sides.append(
             f"SELECT {side} AS rater, {columns} FROM metrics_pairtally WHERE {of_questions} AND "
             f"{condition}"
         )
-        values += [*ids, *rater_ids]
     with connection.cursor() as cursor:
         cursor.execute(
             f"SELECT rater, {sums} FROM ({' UNION ALL '.join(sides)}) AS met GROUP BY rater", values

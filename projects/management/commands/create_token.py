@@ -20,6 +20,8 @@ class Command(BaseCommand):
         " stored."
     )
 
+    requires_system_checks: list[str] = []  # they load all pages, and take longer than the command
+
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("username")
         parser.add_argument(

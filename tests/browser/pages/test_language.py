@@ -32,6 +32,7 @@ def test_page_and_charts_change_their_language_together(
     expect(trend).to_contain_text("弗莱斯 Kappa")
     assert page.evaluate("() => document.documentElement.scrollWidth") <= 390
     check_accessibility(page)
+    page.locator(".site-person").click()
     page.get_by_role("button", name="English").click()
     expect(page.locator("html")).to_have_attribute("lang", "en")
     wait_for_charts(page)

@@ -14,6 +14,7 @@ from metrics.filtered import filtered_jobs
 from metrics.jobs.question_updates import update_question
 from projects.models import Item, Project, Question, Rater
 from projects.services.items.upsert import upsert_items
+from ratings.models import Rating
 from tests.ratings.imports.wizard_client import get_page_text
 
 Address = Callable[..., str]
@@ -147,6 +148,24 @@ def test_attribution_of_a_change(get: Any, rated_question: Question) -> None:
     assert answer["change"] == pytest.approx(answer["after"]["value"] - answer["before"]["value"])
 
 
+def test_attribution_of_a_population(
+    get: Any, rate: Callable[..., Any], rated_question: Question
+) -> None:
+    """The explanation is of people where a model rates, too, unless another is requested."""
+    before = get("change/")
+    project = rated_question.project
+    Rater.objects.create(project=project, key="gpt", kind="model")
+    for rating in Rating.objects.filter(rater__key="ann").select_related("item"):
+        rate(rated_question, rating.item.key, "gpt", "minor", rated_at=rating.rated_at)
+    update_question(rated_question.pk)
+    assert get("change/") == get("change/?population=people") == before
+    everybody = get("change/?population=all")
+    assert {row["name"] for row in everybody["raters"]} == {"ann", "b/en", "gpt"}
+    assert everybody["after"]["n_ratings"] > before["after"]["n_ratings"]
+    models = get("change/?population=models")
+    assert (models["raters"], models["after"]["value"]) == ([], None)
+
+
 @pytest.mark.parametrize(
     ("tail", "field", "message"),
     [
@@ -157,6 +176,7 @@ def test_attribution_of_a_change(get: Any, rated_question: Question) -> None:
         ("trend/?coefficient=none", "coefficient", "one of"),
         ("change/?to=2026-03-09", "from", "the first day of a week with ratings is needed; 2026-"),
         ("change/?from=2026-03-09&to=2026-03-02", "to", "must be later than 'from'"),
+        ("change/?population=robots", "population", "one of people, models, all"),
         ("change/?period=day&from=2026-03-02&to=2026-03-09", "period", "one of week, month"),
     ],
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+from statistics import fmean
 from typing import Any
 
 import pytest
@@ -9,6 +11,8 @@ import pytest
 from metrics.agreement import report
 from metrics.filtered import filtered_jobs
 from metrics.jobs.question_updates import update_question
+from metrics.models import FilteredResult
+from metrics.results.deferred_results import recompute_deferred_results
 from projects.models import Rater
 from tests.cast import rate_many
 
@@ -68,12 +72,14 @@ def test_model_is_reported_separately_from_people(api: Any, two_raters_question:
     assert agreement["headline"]["value"] == before["headline"]["value"]
     assert agreement["people_models"]["value"] < 0 < agreement["people"]["value"]
     codes = list(zip(*CODES.values(), strict=True))
-    value = agreement["coefficients"]["fleiss_kappa"]["value"]
-    assert value == pytest.approx(report(codes, 4)["fleiss_kappa"])
     pooled = get_agreement(api, two_raters_question, "?population=all")
-    value = pooled["coefficients"]["fleiss_kappa"]["value"]
-    expected = report([[*row, 3 - row[0]] for row in codes], 4)["fleiss_kappa"]
-    assert value == pytest.approx(expected)
+    with_model = [[*row, 3 - row[0]] for row in codes]
+    for body, rows in ((agreement, codes), (pooled, with_model)):
+        values = {name: value["value"] for name, value in body["coefficients"].items()}
+        assert values["fleiss_kappa"] == pytest.approx(report(rows, 4)["fleiss_kappa"])
+        pairs = combinations(zip(*rows, strict=True), 2)
+        kappas = [report(list(zip(*pair, strict=True)), 4)["cohen_kappa"] for pair in pairs]
+        assert values["mean_pairwise_kappa"] == pytest.approx(fmean(kappas))
 
 
 @pytest.mark.parametrize("population", ["", "population=all&"])
@@ -97,6 +103,39 @@ def test_filter_of_all_ratings_changes_no_number(
             assert filtered["coefficients"][name]["value"] == pytest.approx(value["value"]), name
     for name in ("ratings", "items", "people", "models", "people_models"):
         assert filtered[name] == pytest.approx(unfiltered[name]), name
+
+
+def test_numbers_of_raters_and_items_are_of_people(
+    api: Any, two_raters_question: Any, rate: Any
+) -> None:
+    """Pairs and disputed items of people stay as they are when a model rates, with a filter, too."""
+    address = f"/api/v1/projects/{two_raters_question.project_id}/agreement"
+    filtered = "from=2020-01-01"
+
+    def get_all() -> list[Any]:
+        bodies = []
+        for path in ("raters/?", f"raters/?{filtered}", "disputed/?", f"disputed/?{filtered}"):
+            if api.get(f"{address}/{path}").status_code == 202:
+                filtered_jobs.FILTERED_RESULT_JOB.sweep()
+            body = api.get(f"{address}/{path}").json()
+            rows = body.get("items") or body["results"]
+            bodies.append([row for row in rows if row.get("rater") != "gpt"])
+        return bodies
+
+    recompute_deferred_results(two_raters_question.pk)
+    before = get_all()
+    Rater.objects.create(project=two_raters_question.project, key="gpt", kind="model")
+    for item, code in enumerate(CODES["ann"]):
+        rate(two_raters_question, f"i{item}", "gpt", LABELS[3 - code])
+    update_question(two_raters_question.pk)
+    recompute_deferred_results(two_raters_question.pk)
+    FilteredResult.objects.all().delete()
+    raters, filtered_raters, items, filtered_items = get_all()
+    for rows, old_rows in ((raters, before[0]), (filtered_raters, before[1])):
+        for row, old_row in zip(rows, old_rows, strict=True):
+            mean, old_mean = row["mean_pairwise_kappa"], old_row["mean_pairwise_kappa"]
+            assert (mean["value"], mean["n_pairs"]) == (pytest.approx(old_mean["value"]), 1)
+    assert items == filtered_items == before[2] == before[3]
 
 
 def test_population_is_chosen_by_a_parameter(api: Any, two_raters_question: Any, rate: Any) -> None:

@@ -210,7 +210,8 @@ def test_upgrade_dates_counted_items_anew(
     days = PatternTally.objects.filter(question=question).exclude(day=ALL_DAYS)
     days.update(day=(datetime.date(2026, 9, 5) - datetime.date(1970, 1, 1)).days)
     PeerTally.objects.filter(question=question).update(stale=True)
-    migration = MigrationLoader(None).get_migration("metrics", "0002_trend_by_second_rating")
+    loader = MigrationLoader(None, replace_migrations=False)
+    migration = loader.get_migration("metrics", "0002_trend_by_second_rating")
     operation = migration.operations[-1]
     assert isinstance(operation, RunPython)
     run: Any = operation.code

@@ -78,7 +78,7 @@ def test_gate_is_created_changed_listed_and_deleted(
         ([{**RULE, "filter": {"from": "soon"}}], "rules.0.filter", "2026-03-02"),
         ([{**RULE, "filter": {"group": 3}}], "rules.0.filter", "needs a text"),
         ([{**RULE, "filter": {"exclude": ["zoe"]}}], "rules.0.filter", "Use one of ann"),
-        ([{**RULE, "filter": {"group": "new"}}], "rules.0.filter", "nothing yet"),
+        ([{**RULE, "filter": {"group": "new"}}], "rules.0.filter", "no values yet"),
         ([{**RULE, "filter": {"item.lang": "en"}}], "rules.0.filter", "No item has"),
         (
             [{"measure": "open_alerts", "at_most": 0, "filter": {"kind": "human"}}],
@@ -128,7 +128,8 @@ def test_bad_moment_is_rejected(
     create_gate(RULE)
     error = refused(api.get, f"{gates_url}release/verdict/?as_of={as_of}")
     assert message in error["fields"]["as_of"]
-    refused(api.get, f"{gates_url}nothing/verdict/", status=404)
+    error = refused(api.get, f"{gates_url}nothing/verdict/", status=404)
+    assert error["message"] == "There is no gate 'nothing'; one of: release"
 
 
 def decode(text: str) -> bytes:

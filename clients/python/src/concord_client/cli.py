@@ -30,7 +30,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit status."""
     options = build_parser().parse_args(arguments)
     try:
-        return options.run(options) or 0
+        status = options.run(options) or 0
+        sys.stdout.flush()
+        return status
+    except BrokenPipeError:  # such as `concord labels 1 | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except (ConcordError, ValueError, ImportError, OSError) as error:
         print(f"concord: {error}", file=sys.stderr)
         return ERROR_STATUS

@@ -850,6 +850,9 @@ class Item:
 class Label:
     item: str
     question: str
+    # null: no label
+    label: str | None
+    source: LabelOutSourceEnum
     # Probability of the label; null where the method has none. Often too high without gold answers
     # for 30 items, because errors that all raters share are missed
     confidence: float | None
@@ -863,9 +866,6 @@ class Label:
     reason: str | None
     decided_by: str | None
     as_of: datetime.datetime
-    # null: no label
-    label: str | None
-    source: LabelOutSourceEnum
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

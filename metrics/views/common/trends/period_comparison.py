@@ -223,6 +223,7 @@ def find_attribution(comparison: PeriodComparison, selection: Selection) -> Attr
     """Return the stored explanation of the change, or None."""
     if not comparison.attribution_fields:
         return None
-    return Attribution.objects.filter(
-        question=selection.question, weights=selection.weights, **comparison.attribution_fields
-    ).first()
+    rows = Attribution.objects.filter(
+        question=selection.question, weights=selection.weights, population=""
+    )
+    return rows.filter(**comparison.attribution_fields).first()
