@@ -250,7 +250,7 @@ def format_calibration_row(gold_set: GoldSet) -> str:
             )
             if calibration is None:  # some of the gold items have a single rating
                 continue
-            certainty = calibration.bound(calibration.apply(posterior[remaining]).max(axis=1))
+            certainty = calibration.apply(posterior[remaining]).max(axis=1)
             expected.append((1 - certainty).mean())
             n_others += remaining.size
             is_right = ~is_wrong[remaining][certainty >= CERTAIN]
@@ -276,6 +276,44 @@ def bench_calibration(folder: Path | None) -> None:
             print(format_calibration_row(gold_set), flush=True)
 
 
+def simulate_good_study(misleading: float, rng: np.random.Generator) -> tuple[Longform, np.ndarray]:
+    """Return ratings and truth of 120 items: four raters, right in 85%, and misleading items."""
+    truth = rng.integers(0, 5, 120)
+    perceived = np.where(rng.random(120) < misleading, (truth + 1) % 5, truth)
+    accuracy = np.clip(rng.normal(0.85, 0.05, 4), 0.5, 0.98)
+    errors = (rng.random((120, 4)) > accuracy) * rng.integers(1, 5, (120, 4))
+    item, rater = (index.ravel() for index in np.indices(errors.shape))
+    return (item, rater, ((perceived[:, None] + errors) % 5).ravel()), truth
+
+
+def bench_good_data(studies: int = 80) -> None:
+    """Print how certain the labels of good data are when 40 of 120 items have gold answers."""
+    print("\n## Labels of good data, calibrated on 40 gold answers\n")
+    columns = ["misleading items", "wrong", "expected"]
+    for level in (0.9, CERTAIN):
+        columns += [f"from {level}", "right", "goal", "no label"]
+    print(f"| {' | '.join(columns)} |\n|{'---|' * len(columns)}")
+    for misleading in (0.0, 0.02, 0.04):
+        rng = np.random.default_rng(5)
+        certainties, outcomes = [], []
+        for _study in range(studies):
+            ratings, truth = simulate_good_study(misleading, rng)
+            gold = np.arange(40), truth[:40]
+            calibration = consensus.calibrate_on_gold(*ratings, 5, gold=gold)
+            assert calibration is not None
+            posterior = consensus.fit_dawid_skene(*ratings, 5, fixed=gold).posterior[40:]
+            calibrated = calibration.apply(posterior)
+            certainties.append(calibrated.max(axis=1))
+            outcomes.append(calibrated.argmax(axis=1) == truth[40:])
+        certainty, is_right = np.array(certainties), np.array(outcomes)
+        cells = [f"{misleading:.0%}", f"{1 - is_right.mean():.1%}", f"{1 - certainty.mean():.1%}"]
+        for level in (0.9, CERTAIN):
+            certain = certainty >= level
+            cells += [f"{certain.mean():.0%}", f"{is_right[certain].mean():.1%}"]
+            cells += [f">= {level:.0%}", f"{(certain.mean(axis=1) < 0.1).mean():.0%}"]
+        print(f"| {' | '.join(cells)} |")
+
+
 def bench_gold(folder: Path | None) -> None:
     if folder is None:
         return
@@ -299,6 +337,7 @@ def main() -> None:
     options = parser.parse_args()
     bench_speed(options.repeat)
     bench_default(options.repeat)
+    bench_good_data()
     bench_gold(options.gold)
     bench_calibration(options.gold)
 

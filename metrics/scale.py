@@ -105,6 +105,20 @@ class QuestionScale:
         """Return name -> weight matrix (k, k) for every weighting that this question supports."""
         return build_weightings(self.k, self.matrix)
 
+    def build_disagreement_matrix(self, *, tolerance: float = 0.0) -> np.ndarray:
+        """Return the disagreement of two categories (k, k), from 0 to 1.
+
+        1 less the weights of the headline's kappa, divided by the largest one: 0 and 1 where
+        weights give no credit. Categories that differ by at most ``tolerance`` in value or rank, as
+        gold answers allow, do not disagree.
+        """
+        weighting = HeadlineFacts(self.kind, 0, self.weights).weighting
+        disagreement = 1 - self.build_weight_matrices()[weighting]
+        disagreement /= max(disagreement.max(initial=0.0), 1e-12)
+        positions = np.arange(self.k) if self.values is None else self.values
+        distance = np.abs(positions[:, None] - positions[None, :])
+        return np.where(distance <= tolerance, 0.0, disagreement)
+
     # --- coefficients, by the names under which they are stored
 
     def list_pattern_coefficients(self) -> list[str]:

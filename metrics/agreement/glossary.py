@@ -98,7 +98,7 @@ TERMS: dict[str, tuple[str, str]] = {
     ),
     "impact": (
         _("Impact"),
-        _("The expected number of the rater’s wrong ratings."),
+        _("Expected wrong ratings; near misses count by weight."),
     ),
     "seconds": (_("Seconds per item"), _("The median time of a rater’s newest timed ratings.")),
 }

@@ -310,14 +310,17 @@ With gold answers of 30 items or more (each with two ratings or more, and withou
 a model that does not know them is calibrated on them instead. It becomes the mean of
 (1 - e) T^tau + e / k over the powers tau from 0.01 to 1 and the shares e of items that mislead all
 raters, from 0 to 1/2, each as probable as the gold answers make it (temperature scaling: Guo,
-Pleiss, Sun & Weinberger 2017, ICML; Bayesian model averaging with uniform priors of log tau and e).
-The certainty of a label is this probability, but at most what the gold answers show: the largest
-level L for which, among the gold items whose labels have a probability of L or more, the lower 90%
-limit of the share of right labels (Jeffreys; Brown, Cai & DasGupta 2001) is L or more. So the
-promise of a level is false in about one of ten projects at most, whatever misleads raters. Few gold
-answers cannot show that 95% of the labels are right, and then no label has that certainty: with 40
-of them seldom many labels have it, with 100 more. The page shows on how many gold answers the
-certainties are based. They hold for items of the same kind, so draw gold items at random.
+Pleiss, Sun & Weinberger 2017, ICML; Bayesian model averaging, with a uniform prior of log tau and
+an exponential one of e with mean 0.1). The confidence of a label is its probability. Above 1/2 it
+is at most what the gold answers show: the largest level L for which, among the gold items whose
+labels have a probability of L or more, the lower 75% limit of the share of right labels (Jeffreys;
+Brown, Cai & DasGupta 2001) is L or more. So the promise of a level is false in about one of four
+projects at most, whatever misleads raters, and in one of ten of the data sets below. The page shows
+on how many gold answers the confidence is based. It holds for items of the same kind, so draw gold
+items at random.
+
+One threshold says which labels are uncertain: the confidence threshold of the label rules, 0.90
+unless you change it. Review, inbox, extra ratings and planned queues use it.
 
 The table lists the wrong labels in % of the items with gold, the expected percentage with T^tau and
 with 100 gold answers drawn at random (40 draws; the others are measured), how many of the labels
@@ -337,28 +340,40 @@ and the sources are in [consensus.md](../benchmarks/consensus.md):
 
 | data set | right without gold | expected, 100 gold | certain | goal | right | goal | fewer right |
 |---|---|---|---|---|---|---|---|
-| CF | 97% | 11.7 | 17% | >= 95% | 98% | <= 10% | 0% |
-| CF_amt | 89% | 13.6 | 19% | >= 95% | 98% | <= 10% | 0% |
-| MS | 86% | 28.6 | 0% | >= 95% | none certain | <= 10% | 0% |
-| SP | 95% | 11.0 | 13% | >= 95% | 97% | <= 10% | 0% |
-| SP_amt | 95% | 5.5 | 69% | >= 95% | 98% | <= 10% | 0% |
-| ZenCrowd_all | 85% | 21.4 | 0% | >= 95% | none certain | <= 10% | 0% |
-| AdultContent2 | 82% | 26.4 | 0% | >= 95% | none certain | <= 10% | 0% |
-| ducks | 61% | 32.9 | 0% | >= 95% | none certain | <= 10% | 0% |
+| CF | 97% | 11.3 | 24% | >= 95% | 98% | <= 10% | 0% |
+| CF_amt | 89% | 13.1 | 30% | >= 95% | 99% | <= 10% | 0% |
+| MS | 86% | 27.1 | 0% | >= 95% | none certain | <= 10% | 0% |
+| SP | 95% | 9.9 | 31% | >= 95% | 97% | <= 10% | 0% |
+| SP_amt | 95% | 5.1 | 77% | >= 95% | 98% | <= 10% | 0% |
+| ZenCrowd_all | 85% | 20.4 | 0% | >= 95% | none certain | <= 10% | 0% |
+| AdultContent2 | 82% | 25.5 | 0% | >= 95% | none certain | <= 10% | 0% |
+| ducks | 61% | 31.7 | 0% | >= 95% | none certain | <= 10% | 0% |
 
-**Without gold answers certainties do not hold**: of the labels certain to 0.95, 61 to 97% are
+**Without gold answers confidence does not hold**: of the labels certain to 0.95, 61 to 97% are
 right, and up to 14 times as many labels are wrong as expected, or more. Held-out ratings and the
 dependence of the raters' errors given the labels (an intraclass correlation of 0.03 to 0.14, which
 would divide the weight of ratings by 1 + (m - 1) times that) temper to much the same degree, and
 neither sees errors that all raters share. So page and command say that they are often too high.
 
-With gold answers, a certainty of 0.95 means it. Without the limit by gold answers, half of the
-draws of AdultContent2 have a few certain labels, of which 82% are right: of its most certain labels
-9 in 10 are right, whatever the model's certainty. The price of the limit is that fewer labels are
-certain: 17 instead of 26% of CF, 13 instead of 29% of SP.
+With gold answers, a confidence of 0.95 means it. Few gold answers show less: with 40 of them, 4% of
+the labels of MS are certain in a few draws, of which 90% are right. Without the limit by gold
+answers, some labels of MS, ZenCrowd and AdultContent2 are certain, of which 87 to 94% are right.
 
-The limit was chosen on these data sets, so its figures are somewhat optimistic, and it allows one
-false promise in ten: in 200 draws, 1% of those of MS promised too much.
+Gold answers that agree with the labels leave them certain. Four raters who are right in 85% of 120
+items of five categories, 40 of which have gold answers, and of 80 studies:
+
+| misleading | wrong | expected | from 0.9 | right | goal | no label | from 0.95 | right | goal |
+|---|---|---|---|---|---|---|---|---|---|
+| 0% | 2.2% | 4.9% | 92% | 99.6% | >= 90% | 0% | 84% | 99.9% | >= 95% |
+| 2% | 4.5% | 6.9% | 85% | 97.3% | >= 90% | 4% | 49% | 97.7% | >= 95% |
+| 4% | 6.5% | 9.0% | 72% | 95.1% | >= 90% | 16% | 31% | 95.7% | >= 95% |
+
+*misleading*: items whose raters all err alike; *from 0.9*: labels with this confidence; *no label*:
+studies in which less than a tenth of the labels has it.
+
+With a uniform prior of e and a limit at 90%, as before, 12% and 39% of the studies in the last two
+rows had hardly any certain label at 0.90, and 59% and 86% at 0.95. The prior and the limit were
+chosen on these data, so the figures are somewhat optimistic.
 
 Interpret these figures with care. No method is best on all data sets, and the raters' consensus is
 not always the gold answer. Held-out ratings measure how well *raters* are predicted. Only gold
@@ -396,7 +411,7 @@ information that it gives about the label, in nats.
 You can plan the order of a queue (`quality/planning/planned_queues.py`):
 
 * *Labels*: items come first whose next rating is most informative about their category, given the
-  pooled confusion matrix of all raters. Labels with a certainty of 0.95 need no further ratings.
+  pooled confusion matrix of all raters. Labels from the confidence threshold on need no more.
 * *Narrow*: items get the number of ratings that makes the interval narrow with the fewest ratings
   in total, before other items begin. The choice of items depends only on their number of ratings.
 
@@ -686,15 +701,17 @@ _RATERS_TO_CHECK = """\
 
 The *Raters* page combines `metrics.agreement.rater_quality.funnel` with the alerts above.
 
-**Impact** is the expected number of a rater's ratings that are wrong: the sum of 1 - P(own answer)
-over all ratings of the rater. P is the probability of each category of the item, as in the labels
-(see *One label per item*): 1 for the category of a decision or a gold answer, otherwise the
-calibrated probability from all ratings of the item, or the share of votes where the labels are
-votes. A near miss on an ordered scale counts as wrong. One definition holds whatever the status and
-its reasons, so it changes little when others add a few ratings, and never exceeds the number of
-ratings. Good raters have errors, too: the status comes first in the order of the raters, and impact
-second. The accuracy on *Estimated rater errors* is the share of the other ratings. Without labels
-there is no impact yet. The inbox ranks alerts about raters by the same number.
+**Impact** is the expected number of a rater's wrong ratings, each counted by how wrong it is: the
+sum over all ratings of the rater of sum_j P_j d(j, own answer). d is 1 for different categories
+where no weights apply. Otherwise it is 1 less the weight of the headline's kappa, divided by its
+largest value, so that a near miss counts in part; it is 0 within the tolerance of gold answers. P
+is the probability of each category of the item, as in the labels (see *One label per item*): 1 for
+the category of a decision or a gold answer, otherwise the calibrated probability from all ratings
+of the item, or the share of votes where the labels are votes. One definition holds whatever the
+status and its reasons, so it changes little when others add a few ratings, and never exceeds the
+number of ratings. Good raters have errors, too: the status comes first in the order of the raters,
+and impact second. The accuracy on *Estimated rater errors* counts a near miss as wrong. Without
+labels there is no impact yet. The inbox ranks alerts about raters by the same number.
 
 **Funnel** (Spiegelhalter 2005, Statistics in Medicine 24, 1185-1202). If raters differ by chance
 alone, a rater with n compared items lies within median -/+ 1.96 s / sqrt(n) in 95 of 100 cases. s^2
@@ -744,7 +761,9 @@ with the third raters must exceed the bound by two standard errors, too: easy it
 Otherwise the same holds with levels fitted on items of two ratings; of two who share such items
 with nobody else, nothing is said. An alert needs E = 100 times the number of pairs: of questions in
 which nobody copies, at most one in 100 ever gets one. At least six pairs of raters are needed in
-practice (four raters). The data show neither who copied nor that anybody did. Errors are not
+practice (four raters), without those whom another rule names: two good raters agree far more with
+each other than with one who always answers the same. The data show neither who copied nor that
+anybody did. Errors are not
 independent where two raters know what most others do not: of the 53 people of the ducks data, the
 two who agree far more than expected (on 94% of 240 pictures) are the ones who know ducks from geese
 and grebes.
@@ -922,10 +941,13 @@ pairwise kappa:
 | mean_pairwise_kappa_by_items | 20, 50 | 0.992 | 0.942 | 0.058 | 0.000 |
 
 The larger sides belong to the share 0.05 and kappas of 0.8 and 0.95, where half of the studies of
-10 items have no value because nobody uses the rare category. One cell misses 0.12: a rater against
-two peers, 10 items, kappa 0.8. With 60,000 studies, coverage is 0.870 and the larger side 0.130: in
-11% of the studies with a value, the rater and the peers disagree on the only item with the
-category. (The 0.125 of alpha is 0.109 with 40,000 studies.)
+10 items have no value because nobody uses the rare category. One cell misses 0.12: a rater
+against two peers, 10 items. Exact probabilities of all 3,003 outcomes give 0.131 on one side at
+kappa 0.8 and 0.141 at kappa 0.9 (0.113 and 0.110 with 20 items). In 11% and 13% of the studies with
+a value a single item has the rare category and the rater and the peers disagree on it: kappa is 0,
+and the upper limit of 0.77 or 0.86 is below the truth. More caution does not mend it: with a third
+of the degrees of freedom the side is 0.130 and 0.141. (The 0.125 of alpha is 0.109 with 40,000
+studies.)
 
 **Incomplete designs.** `benchmarks/coverage_incomplete_icc.py` simulates items and raters with
 normal effects. Items have 0.3 to 0.9 of the variance, raters 0.05 to 0.3; the rows have the

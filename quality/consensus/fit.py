@@ -30,7 +30,7 @@ class ConfusionEstimate:
     """Estimated errors of one rater; see models.RaterConfusion."""
 
     rater: int
-    expected_errors: float
+    impact: float
     accuracy: float
     confusion: list[list[float]] = field(default_factory=list)
     expected_counts: list[float] = field(default_factory=list)
@@ -85,48 +85,68 @@ def _build_empty_labels(k: int) -> ConsensusLabels:
 
 
 def fit_labels(
-    votes: np.ndarray, scale: QuestionScale, fixed: FixedCodes, *, method: str
+    votes: np.ndarray, scale: QuestionScale, fixed: FixedCodes, *, method: str, tolerance: float = 0
 ) -> ConsensusLabels:
     """Return the labels for an array of votes.VOTE_DTYPE, ordered by item and rater.
 
     With Dawid and Skene's model the label is the posterior's median on ordered scales, else its
     mode. Where it cannot be estimated, labels are those of a majority, for a ``reason``.
+    ``tolerance``: that of gold answers, which raters' impacts use.
     """
     indexes = scale.get_code_indices(votes["code"])
     votes, indexes = votes[indexes >= 0], indexes[indexes >= 0]
     if not votes.size:
         return _build_empty_labels(scale.k)
     fixed_codes = _to_fixed_arrays(fixed.codes, scale)
-    majority_labels = _compute_majority(votes, indexes, scale, method=method, fixed=fixed_codes)
+    disagreement = scale.build_disagreement_matrix(tolerance=tolerance)
+    majority_labels = _compute_majority(
+        votes, indexes, scale, method=method, fixed=fixed_codes, disagreement=disagreement
+    )
     if method != ConsensusMethod.DAWID_SKENE or scale.k < 2:
         return majority_labels
+    ordered = scale.type.ordered
     columns = votes["item"], votes["rater"], indexes, scale.k
     estimate = consensus.fit_dawid_skene(*columns, fixed=fixed_codes)
     if estimate.reason is not None:
         return replace(majority_labels, reason=estimate.reason)
-    calibration = consensus.calibrate(*columns, fixed=fixed_codes)
-    gold, decided = (_to_fixed_arrays(codes, scale) for codes in (fixed.gold, fixed.decided))
-    gold_calibration = consensus.calibrate_on_gold(
-        *columns, gold=gold, fixed=decided, ordered=scale.type.ordered
-    )
-    posterior = (gold_calibration or calibration).apply(estimate.posterior)
-    is_fixed = np.isin(estimate.items, fixed_codes[0])
-    posterior[is_fixed] = estimate.posterior[is_fixed]
-    label, probability = consensus.select_labels(posterior, ordered=scale.type.ordered)
-    if gold_calibration:
-        probability = np.where(is_fixed, probability, gold_calibration.bound(probability))
+    posterior, model, bins = _calibrate(columns, fixed, scale, estimate)
+    label, probability = consensus.select_labels(posterior, ordered=ordered)
+    errors = _estimate_errors(votes, indexes, posterior, disagreement)
     return replace(
         majority_labels,
         label=label,
         confidence=probability,
         shares=posterior,
         mean=None if scale.values is None else posterior @ scale.values,
-        confusions=_add_matrices(
-            _estimate_errors(votes, indexes, posterior), estimate, ordered=scale.type.ordered
-        ),
-        model=_describe_model(estimate, calibration, gold_calibration),
-        calibration=[vars(calibration_bin) for calibration_bin in calibration.bins],
+        confusions=_add_matrices(errors, estimate, ordered=ordered),
+        model=model,
+        calibration=bins,
     )
+
+
+def _calibrate(
+    columns: tuple[np.ndarray, np.ndarray, np.ndarray, int],
+    fixed: FixedCodes,
+    scale: QuestionScale,
+    estimate: consensus.DawidSkene,
+) -> tuple[np.ndarray, dict[str, object], list[dict[str, object]]]:
+    """Return the calibrated probabilities (N, k), the model, and the bins of held-out ratings."""
+    all_fixed, gold, decided = (
+        _to_fixed_arrays(codes, scale) for codes in (fixed.codes, fixed.gold, fixed.decided)
+    )
+    calibration = consensus.calibrate(*columns, fixed=all_fixed)
+    ordered = scale.type.ordered
+    gold_calibration = consensus.calibrate_on_gold(
+        *columns, gold=gold, fixed=decided, ordered=ordered
+    )
+    if gold_calibration:
+        posterior = gold_calibration.apply(estimate.posterior, ordered=ordered)
+    else:
+        posterior = calibration.apply(estimate.posterior)
+    is_fixed = np.isin(estimate.items, all_fixed[0])
+    posterior[is_fixed] = estimate.posterior[is_fixed]
+    model = _describe_model(estimate, calibration, gold_calibration)
+    return posterior, model, [vars(calibration_bin) for calibration_bin in calibration.bins]
 
 
 def _to_fixed_arrays(
@@ -145,6 +165,7 @@ def _compute_majority(
     *,
     method: str,
     fixed: tuple[np.ndarray, np.ndarray],
+    disagreement: np.ndarray,
 ) -> ConsensusLabels:
     if method == ConsensusMethod.WEIGHTED:
         majority = consensus.weighted_majority_vote(votes["item"], votes["rater"], indexes, scale.k)
@@ -167,7 +188,7 @@ def _compute_majority(
         shares=shares,
         mean=None if scale.values is None else shares @ scale.values,
         ratings=ratings,
-        confusions=_estimate_errors(votes, indexes, probabilities),
+        confusions=_estimate_errors(votes, indexes, probabilities, disagreement),
     )
 
 
@@ -188,17 +209,20 @@ def _describe_model(
 
 
 def _estimate_errors(
-    votes: np.ndarray, indexes: np.ndarray, probabilities: np.ndarray
+    votes: np.ndarray, indexes: np.ndarray, probabilities: np.ndarray, disagreement: np.ndarray
 ) -> list[ConfusionEstimate]:
-    """Return the expected number of wrong ratings of each rater, in the order of their ids.
+    """Return impact and accuracy of each rater, in the order of their ids.
 
-    ``probabilities`` (N, k): of each category of the items, in ascending order of their ids.
+    ``probabilities`` (N, k): of each category of the items, in ascending order of their ids;
+    ``disagreement`` (k, k): how much a wrong rating of one category for another counts.
     """
     _items, item_index = np.unique(votes["item"], return_inverse=True)
     raters, rater_index = np.unique(votes["rater"], return_inverse=True)
-    errors = np.bincount(rater_index, 1 - probabilities[item_index, indexes]).clip(0.0)
-    accuracy = 1 - errors / np.bincount(rater_index)
-    rows = zip(raters.tolist(), errors.tolist(), accuracy.tolist(), strict=True)
+    expected = (probabilities @ disagreement)[item_index, indexes]
+    impact = np.bincount(rater_index, expected).clip(0.0)
+    right = np.bincount(rater_index, probabilities[item_index, indexes].clip(0.0, 1.0))
+    accuracy = right / np.bincount(rater_index)
+    rows = zip(raters.tolist(), impact.tolist(), accuracy.tolist(), strict=True)
     return [ConfusionEstimate(*row) for row in rows]
 
 

@@ -33,7 +33,10 @@ def get_input_versions(only: int | None = None) -> recomputation.InputVersions:
     last_decisions = dict(decisions.annotate(Max("pk")))
     gold_versions = recomputation.get_gold_versions(only)
     versions = recomputation.get_count_versions(
-        only, method="consensus__method", models="consensus__with_models"
+        only,
+        method="consensus__method",
+        models="consensus__with_models",
+        tolerance="gold_tolerance",
     )
     for question_id, version in versions.items():
         version["decision"] = last_decisions.get(question_id, 0)
@@ -65,7 +68,13 @@ def _compute_and_store_labels(consensus: Consensus) -> None:
         scale = QuestionScale.for_question(question)
         fixed = votes.get_fixed_codes(question)
         ratings = votes.load_votes(question, with_models=consensus.with_models)
-    labels = fit_labels(ratings, scale, fixed, method=consensus.method)
+    labels = fit_labels(
+        ratings,
+        scale,
+        fixed,
+        method=consensus.method,
+        tolerance=question.effective_gold_tolerance,
+    )
     storage.store_labels(
         consensus, labels, fixed, scale, last_decision_id=current_version.get("decision", 0)
     )

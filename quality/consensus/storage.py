@@ -91,8 +91,7 @@ COLUMNS = (
     "computed_at",
 )
 CONFUSION_COLUMNS = (
-    "question_id", "rater_id", "confusion", "expected_counts", "expected_errors", "accuracy",
-    "bias",
+    "question_id", "rater_id", "confusion", "expected_counts", "impact", "accuracy", "bias",
 )  # fmt: skip
 COMPARED_COLUMNS = ("code", "source", "confidence", "distribution", "mean", "n_ratings", "reason")
 LabelRow = tuple[Any, ...]  # of COLUMNS
@@ -288,7 +287,7 @@ def _store_confusions(question_id: int, labels: ConsensusLabels) -> None:
             estimate.rater,
             json.dumps(estimate.confusion),
             json.dumps(estimate.expected_counts),
-            estimate.expected_errors,
+            estimate.impact,
             estimate.accuracy,
             estimate.bias,
         )

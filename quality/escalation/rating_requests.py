@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from django.db import transaction
-from django.db.models import Exists, Max, OuterRef, Q, QuerySet
+from django.db.models import Exists, Max, OuterRef, Q
 from django.utils import timezone
 
 from core.db import bulk
@@ -146,7 +146,7 @@ def _list_settled_items(question: Question) -> list[int]:
     if not rules.request_ratings:
         pending = rows.filter(state=State.REQUESTED).order_by("item_id")
         return list(pending.values_list("item_id", flat=True))
-    uncertain = _get_uncertain_labels(question, rules).filter(item=OuterRef("item"))
+    uncertain = ItemLabel.objects.uncertain().filter(question=question, item=OuterRef("item"))
     settled = rows.exclude(state=State.CERTAIN).filter(~Exists(uncertain)).order_by("item_id")
     item_ids = list(settled.values_list("item_id", flat=True))
     values = [question.pk, *[question.project_id] * 2]
@@ -166,20 +166,15 @@ def _list_uncertain_items(question: Question, *, reconsider_all: bool) -> list[i
     rules = LabelRules.objects.get(question=question)
     if not rules.request_ratings:
         return []
-    fully_rated = _get_uncertain_labels(question, rules)
-    fully_rated = fully_rated.filter(item__slots_taken__gte=question.project.overlap)
+    fully_rated = ItemLabel.objects.uncertain().filter(
+        question=question, item__slots_taken__gte=question.project.overlap
+    )
     if not reconsider_all:
         in_review = Escalation.objects.filter(question=question, state=State.REVIEW)
         if rules.n_requested < rules.budget:
             in_review = in_review.exclude(reason=Reason.BUDGET)
         fully_rated = fully_rated.exclude(item__in=in_review.values("item"))
     return list(fully_rated.order_by("-doubt", "item_id").values_list("item_id", flat=True))
-
-
-def _get_uncertain_labels(question: Question, rules: LabelRules) -> QuerySet[ItemLabel]:
-    return ItemLabel.objects.filter(
-        question=question, source=LabelSource.CONSENSUS, doubt__gt=1 - rules.certain_from
-    )
 
 
 def _iter_chunks(items: list[int]) -> Iterator[list[int]]:

@@ -22,8 +22,8 @@ class InboxRowOut(serializers.Serializer):
     kind = serializers.ChoiceField(list(rows.ACTIONS))
     text = serializers.CharField()
     impact = serializers.FloatField(
-        help_text="Of a rater: expected number of wrong ratings; of uncertain items: expected"
-        " number of wrong labels; else the number of people and things that wait"
+        help_text="Of a rater: expected number of wrong ratings, near misses in part; of uncertain"
+        " items: expected number of wrong labels; else the number of people and things that wait"
     )
     url = serializers.URLField(help_text="Page on which it is decided")
     created_at = serializers.DateTimeField(

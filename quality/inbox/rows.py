@@ -1,8 +1,8 @@
 """Rows of the inbox: the decisions that a user has to make in all their projects.
 
 One SQL query selects them, most impact first, whatever the number of projects. The impact of a
-rater is the expected number of wrong ratings, as in the list of raters; that of uncertain items the
-expected number of wrong labels. Elsewhere it is the number of people and items that wait.
+rater is that of the list of raters; that of uncertain items the expected number of wrong labels.
+Elsewhere it is the number of people and items that wait.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ def _list_counts(scope: InboxScope) -> list[QuerySet[Any, Any]]:
 def _get_largest_impact(of_raters: Q, otherwise: Any) -> Coalesce:
     """Return the largest impact of the raters of a row; ``otherwise`` before they have any."""
     errors = RaterConfusion.objects.filter(of_raters, question=OuterRef("question"))
-    largest = Subquery(errors.order_by("-expected_errors").values("expected_errors")[:1])
+    largest = Subquery(errors.order_by("-impact").values("impact")[:1])
     return Coalesce(largest, Cast(otherwise, FloatField()))
 
 

@@ -23,10 +23,8 @@ from quality.models import (
     GoldIntervention,
     GoldScore,
     ItemLabel,
-    LabelSource,
 )
 from quality.models.alert import AlertQuerySet
-from quality.models.consensus import DOUBT
 from ratings.models import Exam
 
 # URL names of the pages
@@ -219,10 +217,7 @@ def get_uncertain_labels() -> QuerySet[ItemLabel]:
     pending_requests = Escalation.objects.filter(
         question=OuterRef("question"), item=OuterRef("item"), state=Escalation.State.REQUESTED
     )
-    uncertain = ItemLabel.objects.filter(
-        source=LabelSource.CONSENSUS, n_ratings__gte=2, doubt__gt=DOUBT
-    )
-    return uncertain.filter(~Exists(pending_requests))
+    return ItemLabel.objects.uncertain().filter(~Exists(pending_requests), n_ratings__gte=2)
 
 
 def _count_by_project(

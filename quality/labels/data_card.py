@@ -48,8 +48,7 @@ def _build_method_section(question: Question, consensus: Consensus | None) -> li
     by_source = dict(labels.values_list("source").annotate(Count("pk")).order_by())
     unlabelled = labels.filter(code=None).count()
     lines = [
-        f"* As of {consensus.computed_at:%Y-%m-%d %H:%M} UTC, guidelines"
-        f" {question.project.guidelines_version}",
+        f"* As of {consensus.computed_at:%Y-%m-%d %H:%M} UTC",
         f"* {sum(by_source.values())} items: "
         + ", ".join(
             f"{n} by {LabelSource(source).value}" for source, n in sorted(by_source.items())
@@ -61,9 +60,19 @@ def _build_method_section(question: Question, consensus: Consensus | None) -> li
         lines.append(f"* Expected wrong labels among these: {consensus.expected_errors:.1f}")
     return [
         "## Method",
-        METHOD_TEXTS[ConsensusMethod(consensus.method)],
+        _describe_method(consensus),
         "\n".join(lines),
     ]
+
+
+def _describe_method(consensus: Consensus) -> str:
+    """Return the method that gave the labels: a majority where none could be estimated."""
+    if not consensus.reason:
+        return METHOD_TEXTS[ConsensusMethod(consensus.method)]
+    return (
+        f"{METHOD_TEXTS[ConsensusMethod.MAJORITY]} Dawid and Skene's model was chosen, but could"
+        f" not be estimated ({consensus.reason})."
+    )
 
 
 def _build_agreement_section(question: Question) -> list[str]:
@@ -72,7 +81,10 @@ def _build_agreement_section(question: Question) -> list[str]:
         pk__in=Rating.objects.current().filter(question=question).values("rater"),
     )
     people = kinds.filter(kind=Rater.Kind.HUMAN).count()
-    lines = [f"* Raters: {people} people, {kinds.count() - people} models"]
+    lines = [
+        f"* Raters: {people} people, {kinds.count() - people} models",
+        f"* Guidelines (number of ratings): {_list_guidelines(question)}",
+    ]
     agreement = load_question_agreement(question)
     if agreement is not None and (clusters := agreement.clusters) is not None:
         lines.append(
@@ -99,6 +111,14 @@ def _build_agreement_section(question: Question) -> list[str]:
     return ["## Raters and agreement", "\n".join(lines)]
 
 
+def _list_guidelines(question: Question) -> str:
+    """Return the versions of the guidelines under which ratings were given, with their numbers."""
+    ratings = Rating.objects.current().filter(question=question).order_by("guidelines")
+    counts = ratings.values_list("guidelines").annotate(Count("pk"))
+    names = {None: "unknown", 0: "none"}
+    return ", ".join(f"{names.get(number, number)} ({n})" for number, n in counts) or "no ratings"
+
+
 def _describe_random_sample(headline: HeadlineResult) -> str:
     """Return the data card's line on the random sample, without ratings of uncertain labels."""
     return (
@@ -118,20 +138,21 @@ def _format_value(value: Value) -> str:
 
 
 def _build_limits_section(question: Question, consensus: Consensus | None) -> list[str]:
-    lines = [
-        "* Probabilities assume that raters err independently of each other, given the truth.",
-        "* Items that nobody rated, decided or gave a gold answer are not in the file.",
-    ]
+    lines = ["* Items that nobody rated, decided or gave a gold answer are not in the file."]
     gold_items = consensus.model.get("gold_items") if consensus is not None else None
-    if gold_items:
-        lines.append(f"* Confidence is calibrated on the gold answers of {gold_items} items.")
+    if consensus is None or not consensus.model:
+        lines.append("* Labels from ratings have no confidence; shares are those of the votes.")
+    elif gold_items:
+        lines.append(
+            f"* Confidence is calibrated on the gold answers of {gold_items} items. It holds for"
+            " items of the same kind."
+        )
     else:
         lines.append(
-            f"* Without gold answers for {MIN_GOLD_ITEMS} items, errors that all raters share are"
+            "* Probabilities assume that raters err independently of each other, given the truth."
+            f" Without gold answers for {MIN_GOLD_ITEMS} items, errors that all raters share are"
             " missed, so confidence is often too high."
         )
-    if consensus is not None and consensus.reason:
-        lines.append(f"* No confidence could be estimated: {consensus.reason}.")
     if consensus is not None and consensus.with_models:
         lines.append("* Models counted as raters.")
     return ["## Known limits", "\n".join(lines)]

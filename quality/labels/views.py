@@ -31,7 +31,6 @@ from quality.consensus import recomputation, settings
 from quality.escalation.settings import get_label_rules, summarize_escalations
 from quality.labels import data_card, files, selectors
 from quality.models import Appeal, Consensus, ConsensusMethod, Escalation, ItemLabel, LabelSource
-from quality.models.consensus import DOUBT
 from quality.review import decisions, second_opinions
 from ratings.files import parquet_file
 
@@ -88,7 +87,7 @@ def _get_escalations(selection: Selection, item_ids: list[int]) -> dict[int, Esc
 def _count_uncertain_items(selection: Selection, consensus: Consensus | None) -> int:
     if consensus is None:
         return 0
-    return decisions.get_review_queue(selection.question, doubt=DOUBT).order_by().count()
+    return decisions.get_review_queue(selection.question).order_by().count()
 
 
 @login_required

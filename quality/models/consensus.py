@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Q
+from django.db.models.functions import Coalesce
 from django.utils.translation import gettext_lazy as _
 
 from projects.models import Item, Question, Rater
 
 from .recomputed import RecomputedResult
 
-DOUBT = 0.05  # labels with less doubt go to review only on request
+# Labels with at least this confidence are certain: no further ratings and no review, except on
+# request. Questions may set another (LabelRules.certain_from).
+CERTAIN_FROM = 0.9
 
 
 class ConsensusMethod(models.TextChoices):
@@ -74,6 +77,17 @@ class Consensus(RecomputedResult):
         return f"question {self.question_id}: {self.n_items} items by {self.method}"
 
 
+class ItemLabelQuerySet(models.QuerySet["ItemLabel"]):
+    """Labels of items."""
+
+    def uncertain(self) -> ItemLabelQuerySet:
+        """Return the labels from ratings whose confidence is below their question's threshold."""
+        # An alias, because a filter by the rules would leave out questions without them.
+        certain_from = Coalesce("question__label_rules__certain_from", CERTAIN_FROM)
+        rows = self.alias(certain_from=certain_from)
+        return rows.filter(source=LabelSource.CONSENSUS, doubt__gt=1.0 - F("certain_from"))
+
+
 class ItemLabel(models.Model):
     """The final label of an item. ``code`` is null without a label; ``reason`` then says why."""
 
@@ -92,6 +106,8 @@ class ItemLabel(models.Model):
     n_ratings = models.PositiveIntegerField()
     reason = models.CharField(max_length=40, blank=True)
     computed_at = models.DateTimeField()
+
+    objects = ItemLabelQuerySet.as_manager()
 
     class Meta:
         constraints = [
@@ -119,9 +135,9 @@ class RaterConfusion(models.Model):
     confusion = models.JSONField()
     # (k,): expected number of ratings behind each row.
     expected_counts = models.JSONField()
-    # Sum over the rater's ratings of the probability that the item has another label: the impact
-    # of a rater (quality.rater_status). accuracy: the share of the other ratings.
-    expected_errors = models.FloatField(db_default=0.0)
+    # Expected number of the rater's wrong ratings, each counted by how much the question's weights
+    # disagree (quality.rater_status). accuracy: the expected share of right ratings.
+    impact = models.FloatField(db_default=0.0)
     accuracy = models.FloatField()
     bias = models.FloatField(null=True)  # in ranks, on ordered scales
 

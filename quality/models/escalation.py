@@ -8,6 +8,8 @@ from django.utils.translation import gettext_lazy as _
 
 from projects.models import Item, Question
 
+from .consensus import CERTAIN_FROM
+
 
 class LabelRules(models.Model):
     """A lead's rules for uncertain labels of a question. Off by default."""
@@ -15,10 +17,10 @@ class LabelRules(models.Model):
     question = models.OneToOneField(
         Question, models.CASCADE, primary_key=True, related_name="label_rules"
     )
-    # Request ratings while the confidence is below ``certain_from`` and there are fewer than
-    # ``max_ratings`` current ratings.
+    # Labels with less confidence than ``certain_from`` are uncertain: they go to review. Before,
+    # ratings are requested up to ``max_ratings`` current ones.
     request_ratings = models.BooleanField(default=False)
-    certain_from = models.FloatField(default=0.9)
+    certain_from = models.FloatField(default=CERTAIN_FROM)
     max_ratings = models.PositiveSmallIntegerField(default=5)
     # Total ratings that may be requested beyond the planned ones, and ``n_requested``: those
     # requested so far.

@@ -25,7 +25,7 @@ from django.db.models import Exists, F, Max, OuterRef, QuerySet
 from metrics.agreement import consensus
 from projects.models import Item, Project, Question, QueueOrder
 from projects.models.item import AVAILABLE
-from quality.models import Consensus, ItemLabel, LabelSource
+from quality.models import Consensus, ItemLabel, LabelRules
 from ratings.annotation.assignments.candidates import MAX_PLANNED_ITEMS, set_planned_order
 from ratings.models import Assignment
 
@@ -33,7 +33,6 @@ from .sample_size import compute_overlap_plans
 
 logger = logging.getLogger(__name__)
 
-CERTAIN_CONFIDENCE = 0.95  # labels with a higher confidence need no further rating
 MAX_UNCERTAIN_LABELS = 5_000  # per question, the most uncertain ones
 DEFAULT_RATINGS = 2
 
@@ -71,6 +70,11 @@ def _get_input_version(project: Project) -> dict[str, Any]:
         "computed_at": labels.aggregate(at=Max("computed_at"))["at"],
         "items_and_raters": project.items_and_raters_version,
         "order": project.queue_order,
+        "certain_from": dict(
+            LabelRules.objects.filter(question__project=project)
+            .order_by("question")
+            .values_list("question", "certain_from")
+        ),
         "overlap": project.overlap,
     }
 
@@ -117,11 +121,8 @@ def _iter_gains(
     project: Project, labels: Consensus, pooled: np.ndarray
 ) -> Iterator[tuple[int, float]]:
     """Yield (item id, expected information in nats) of open items that are not certain."""
-    candidates = ItemLabel.objects.filter(
-        question=labels.question_id,
-        source=LabelSource.CONSENSUS,
-        doubt__gt=1 - CERTAIN_CONFIDENCE,
-        item__in=_get_assignable_items(project),
+    candidates = ItemLabel.objects.uncertain().filter(
+        question=labels.question_id, item__in=_get_assignable_items(project)
     )
     uncertain = candidates.order_by("-doubt", "item_id").values_list("item_id", "distribution")
     valid_rows = [row for row in uncertain[:MAX_UNCERTAIN_LABELS] if len(row[1]) == pooled.shape[1]]

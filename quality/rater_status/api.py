@@ -67,7 +67,8 @@ class RaterStatusOut(serializers.Serializer):
     status = serializers.ChoiceField([status.value for status in RaterStatus])
     impact = serializers.FloatField(
         allow_null=True,
-        help_text="Expected number of wrong ratings; null before the items have labels",
+        help_text="Expected number of wrong ratings, near misses in part by the question's weights;"
+        " null before the items have labels",
     )
     reasons = StatusReasonOut(many=True, help_text="Reasons for the status")
     ratings = serializers.IntegerField()

@@ -93,7 +93,7 @@ class RaterComparison(NamedTuple):
     ``spread``: standard deviation of one item in the funnel; ``weights``: weighting of all kappas
     here, that of the headline; ``higher_is_harsher``: the scale grades faults; ``outlying``: the
     raters who agree less with the others than these do with each other, on the same items;
-    ``expected_errors``: {rater id: expected number of wrong ratings}, read with the comparison.
+    ``impacts``: {rater id: impact}, read with the comparison.
     """
 
     computed_at: datetime.datetime | None
@@ -103,7 +103,7 @@ class RaterComparison(NamedTuple):
     raters: dict[int, ComparedRater]
     higher_is_harsher: bool = False
     outlying: Mapping[int, OutlyingFigures] = MappingProxyType({})
-    expected_errors: Mapping[int, float] = MappingProxyType({})
+    impacts: Mapping[int, float] = MappingProxyType({})
 
     @property
     def funnel(self) -> funnel.Funnel | None:
@@ -113,11 +113,11 @@ class RaterComparison(NamedTuple):
         return funnel.Funnel(self.middle, self.spread)
 
     def get_impact(self, rater: int) -> float | None:
-        """Return the expected number of the rater's ratings that are wrong.
+        """Return the expected number of the rater's wrong ratings; near misses count in part.
 
         None while their items have no labels yet (quality.consensus).
         """
-        return self.expected_errors.get(rater)
+        return self.impacts.get(rater)
 
 
 def get_comparison(question: Question) -> RaterComparison:
@@ -130,15 +130,15 @@ def get_comparisons(questions: Collection[Question]) -> dict[int, RaterCompariso
     rows = StoredRaterComparison.objects.filter(question__in=questions)
     rows = rows.annotate(findings=F("question__diagnosis__findings"))
     stored = {row.question_id: row for row in rows}
-    errors: dict[int, dict[int, float]] = {}
+    impacts: dict[int, dict[int, float]] = {}
     confusions = RaterConfusion.objects.filter(question__in=questions).order_by()
-    for question_id, rater_id, n_errors in confusions.values_list(
-        "question_id", "rater_id", "expected_errors"
+    for question_id, rater_id, impact in confusions.values_list(
+        "question_id", "rater_id", "impact"
     ):
-        errors.setdefault(question_id, {})[rater_id] = n_errors
+        impacts.setdefault(question_id, {})[rater_id] = impact
     return {
         question.pk: _parse_comparison(question, stored.get(question.pk))._replace(
-            expected_errors=errors.get(question.pk, {})
+            impacts=impacts.get(question.pk, {})
         )
         for question in questions
     }

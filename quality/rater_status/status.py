@@ -94,7 +94,7 @@ class RaterSummary:
 
     ``peers``, ``bias``: stored estimates; ``gold`` and ``repeats``: scores on gold answers and on
     repeated items, None without any; ``drift``: the latest drift state; ``alerts``: unresolved
-    alerts, oldest first; ``impact``: the expected number of the rater's wrong ratings, None before
+    alerts, oldest first; ``impact``: the expected number of wrong ratings, by weight; None before
     their items have labels.
     """
 

@@ -16,6 +16,7 @@ from metrics.scale import QuestionScale
 from projects.models import Item, Project, Question
 from quality import validation
 from quality.consensus import storage
+from quality.escalation.settings import get_label_rules
 from quality.models import (
     Appeal,
     Decision,
@@ -163,13 +164,13 @@ def _store_label(question: Question, item: Item, index: int | None, scale: Quest
 
 
 def claim_next_label(
-    *, question: Question, by: Any, doubt: float, review_filter: ReviewFilter = NO_FILTER
+    *, question: Question, by: Any, review_filter: ReviewFilter = NO_FILTER
 ) -> ItemLabel | None:
     """Claim the next item to review for ``by`` and return its label, or None.
 
-    An item that ``by`` has claimed already comes first, then the most uncertain item with more
-    than ``doubt``; now and then, without a filter, an item for a second opinion. Takes the
-    question's lock: two adjudicators who ask at the same moment get two items.
+    An item that ``by`` has claimed already comes first, then the most uncertain item; now and
+    then, without a filter, an item for a second opinion. Takes the question's lock: two
+    adjudicators who ask at the same moment get two items.
     """
     with transaction.atomic():
         storage.lock_consensus(question.pk)
@@ -185,7 +186,7 @@ def claim_next_label(
             if second_opinions.should_ask_second_opinion(question=question, by=by)
             else None
         )
-        queue = get_review_queue(question, doubt=doubt, review_filter=review_filter)
+        queue = get_review_queue(question, review_filter=review_filter)
         own_claims = claims.filter(by=by, postponed=False).values("item")
         if label is None:
             label = queue.filter(item__in=own_claims).first()
@@ -218,24 +219,25 @@ def claim_item(*, question: Question, item: Item, by: Any, postponed: bool = Fal
 
 
 def get_review_queue(
-    question: Question, *, doubt: float, review_filter: ReviewFilter = NO_FILTER
+    question: Question, *, review_filter: ReviewFilter = NO_FILTER
 ) -> QuerySet[ItemLabel]:
     """Return the labels to review: items sent by a lead first, then the most uncertain.
 
-    Includes labels based on at least two ratings whose doubt exceeds ``doubt``, except items that
-    wait for a requested rating. With a filter for contested decisions: the contested ones, oldest
-    first, whatever their doubt.
+    Includes labels based on at least two ratings whose confidence is below that of the filter, by
+    default the question's confidence threshold, except items that wait for a requested rating. With
+    a filter for contested decisions: the contested ones, oldest first, whatever their confidence.
     """
     if review_filter.contested:
         decided = ItemLabel.objects.filter(question=question, source=LabelSource.DECISION)
         contested_labels = review_filter.filter_labels(decided).select_related("item")
         return contested_labels.order_by("computed_at", "item_id")
-    rows = ItemLabel.objects.filter(question=question, source=LabelSource.CONSENSUS)
-    rows = review_filter.filter_labels(rows).select_related("item")
+    labels = ItemLabel.objects.filter(question=question, source=LabelSource.CONSENSUS)
+    rows = review_filter.filter_labels(labels).select_related("item")
     pending_requests = Escalation.objects.filter(
         question=question, state=Escalation.State.REQUESTED
     )
-    is_uncertain = Q(n_ratings__gte=2, doubt__gt=doubt) & ~Q(
+    max_confidence = review_filter.confidence_limit or get_label_rules(question).certain_from
+    is_uncertain = Q(n_ratings__gte=2, doubt__gt=1 - max_confidence) & ~Q(
         item__in=pending_requests.values("item")
     )
     assignments = ReviewAssignment.objects.filter(question=question)

@@ -10,14 +10,9 @@ from django.db.models import Exists, F, Max, Min, OuterRef, QuerySet, Subquery
 
 from metrics.filters import RatingFilter
 from quality.models import Appeal, Decision, Escalation, ItemLabel
-from quality.models.consensus import DOUBT
 from ratings.models import Assignment, Rating
 
-CONFIDENCE_LIMITS = {
-    "": 1 - DOUBT,
-    "0.8": 0.8,
-    "0.6": 0.6,
-}  # query value -> upper limit of the confidence
+CONFIDENCE_LIMITS = {"0.8": 0.8, "0.6": 0.6}  # query value -> upper limit of the confidence
 TRUE_VALUE = "1"
 FLAGS = ("flagged", "split", "escalated", "contested")
 
@@ -52,9 +47,9 @@ class ReviewFilter:
         return params | dict.fromkeys(active_flags, TRUE_VALUE)
 
     @property
-    def doubt(self) -> float:
-        """Minimum doubt of the labels."""
-        return 1 - CONFIDENCE_LIMITS[self.max_confidence]
+    def confidence_limit(self) -> float | None:
+        """Confidence below which labels are listed; None: the question's confidence threshold."""
+        return CONFIDENCE_LIMITS.get(self.max_confidence)
 
     def filter_labels(self, rows: QuerySet[ItemLabel]) -> QuerySet[ItemLabel]:
         """Return the matching labels of one question, certain ones too."""

@@ -64,7 +64,7 @@ ADJUDICATOR = Member.Role.ADJUDICATOR
 @login_required
 @require_safe
 def show_review(request: HttpRequest, project_id: int) -> HttpResponse:
-    """Show the next item to review, or with ``?item=KEY`` this item, whatever its doubt."""
+    """Show the next item to review, or with ``?item=KEY`` this item, whatever its confidence."""
     selection = get_permitted_selection(request, project_id, role=ADJUDICATOR, filtered=True)
     if "item" in request.GET:
         item: Item | None = get_by_key(Item, selection.project, request.GET["item"])
@@ -73,7 +73,6 @@ def show_review(request: HttpRequest, project_id: int) -> HttpResponse:
         label = review_decisions.claim_next_label(
             question=selection.question,
             by=request.user,
-            doubt=review_filter.doubt,
             review_filter=review_filter,
         )
         item = label.item if label else None
@@ -89,14 +88,13 @@ def _render_review(
     status: int = 200,
 ) -> HttpResponse:
     review_filter = ReviewFilter.from_query(request.GET, selection.filter)
-    rows = review_decisions.get_review_queue(
-        selection.question, doubt=review_filter.doubt, review_filter=review_filter
-    )
+    rows = review_decisions.get_review_queue(selection.question, review_filter=review_filter)
     n_remaining = rows.order_by().count()
     choices = filter_choices.get_filter_choices(selection.question)
     context: dict[str, object] = {
         "review_filter": review_filter,
-        "confidence_limits": [value for value in CONFIDENCE_LIMITS if value],
+        "certain_from": get_label_rules(selection.question).certain_from,
+        "confidence_limits": list(CONFIDENCE_LIMITS),
         "attributes": _list_attribute_choices(
             choices["attributes"] if choices else {}, review_filter
         ),

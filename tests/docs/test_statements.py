@@ -7,6 +7,7 @@ cases). Texts that claim nothing about the data have the reason instead of tests
 
 from __future__ import annotations
 
+import ast
 import csv
 import re
 from collections import Counter
@@ -20,8 +21,11 @@ from tests.tools import translation_catalogue
 STATEMENTS = Path(__file__).parent / "statements.csv"
 # Files and folders whose texts are statements about the data.
 SOURCES = (
+    "agreement_site/notifications/mails/digest.py",
+    "agreement_site/notifications/mails/raters.py",
     "metrics/views/changes/views.py",
     "metrics/views/common/cluster_texts.py",
+    "metrics/views/common/coefficient_advice.py",
     "metrics/views/common/insights.py",
     "metrics/views/common/trends/recent_changes.py",
     "metrics/views/dashboard/dashboard_context.py",
@@ -31,15 +35,19 @@ SOURCES = (
     "metrics/views/reports/texts.py",
     "quality/alerts/texts",
     "quality/gates/texts.py",
+    "quality/inbox/rows.py",
+    "quality/inbox/selectors.py",
     "quality/rater_status/overview_raters.py",
     "quality/rater_status/texts.py",
     "templates/metrics/changes/guideline_effect.html",
     "templates/metrics/dashboard/_headline.html",
     "templates/metrics/dashboard/_insights.html",
     "templates/metrics/dashboard/_people_and_models.html",
+    "templates/quality/inbox",
     "templates/quality/labels/overview.html",
     "templates/quality/planning",
 )
+DATA_CARD = "quality/labels/data_card.py"  # in English alone, so that nothing marks its texts
 # Reasons why a text needs no test: it names something; it is one of several possible explanations;
 # it says how a number is defined; or it describes the page.
 NO_CLAIMS = {"name", "possible explanation", "definition", "page"}
@@ -62,6 +70,21 @@ def iter_statements() -> Iterator[tuple[str, str]]:
                     yield path.relative_to(translation_catalogue.ROOT).as_posix(), text
 
 
+def iter_lines_of_data_card() -> Iterator[tuple[str, str]]:
+    """Yield (source, beginning) of the sentences and list items of the data card."""
+    tree = ast.parse((translation_catalogue.ROOT / DATA_CARD).read_text(encoding="utf-8"))
+    docstrings = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Module | ast.FunctionDef) and isinstance(node.body[0], ast.Expr)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            is_line = re.match(r"\* [A-Z]|[A-Z].*\.", node.value) and " " in node.value
+            if is_line and id(node) not in docstrings:
+                yield DATA_CARD, node.value
+
+
 def read_rows() -> list[dict[str, str]]:
     with STATEMENTS.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
@@ -72,7 +95,7 @@ def test_every_statement_has_tests() -> None:
     rows = read_rows()
     used_rows: Counter[int] = Counter()
     missing = []
-    for source, text in dict.fromkeys(iter_statements()):
+    for source, text in dict.fromkeys([*iter_statements(), *iter_lines_of_data_card()]):
         matches = [
             index
             for index, row in enumerate(rows)

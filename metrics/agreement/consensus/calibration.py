@@ -15,12 +15,12 @@ them: it becomes the mean of
 
 over tau (temperature scaling: Guo, Pleiss, Sun & Weinberger 2017, ICML) and the share e of items
 that mislead all raters, however sure they are; each as probable as the gold answers make it
-(Bayesian model averaging, uniform over log tau and e). The certainty of a label is its probability,
-but at most what the gold answers show: the largest level L for which, among the gold items whose
-labels have a probability of L or more, the lower 90% limit of the share of right labels is at least
-L (Jeffreys' interval; Brown, Cai & DasGupta 2001, Statistical Science 16, 101-133). So few gold
-answers give no certainty that they cannot show. It holds for items of the same kind as the gold
-items.
+(Bayesian model averaging; log tau is uniform before, e exponential with mean 0.1: with a uniform e
+one or two wrong gold answers made every label of good data uncertain). The probability of a label
+above 1/2 is limited to what the gold answers show: the largest level L for which, among the gold
+items whose labels have a probability of L or more, the lower 75% limit of the share of right labels
+is at least L (Jeffreys' interval; Brown, Cai & DasGupta 2001, Statistical Science 16, 101-133). The
+other categories get the rest in proportion. It holds for items of the same kind as the gold items.
 """
 
 from dataclasses import dataclass
@@ -38,8 +38,10 @@ from .model import DawidSkene, fit_dawid_skene
 
 TEMPERATURES = (0.8, 0.6, 0.5, 0.4, 0.3)
 GOLD_TEMPERATURES = np.geomspace(1.0, 0.01, 24)
-MISLEADING_SHARES = (np.arange(20) + 0.5) / 40  # e, from 0 to 1/2
-FALSE_LEVEL_RATE = 0.1  # probability that a lower limit exceeds the true share of right labels
+MISLEADING_SHARES = (np.arange(60) + 0.5) / 120  # e, from 0 to 1/2
+MEAN_MISLEADING_SHARE = 0.1  # of e before the gold answers are seen
+FALSE_LEVEL_RATE = 0.25  # probability that a lower limit exceeds the true share of right labels
+MIN_LIMITED_PROBABILITY = 0.51  # so that a limited label remains the most probable category
 MIN_GOLD_ITEMS = 30  # items with a gold answer and two ratings or more
 BINS = 5
 _MIN_RATINGS = 3  # ratings an item needs for one of them to be held out
@@ -160,7 +162,7 @@ class GoldCalibration:
         return float(self.weights @ GOLD_TEMPERATURES / self.weights.sum())
 
     def bound(self, probability: npt.ArrayLike) -> Floats:
-        """Return the certainties (N,) of labels with these probabilities (N,)."""
+        """Return the limits (N,) of labels with these probabilities (N,)."""
         p = np.asarray(probability, float)
         below = np.concatenate(([0.0], self.levels[:-1]))
         bounded = np.minimum(self.levels, self.limits)
@@ -172,9 +174,18 @@ class GoldCalibration:
         own = np.where(own > np.concatenate((below, [1.0]))[position], own, 0.0)
         return np.maximum(own, reached_below[position])
 
-    def apply(self, posterior: npt.ArrayLike) -> Floats:
-        """Return the calibrated probabilities (N, k) of T (N, k), whose order stays."""
-        return _average(np.asarray(posterior, float), self.weights)
+    def apply(self, posterior: npt.ArrayLike, *, ordered: bool = False) -> Floats:
+        """Return the calibrated probabilities (N, k) of T (N, k).
+
+        ordered: whether labels are medians. Limits change no label.
+        """
+        shares = _average(np.asarray(posterior, float), self.weights)
+        labels, probability = select_labels(shares, ordered=ordered)
+        limit = np.maximum(self.bound(probability), MIN_LIMITED_PROBABILITY)
+        limited = np.flatnonzero(probability > limit)
+        shares[limited] *= ((1 - limit) / (1 - probability))[limited, None]
+        shares[limited, labels[limited]] = limit[limited]
+        return shares
 
 
 def calibrate_on_gold(
@@ -206,15 +217,24 @@ def calibrate_on_gold(
         return None
     posterior = fit.posterior[np.searchsorted(fit.items, gold_items)]
     rows = np.arange(gold_items.size)
-    tempered = [raise_to_power(posterior, tau)[rows, gold_codes] for tau in GOLD_TEMPERATURES]
-    misleading = MISLEADING_SHARES[:, None]
-    # Logarithms of the probability of the gold answers by tau and e (24, 20).
-    logs = np.log((1 - misleading) * np.array(tempered)[:, None] + misleading / k).sum(axis=-1)
+    # Logarithms of the probability of the gold answers by tau and e (24, 60).
+    logs = np.array(
+        [_compute_log_probability(raise_to_power(posterior, tau)[rows, gold_codes], k)
+         for tau in GOLD_TEMPERATURES]
+    )  # fmt: skip
+    logs -= MISLEADING_SHARES / MEAN_MISLEADING_SHARE
     weights = special.softmax(logs) @ (1 - MISLEADING_SHARES)
     shares = _average(posterior, weights)
     labels, probability = select_labels(shares, ordered=ordered)
     levels, limits = _limit_right_shares(probability, labels == gold_codes)
     return GoldCalibration(weights, 1 - float(weights.sum()), int(gold_items.size), levels, limits)
+
+
+def _compute_log_probability(probability: Floats, k: int) -> Floats:
+    """Return log probabilities (60,) of the gold answers by e, from those of T^tau (G,)."""
+    misleading = MISLEADING_SHARES[:, None]
+    logs: Floats = np.log((1 - misleading) * probability + misleading / k).sum(axis=1)
+    return logs
 
 
 def _average(posterior: Floats, weights: Floats) -> Floats:

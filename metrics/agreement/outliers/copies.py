@@ -9,6 +9,9 @@ with the same training). The evidence is that of disagreement.py with 100 times 
 as level, so that a question in which nobody copies ever raises such an alert with a probability of
 at most 1 / 100.
 
+Raters whom another rule names are left out: two good raters agree far more with each other than
+with one who always gives the same answer, or the reverse of what the others say.
+
 Where others rated the same items, the two must agree more than the third raters' agreement with
 them on these items explains, too: otherwise the items are easy. Where nobody else did, the levels
 are those on items with two ratings: items of which only few have further ratings differ from these
@@ -18,6 +21,7 @@ Where items are in clusters, variances are multiplied by the ratio of the square
 summed by pair and cluster, and by item; and a pair needs MIN_CLUSTERS common clusters.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -58,9 +62,27 @@ class _Pairs:
     pair: Ints
 
 
-def find_copies(drift: DriftResult) -> list[OutlierFinding]:
-    """Return findings on pairs of raters who agree too often, as if one copied."""
-    pairs = _build_pairs(drift)
+def find_copies(
+    drift: DriftResult, *, excluded_raters: Collection[int] = ()
+) -> list[OutlierFinding]:
+    """Return findings on pairs of raters who agree too often, as if one copied.
+
+    excluded_raters: keys of raters whose answers tell nothing of the others' levels. The clearest
+    pair is found first, and the levels of the others are fitted without it: a copied level is too
+    high, and those of the partners of the two too low.
+    """
+    findings: list[OutlierFinding] = []
+    while True:
+        pairs = _build_pairs(drift, excluded_raters, {finding.raters for finding in findings})
+        named = [finding.raters for finding in findings]
+        others = [finding for finding in _test_pairs(drift, pairs) if finding.raters not in named]
+        if not others:
+            return findings
+        findings.append(max(others, key=lambda finding: finding.size))
+
+
+def _test_pairs(drift: DriftResult, pairs: _Pairs) -> list[OutlierFinding]:
+    """Return findings on the pairs whose agreement exceeds the expected one."""
     tested = np.flatnonzero(pairs.n >= MIN_ITEMS_TO_TEST)
     excess = (pairs.mean - pairs.expected)[tested]
     d = drift.data.differences[AGREEMENT]
@@ -132,12 +154,17 @@ def _compute_bound(others: Floats, noise: Floats) -> float:
     return middle + max(MIN_EXCESS, _N_DEVIATIONS * float(np.sqrt(max(spread, 0.0))))
 
 
-def _build_pairs(drift: DriftResult) -> _Pairs:
+def _build_pairs(
+    drift: DriftResult, excluded_raters: Collection[int], copies: Collection[tuple[int, ...]]
+) -> _Pairs:
+    """Return the pairs; ``copies``: keys of pairs that levels are not fitted to."""
     comparisons, ratings = drift.data.comparisons, drift.data.ratings
     is_usable = (comparisons.own_rater < comparisons.other_rater) & ~(
         drift.excluded_ratings[comparisons.own] | drift.excluded_ratings[comparisons.other]
     )
     is_usable &= ratings.dated[comparisons.own] & ratings.dated[comparisons.other]
+    is_excluded = np.isin(ratings.keys, list(excluded_raters))
+    is_usable &= ~(is_excluded[comparisons.own_rater] | is_excluded[comparisons.other_rater])
     row = np.flatnonzero(is_usable)
     n_raters = max(ratings.keys.size, 1)
     keys, pair = index_distinct(
@@ -147,7 +174,10 @@ def _build_pairs(drift: DriftResult) -> _Pairs:
     n = np.bincount(pair, minlength=keys.size)
     d = drift.data.differences[AGREEMENT][row]
     mean = np.bincount(pair, weights=d, minlength=keys.size) / np.maximum(n, 1)
-    expected = fit_expected_agreement(first, second, n, mean, n_raters)
+    raters = zip(ratings.keys[first].tolist(), ratings.keys[second].tolist(), strict=True)
+    is_copy = np.array([pair_keys in copies for pair_keys in raters], bool)
+    fitted_n = np.where(is_copy, 0, n)
+    expected = fit_expected_agreement(first, second, fitted_n, mean, n_raters)
     return _Pairs(first, second, n, mean, expected, row, pair)
 
 

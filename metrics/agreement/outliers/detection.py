@@ -175,7 +175,7 @@ def _find_rater_outliers(drift: DriftResult, seconds: npt.ArrayLike | None) -> l
     rules += [
         lambda: find_newcomers_below_team(drift),
         lambda: disagreement.find_disagreeing_raters(drift),
-        lambda: copies.find_copies(drift),
+        lambda: copies.find_copies(drift, excluded_raters=alerted_raters),
     ]
     findings: list[OutlierFinding] = []
     for rule in rules:

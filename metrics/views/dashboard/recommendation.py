@@ -175,7 +175,7 @@ def _suggest_discussion(selection: Selection, name: str, headline: Value) -> lis
     if target is not None and high is not None and high < target:
         reason = _("agreement is below the target")
     elif is_low:
-        reason = _("agreement is low")
+        reason = _("low agreement beyond chance")
     else:
         return []
     url = f"{_build_question_url('items', selection)}&sort=disagreement"

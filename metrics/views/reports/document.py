@@ -175,7 +175,7 @@ def _build_basis(facts: ReportFacts, zone: ZoneInfo) -> ReportSection:
         (_("Based on"), _describe_basis(value)),
         (_("Scale"), f"{Scale(declared['scale']).label}: {labels}"),
         (_("Weights"), Scale(declared["scale"]).describe_weights(declared["weights"])),
-        (_("Guidelines"), _format_version(facts["guidelines"])),
+        (_("Current guidelines"), _format_version(facts["guidelines"])),
     ]
     return ReportSection(_("Basis"), rows=[row for row in rows if row[1]])
 

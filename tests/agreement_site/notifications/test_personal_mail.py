@@ -19,7 +19,7 @@ from rest_framework.test import APIClient
 from agreement_site.models import QueuedMail
 from agreement_site.notifications import preferences, sweep
 from events import feed
-from projects.models import Member
+from projects.models import Member, Rater
 from projects.services.members import membership
 from projects.services.raters.updates import set_rater_paused
 from ratings.annotation import rater_messages
@@ -129,6 +129,22 @@ def test_known_and_unknown_accounts_are_told_in_their_words(lead: User, project:
     assert offered.to == ["far@example.org"] and "invites you" in offered.body
     assert "/invitations/" not in f"{joined.body}{offered.body}"
     assert "List-Unsubscribe" in joined.message()
+
+
+@pytest.mark.parametrize("gold_notice", [Rater.GoldNotice.PAUSED, ""])
+def test_mail_to_a_paused_rater_gives_the_reason(
+    lead: User, annotator: User, project: Any, gold_notice: str
+) -> None:
+    """Only a pause after wrong gold answers is said to be for these."""
+    annotator.email = "ann@example.org"
+    annotator.save()
+    rater = project.raters.get(user=annotator)
+    set_rater_paused(rater=rater, paused=True, by=lead)
+    Rater.objects.filter(pk=rater.pk).update(gold_notice=gold_notice)
+    body = send_mail_now().body
+    assert "You're paused in the project “Reviews”." in body
+    assert ("Too many known answers were wrong." in body) == bool(gold_notice)
+    assert ("Your lead paused your rating." in body) == (not gold_notice)
 
 
 def test_messages_and_pauses_reach_the_rater(

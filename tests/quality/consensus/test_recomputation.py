@@ -141,10 +141,16 @@ def test_rater_confusions_follow_the_ratings(
 
 
 @pytest.mark.parametrize("method", ConsensusMethod.values)
-def test_expected_errors_of_a_rater_are_those_of_the_labels(
-    rated_question: Question, lead: User, method: str
+@pytest.mark.parametrize(("scale", "power"), [("nominal", 0), ("ordinal", 2)])
+def test_impact_of_a_rater_follows_from_the_labels(
+    rated_question: Question, lead: User, method: str, scale: str, power: int
 ) -> None:
-    """The sum of 1 - P(own answer), with P of the stored label, also of decisions and gold."""
+    """The sum of P x disagreement, with P of the stored label, also of decisions and gold.
+
+    On a nominal scale it is 1 - P(own answer); ordinal labels have quadratic weights.
+    """
+    Question.objects.update(scale=scale)
+    rated_question.refresh_from_db()
     decided, gold = Item.objects.filter(project=rated_question.project).order_by("key")[:2]
     create_decision(question=rated_question, item=decided, code=3, reason="x", by=lead)
     set_gold_answer(question=rated_question, item=gold, answer=[3], by=lead)
@@ -152,16 +158,46 @@ def test_expected_errors_of_a_rater_are_those_of_the_labels(
     recomputation.recompute_question(rated_question.pk, at_once=True)
     labels = {row.item_id: row for row in ItemLabel.objects.all()}
     assert {labels[decided.pk].distribution[3], labels[gold.pk].distribution[3]} == {1.0}
-    errors, n_ratings = Counter[int](), Counter[int]()
+    errors, impacts, n_ratings = Counter[int](), Counter[int](), Counter[int]()
     for rating in Rating.objects.filter(question=rated_question, code__gte=0):
         n_ratings[rating.rater_id] += 1
-        errors[rating.rater_id] += 1 - labels[rating.item_id].distribution[rating.code]
+        shares = labels[rating.item_id].distribution
+        errors[rating.rater_id] += 1 - shares[rating.code]
+        impacts[rating.rater_id] += sum(
+            share * (abs(code - rating.code) / 3) ** power
+            for code, share in enumerate(shares)
+            if code != rating.code
+        )
     rows = RaterConfusion.objects.all()
-    assert {row.rater_id: row.expected_errors for row in rows} == pytest.approx(errors, abs=1e-4)
+    assert {row.rater_id: row.impact for row in rows} == pytest.approx(impacts, abs=1e-4)
     for row in rows:
-        assert 0 < row.expected_errors < n_ratings[row.rater_id]
-        assert row.accuracy == pytest.approx(1 - row.expected_errors / n_ratings[row.rater_id])
+        assert 0 < row.impact < n_ratings[row.rater_id]
+        assert row.accuracy == pytest.approx(1 - errors[row.rater_id] / n_ratings[row.rater_id])
         assert bool(row.confusion) == (method == ConsensusMethod.DAWID_SKENE)
+
+
+@pytest.mark.parametrize("tolerance", [0.0, 1.0])
+def test_rater_one_step_off_has_less_impact_than_a_random_one(
+    question: Question, lead: User, rate: Callable[..., Any], tolerance: float
+) -> None:
+    """On an ordered scale, and none at all where gold answers tolerate one step."""
+    labels = ["none", "minor", "major", "critical"]
+    Question.objects.update(gold_tolerance=tolerance)
+    for number in range(40):
+        truth = number % 4
+        answers = dict.fromkeys(("ann", "bea", "cleo"), truth)
+        answers |= {"step": truth + 1 if truth < 3 else 2, "random": (number * 7 // 4) % 4}
+        for rater, code in answers.items():
+            rate(question, f"i{number:02}", rater, labels[code])
+    for item, label in ((Item.objects.get(key=f"i{n:02}"), n % 4) for n in range(40)):
+        set_gold_answer(item=item, question=question, answer=[label], by=lead)
+    question_updates.update_question(question.pk)
+    recomputation.recompute_question(question.pk, at_once=True)
+    rows = {row.rater.key: row for row in RaterConfusion.objects.select_related("rater")}
+    assert rows["step"].impact == pytest.approx(0.0 if tolerance else 40 / 9)
+    assert rows["random"].impact > 5
+    assert rows["step"].accuracy < rows["random"].accuracy
+    assert rows["ann"].impact == 0
 
 
 @pytest.mark.parametrize("method", [ConsensusMethod.MAJORITY, ConsensusMethod.WEIGHTED])
@@ -329,6 +365,9 @@ def test_labels_are_calibrated_on_gold_answers(
     confidence = get_label(question, "i45").confidence
     assert confidence is not None
     assert confidence < 0.95
+    for label in ItemLabel.objects.filter(source="consensus"):
+        assert label.confidence == pytest.approx(max(label.distribution))
+        assert sum(label.distribution) == pytest.approx(1)
     html = client_for(lead).get(page).text
     assert "gold answers of 30 items, often lowering confidence; valid" in html
     assert f"about {round(after.expected_errors)} are expected to be wrong" in " ".join(

@@ -278,7 +278,7 @@ def test_rater_far_below_the_pass_mark_is_in_the_inbox_once(
     )  # fmt: skip
     RaterConfusion.objects.create(
         question=question, rater=rater, confusion=[], expected_counts=[], accuracy=0.5,
-        expected_errors=73.4,
+        impact=73.4,
     )  # fmt: skip
     if has_pause:
         add_pause(question, rater)

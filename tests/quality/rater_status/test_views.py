@@ -99,10 +99,10 @@ def test_raters_are_sorted_by_impact(
     assert "有未解决的警报；重复同一答案" in chinese.text
     chips = {name: n for name, _words, n in page.context["filter_chips"]}
     assert (chips["same_answer"], chips["not_enough"], chips["paused"]) == (1, 1, 0)
-    errors = dict(RaterConfusion.objects.values_list("rater__key", "expected_errors"))
+    errors = dict(RaterConfusion.objects.values_list("rater__key", "impact"))
     impacts = {row.listed.key: row.listed.impact for row in page.context["rows"]}
     assert impacts == {key: pytest.approx(errors[key]) for key in impacts}
-    assert 30 < impacts["gus"] < 60, "of 60 ratings"
+    assert 15 < impacts["gus"] < 60, "of 60 ratings, near misses in part"
     assert list_rater_keys(client.get(f"{base_url}raters/?show=not_enough")) == ["few"]
     assert "few" not in list_rater_keys(client.get(f"{base_url}raters/?min_ratings=4"))
     assert list_rater_keys(client.get(f"{base_url}raters/?search=GU")) == ["gus"]

@@ -11,7 +11,9 @@ from django.utils import timezone
 
 from projects.models import Item, Project, Question
 from quality.consensus import recomputation
-from quality.models import Decision, ItemLabel, ReviewAssignment, ReviewClaim
+from quality.escalation.settings import set_label_rules
+from quality.inbox.selectors import count_uncertain_items
+from quality.models import Decision, ItemLabel, LabelRules, ReviewAssignment, ReviewClaim
 from quality.review import decisions, send_to_review
 from ratings.models import Rating
 
@@ -79,15 +81,13 @@ def test_invalid_decision_changes_nothing(labelled_question: Question, lead: Use
 def test_two_adjudicators_get_the_two_most_uncertain_items(
     labelled_question: Question, lead: User, admin: User
 ) -> None:
-    lead_label = decisions.claim_next_label(question=labelled_question, by=lead, doubt=0.05)
-    admin_label = decisions.claim_next_label(question=labelled_question, by=admin, doubt=0.05)
+    lead_label = decisions.claim_next_label(question=labelled_question, by=lead)
+    admin_label = decisions.claim_next_label(question=labelled_question, by=admin)
     assert lead_label is not None
     assert admin_label is not None
-    item_ids = list(
-        decisions.get_review_queue(labelled_question, doubt=0.05).values_list("item_id", flat=True)
-    )
+    item_ids = list(decisions.get_review_queue(labelled_question).values_list("item_id", flat=True))
     assert [lead_label.item_id, admin_label.item_id] == item_ids[:2]
-    claimed_again = decisions.claim_next_label(question=labelled_question, by=lead, doubt=0.05)
+    claimed_again = decisions.claim_next_label(question=labelled_question, by=lead)
     assert claimed_again == lead_label
     with pytest.raises(decisions.ItemClaimed):
         decisions.create_decision(
@@ -100,20 +100,36 @@ def test_two_adjudicators_get_the_two_most_uncertain_items(
 def test_claim_expires_and_passing_gives_another_item(
     labelled_question: Question, lead: User, admin: User
 ) -> None:
-    first_label = decisions.claim_next_label(question=labelled_question, by=lead, doubt=0.05)
+    first_label = decisions.claim_next_label(question=labelled_question, by=lead)
     assert first_label is not None
     decisions.claim_item(question=labelled_question, item=first_label.item, by=lead, postponed=True)
-    second_label = decisions.claim_next_label(question=labelled_question, by=lead, doubt=0.05)
+    second_label = decisions.claim_next_label(question=labelled_question, by=lead)
     assert second_label is not None
     assert second_label.item != first_label.item
     ReviewClaim.objects.update(expires_at=timezone.now() - datetime.timedelta(seconds=1))
-    assert (
-        decisions.claim_next_label(question=labelled_question, by=admin, doubt=0.05) == first_label
-    )
+    assert decisions.claim_next_label(question=labelled_question, by=admin) == first_label
 
 
 def test_no_item_to_claim_without_uncertain_labels(labelled_question: Question, lead: User) -> None:
-    assert decisions.claim_next_label(question=labelled_question, by=lead, doubt=1.0) is None
+    ItemLabel.objects.update(doubt=0.09)
+    assert decisions.claim_next_label(question=labelled_question, by=lead) is None
+
+
+def test_confidence_threshold_of_the_question_limits_the_queue_and_the_inbox(
+    labelled_question: Question, lead: User
+) -> None:
+    numbers = []
+    for certain_from in (0.5, None, 0.999):
+        if certain_from is not None:
+            set_label_rules(question=labelled_question, by=lead, certain_from=certain_from)
+        else:
+            LabelRules.objects.all().delete()  # the default, 0.9
+        limit = 1 - (certain_from or 0.9)
+        n_expected = ItemLabel.objects.filter(n_ratings__gte=2, doubt__gt=limit).count()
+        assert decisions.get_review_queue(labelled_question).count() == n_expected
+        assert count_uncertain_items(labelled_question.project, 1000) == n_expected
+        numbers.append(n_expected)
+    assert numbers[0] < numbers[1] < numbers[2]
 
 
 def test_saved_decision_cannot_be_changed_or_deleted(
@@ -139,7 +155,7 @@ def test_viewing_names_is_recorded(labelled_question: Question, lead: User) -> N
 def test_items_sent_to_review_come_first(
     labelled_question: Question, lead: User, client_for: Any
 ) -> None:
-    doubtful = decisions.get_review_queue(labelled_question, doubt=0.05)
+    doubtful = decisions.get_review_queue(labelled_question)
     certain_label = (
         ItemLabel.objects.filter(question=labelled_question).order_by("doubt", "item_id").first()
     )
@@ -157,7 +173,7 @@ def test_items_sent_to_review_come_first(
     assert messages[0].startswith("1 item moved to the top")
     assert messages[1].endswith("were left out.")
     assert ReviewAssignment.objects.get().item_id == certain_label.item_id
-    first_label = decisions.claim_next_label(question=labelled_question, by=lead, doubt=0.05)
+    first_label = decisions.claim_next_label(question=labelled_question, by=lead)
     assert first_label is not None
     assert first_label.item_id == certain_label.item_id
     decisions.create_decision(question=labelled_question, item=certain_label.item, code=1, by=lead)
@@ -168,7 +184,7 @@ def test_items_sent_to_review_come_first(
         )
         == 0
     )  # decided
-    next_label = decisions.get_review_queue(labelled_question, doubt=0.05).first()
+    next_label = decisions.get_review_queue(labelled_question).first()
     assert next_label is not None
     assert next_label.item_id != certain_label.item_id
 

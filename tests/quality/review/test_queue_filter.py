@@ -37,7 +37,7 @@ def client(client_for: Callable[[User], Client], lead: User) -> Client:
 
 
 def list_uncertain_items() -> list[Item]:
-    rows = ItemLabel.objects.filter(n_ratings__gte=2, doubt__gt=0.05).order_by("-doubt", "item_id")
+    rows = ItemLabel.objects.filter(n_ratings__gte=2, doubt__gt=0.1).order_by("-doubt", "item_id")
     return [row.item for row in rows.select_related("item")]
 
 

@@ -84,9 +84,7 @@ def test_claimed_items_include_second_opinions(
     decide_items(labelled_question, lead, {"i00": 1, "i01": 1, "i02": 1})
     item_keys = []
     while (
-        label := decisions.claim_next_label(
-            question=labelled_question, by=second_adjudicator, doubt=0.3
-        )
+        label := decisions.claim_next_label(question=labelled_question, by=second_adjudicator)
     ) is not None:
         item_keys.append(label.item.key)
         decisions.submit_answer(

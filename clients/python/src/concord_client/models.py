@@ -799,8 +799,8 @@ class InboxRow:
     question: str | None
     kind: InboxRowOutKindEnum
     text: str
-    # Of a rater: expected number of wrong ratings; of uncertain items: expected number of wrong
-    # labels; else the number of people and things that wait
+    # Of a rater: expected number of wrong ratings, near misses in part; of uncertain items:
+    # expected number of wrong labels; else the number of people and things that wait
     impact: float
     # Page on which it is decided
     url: str
@@ -1186,7 +1186,8 @@ class RaterStatus:
     kind: RaterKind
     group: str
     status: StatusEnum
-    # Expected number of wrong ratings; null before the items have labels
+    # Expected number of wrong ratings, near misses in part by the question's weights; null before
+    # the items have labels
     impact: float | None
     # Reasons for the status
     reasons: list[StatusReason]

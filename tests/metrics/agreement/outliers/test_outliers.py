@@ -166,6 +166,26 @@ def simulate_teams(teams, error, copies_of=None, seed=5):
     return np.array(rows, np.int64).T
 
 
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (lambda code, rater: np.where(rater == 3, 4 - code, code), {3}),  # the scale reversed
+        (lambda code, rater: np.where(rater >= 2, 4 * (rater == 3), code), {2, 3}),  # constant
+        (lambda code, _rater: code, set()),
+    ],
+)
+def test_raters_beside_one_who_answers_nonsense_are_no_copies(change, expected):
+    """They agree far more with each other than with that one, who alone is named."""
+    rng = np.random.default_rng(99)
+    item, rater = (index.ravel() for index in np.indices((100, 4)))
+    noise = rng.choice([0, 0, 0, -1, 1], item.size)
+    code = change((rng.integers(0, 5, 100)[item] + noise).clip(0, 4), rater)
+    named = detection.name_raters(
+        item, rater, code, 19_000 + item // 50, categories=5, ordered=True
+    )
+    assert named == expected
+
+
 def test_two_raters_of_easy_items_are_no_copies():
     """Only hard items have many ratings; the two who rate the easy ones agree on them."""
     teams = [tuple(range(8))] * 120 + [(0, 1)] * 480

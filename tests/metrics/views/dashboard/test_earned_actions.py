@@ -147,7 +147,7 @@ def test_the_last_two_weeks_are_described_alike(
     ("error", "target", "label", "reason"),
     [
         (0.01, None, "Export labels", "no open tasks"),
-        (0.4, None, "Discuss disputed items", "agreement is low"),
+        (0.4, None, "Discuss disputed items", "low agreement beyond chance"),
         (0.4, 0.8, "Discuss disputed items", "agreement is below the target"),
     ],
 )
@@ -172,7 +172,7 @@ def test_labels_are_ready_only_where_raters_agree(
     Project.objects.update(target_agreement=target)
     overview = client_for(viewer).get(f"/projects/{question.project_id}/").text
     assert label in overview
-    all_reasons = "no open tasks", "agreement is low", "agreement is below the target"
+    all_reasons = "no open tasks", "low agreement beyond chance", "agreement is below the target"
     assert [text for text in all_reasons if text in overview] == [reason]
 
 
