@@ -217,10 +217,7 @@ class _ColumnGuesser(WideTables):
         unused = self.list_free_columns()
         unused = [index for index in unused if index not in guess.label_columns]
         if self.has_content:
-            described = [i for i, reason in self.reasons.items() if reason == "descriptive"]
-            guess.attribute_columns = [
-                index for index in sorted([*unused, *described]) if self.is_item_attribute(index)
-            ]
+            guess.attribute_columns = self.list_attribute_columns(unused)
         for index in unused:
             if index not in guess.attribute_columns:
                 self.reasons.setdefault(index, "no_role")
@@ -390,10 +387,10 @@ class _ColumnGuesser(WideTables):
             self._doubt_single_rater(guess, free)
         free = self.list_free_columns()
         if self.has_content:
-            described = [i for i, reason in self.reasons.items() if reason == "descriptive"]
-            guess.attribute_columns = [
-                index for index in sorted([*free, *described]) if self.is_item_attribute(index)
-            ]
+            guess.attribute_columns = self.list_attribute_columns(free)
+            if further := self.list_further_labels(guess.attribute_columns):
+                further.insert(0, self.columns["label"])
+                guess.doubt, guess.doubtful_columns = "maybe_labels", further
         for index in self.list_free_columns():
             if index not in guess.attribute_columns:
                 self.reasons[index] = "no_role"

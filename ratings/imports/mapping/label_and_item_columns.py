@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 
+from ratings.label_normalization import get_normal_form
+
 from .column_cells import MAX_LABELS, MEDIA_FILE_PATTERN
 from .column_names import (
     CONTENT_ROLES,
@@ -158,6 +160,11 @@ class LabelAndItemColumns(NamedRoles):
             for key, text in zip(self.head.columns[item].texts, cells.texts, strict=True)
         )
 
+    def list_attribute_columns(self, indexes: Sequence[int]) -> list[int]:
+        """Return those of the columns, and of the descriptive ones, with one value per item."""
+        described = [i for i, reason in self.reasons.items() if reason == "descriptive"]
+        return [index for index in sorted([*indexes, *described]) if self.is_item_attribute(index)]
+
     def may_be_answers(self, index: int) -> bool:
         """Return whether a column that was taken for an attribute may have ratings."""
         cells = self.head.columns[index]
@@ -167,6 +174,18 @@ class LabelAndItemColumns(NamedRoles):
         if cells.filled and all(map(_NUMBER_LIST.fullmatch, cells.filled)):
             return True
         return cells.is_label_like and (is_answer_name(name) or is_criterion_name(name))
+
+    def list_further_labels(self, indexes: Sequence[int]) -> list[int]:
+        """Return the columns named like answers that have the labels of the label column."""
+        columns = self.head.columns
+        labels = set(map(get_normal_form, columns[self.columns["label"]].values))
+        return [
+            index
+            for index in indexes
+            if is_answer_name(self.head.names[index])
+            and columns[index].values
+            and set(map(get_normal_form, columns[index].values)) <= labels
+        ]
 
     def list_late_raters(self, indexes: Sequence[int]) -> list[int]:
         """Return the columns that may be raters if at least one of them is empty in the sample.

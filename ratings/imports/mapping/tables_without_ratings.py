@@ -38,7 +38,8 @@ def detect_table_without_ratings(head: TableHead) -> tuple[str, list[int]] | Non
     if shares := _find_shares(head):
         return "frequencies_of_labels", shares
     every_column = list(range(len(head.names)))
-    if len(every_column) > 2 and _is_diagonal_largest(head, every_column):
+    has_rater_names = all(map(_is_rater_number, head.names))
+    if len(every_column) > 2 and not has_rater_names and _is_diagonal_largest(head, every_column):
         return "frequencies_of_labels", every_column
     if _are_names_data(head):
         return "no_header", every_column

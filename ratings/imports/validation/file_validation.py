@@ -317,6 +317,8 @@ def _add_conflict_problem(
     is_attribute = item.bodies[0] == item.bodies[1]
     first, second = item.attributes if is_attribute else item.bodies
     field_name = next(name for name in [*first, *second] if first.get(name) != second.get(name))
+    first_text, second_text = (str(content.get(field_name, "")) for content in (first, second))
+    field_name = columns.get(field_name, field_name)  # a column `post` may be the text
     has_key = "item" in columns or not item.bodies[0]
     problems.add(
         "conflicting_item",
@@ -325,8 +327,8 @@ def _add_conflict_problem(
         # The key of an item without one is a digest, which the user has never seen.
         value=item.key if has_key else str(next(iter(item.bodies[0].values()))),
         field=field_name,
-        found=str(second.get(field_name, "")),
-        wanted=str(first.get(field_name, "")),
+        found=second_text,
+        wanted=first_text,
         other=item.lines[0],
         step=("leave_out" if has_key else "choose_item") if columns else "",
     )

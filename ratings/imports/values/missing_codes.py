@@ -80,9 +80,7 @@ def classify_missing_codes(
             undecided.append(label)
     signs = {label.strip() for label in counts}
     for label in undecided:
-        text = label.strip().casefold()
-        is_code = text in MISSING_CODES.split() and not _is_minus_sign(label, signs)
-        if is_code or (STATA_CODE.fullmatch(text) and "." in signs):
+        if _is_missing_code(label, signs):
             statuses[label] = CodeStatus.MISSING
     present = {label: count for label, count in counts.items() if label not in statuses}
     for label in undecided:
@@ -92,6 +90,14 @@ def classify_missing_codes(
             if status is not CodeStatus.LABEL:
                 statuses[label] = status
     return statuses
+
+
+def _is_missing_code(label: str, labels: Collection[str]) -> bool:
+    """Return whether a label beside these others is a code that programs write."""
+    text = label.strip().casefold()
+    if STATA_CODE.fullmatch(text):
+        return "." in labels
+    return text in MISSING_CODES.split() and not _is_minus_sign(label, labels)
 
 
 def _is_equal_number(text: str, codes: Collection[str]) -> bool:

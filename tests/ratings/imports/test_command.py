@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import gzip
 import io
 import json
@@ -111,6 +112,12 @@ def test_new_project_from_a_table(file: Path, lead: Any) -> None:
     assert GoldAnswer.objects.count() == 3
     assert project.members.get().user == lead
     assert list_stored_files() == stored_files
+
+
+def test_garbage_is_collected_as_before_after_an_import(file: Path, lead: Any) -> None:
+    thresholds = gc.get_threshold()
+    assert run_import_command(file, name="Made", owner=lead.username, map=COLUMN_ROLES)[0] == 0
+    assert gc.get_threshold() == thresholds
 
 
 def test_same_file_twice_changes_nothing(file: Path, lead: Any) -> None:

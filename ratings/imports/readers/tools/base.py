@@ -17,7 +17,7 @@ from ratings.imports.decoding.encodings import PROVISIONAL_ENCODING
 from ratings.imports.decoding.json_stream import JsonStream
 from ratings.imports.decoding.sample import SIGNATURE_BYTES, detect_file_kind
 from ratings.imports.mapping import import_mapping
-from ratings.imports.mapping.column_names import asks_for_comment
+from ratings.imports.mapping.column_names import compact_name
 from ratings.imports.mapping.columns import MEDIA_FILE_PATTERN, MEDIA_ROLES, ColumnGuess, TableHead
 from ratings.imports.problems import UnreadableFileError
 from ratings.imports.readers.tables.cells import (
@@ -37,6 +37,8 @@ from ratings.imports.records import (
     SkippedRecord,
 )
 
+# Names of questions whose answers are no labels.
+COMMENT_NAMES = ("comment", "comments", "remarks", "kommentar", "commentaire", "comentario")
 MAX_LABEL_LENGTH = 200  # a longer answer is a free text, not a label
 
 Fields = dict[str, Any]
@@ -204,7 +206,7 @@ def build_rating(
     label, reason = parse_single_answer(answer)
     if label is None:
         return SkippedRecord(line, reason)
-    if question and asks_for_comment(question):
+    if compact_name(question) in COMMENT_NAMES:
         return SkippedRecord(line, "free_text")
     question_key = build_question_key(question) if question else ""
     return RatingRecord(line, key, rater, question_key, label, **details)

@@ -168,6 +168,16 @@ REFUSED = {
         "agent may be the rater, and priority the label",
         "--map rater=agent label=priority",
     ),
+    "a column of another name is the text": (
+        "id,rater,pre,post\n1,x,a,b\n1,y,a,a\n2,x,b,b\n2,y,b,a\n",
+        "Item '1' has 'a' in 'post', but 'b' in line 2",
+        "--map ignore=post",
+    ),
+    "the label of a reviewer beside another": (
+        "id,label,label_reviewer,text\n1,a,b,Hi\n2,b,b,Yo\n3,a,a,Hm\n",
+        "These columns may be labels: label, label_reviewer",
+        "--map rater=label rater=label_reviewer",
+    ),
     "items of a single rater in several rows": (
         "prompt_id,model,verdict\np1,x,pass\np1,y,fail\np2,x,pass\np2,y,pass\n",
         "No rater column found, but items occur in several rows",
