@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from django.http.response import HttpResponseBase
@@ -125,11 +125,7 @@ class LabelListView(FileView, ApiView):
         source = None
         if "source" in params:
             source = get_choice(params, "source", LabelSource.values, default="")
-        try:
-            at_least = parse_share(params.get("min_confidence"))
-        except ValueError:
-            fields = {"min_confidence": "a number from 0 to 1"}
-            raise BadRequest(INVALID_PARAMETERS, fields=fields) from None
+        at_least = _parse_min_confidence(params)
         since = parse_since(params["since"]) if "since" in params else None
         code = _get_code(question, params.get("label"), INVALID_PARAMETERS)
         labels = selectors.get_labels(
@@ -223,3 +219,11 @@ def _serialize_decision(
         "decided_by": decision.by.username if decision.by else None,
         "created_at": decision.created_at,
     }
+
+
+def _parse_min_confidence(params: Mapping[str, str]) -> float | None:
+    try:
+        return parse_share(params.get("min_confidence"))
+    except ValueError:
+        fields = {"min_confidence": "a number from 0 to 1"}
+        raise BadRequest(INVALID_PARAMETERS, fields=fields) from None
