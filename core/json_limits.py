@@ -1,4 +1,4 @@
-"""Limits of JSON texts that are counted before they are parsed.
+"""Limits of JSON texts that are counted before they are parsed, and of the numbers in them.
 
 An empty list is two characters of a text and 56 bytes of memory.
 """
@@ -6,7 +6,9 @@ An empty list is two characters of a text and 56 bytes of memory.
 from __future__ import annotations
 
 import itertools
+import math
 import re
+from typing import NoReturn
 
 _STRING = re.compile(r'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
 _NO_BRACKETS = re.compile(r"[^\[\]{}]++")
@@ -28,3 +30,16 @@ def is_nested_deeper(text: str, limit: int) -> bool:
 
 def _count_parts(text: str) -> int:
     return text.count("[") + text.count("{") + text.count(",")
+
+
+def reject_constant(name: str) -> NoReturn:
+    """Raise ValueError for NaN and Infinity (``parse_constant`` of JSON decoders)."""
+    raise ValueError(f"{name} is not a JSON number")
+
+
+def parse_finite_float(text: str) -> float:
+    """Return the number; raises ValueError if it is too large (``parse_float`` of decoders)."""
+    value = float(text)
+    if math.isinf(value):
+        raise ValueError(f"the number {text[:40]} is too large")
+    return value

@@ -7,10 +7,9 @@ numbers of values.
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Iterable
-from typing import Any, NoReturn
+from typing import Any
 
 from django.conf import settings
 from django.core.files.uploadhandler import TemporaryFileUploadHandler
@@ -19,7 +18,7 @@ from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.parsers import BaseParser, MultiPartParser
 from rest_framework.request import Request
 
-from core.json_limits import has_more_parts, is_nested_deeper
+from core.json_limits import has_more_parts, is_nested_deeper, parse_finite_float, reject_constant
 
 
 class FastContentNegotiation(DefaultContentNegotiation):
@@ -76,8 +75,8 @@ class StrictJSONParser(BaseParser):
                 raise ValueError("NUL characters are not allowed")
             value = json.loads(
                 text,
-                parse_constant=_reject_constant,
-                parse_float=_parse_finite_float,
+                parse_constant=reject_constant,
+                parse_float=parse_finite_float,
                 object_pairs_hook=_build_unique_dict,
             )
             if _ESCAPED_SURROGATE.search(text):
@@ -123,17 +122,6 @@ def _reject_encodings(context: Any, media_type: str | None) -> None:
             media_type or "application/json",
             "Packed bodies (Content-Encoding) are not accepted; send plain JSON.",
         )
-
-
-def _reject_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a JSON number")
-
-
-def _parse_finite_float(text: str) -> float:
-    value = float(text)
-    if math.isinf(value):
-        raise ValueError(f"the number {text[:40]} is too large")
-    return value
 
 
 def _build_unique_dict(pairs: list[tuple[str, Any]]) -> dict[str, object]:

@@ -36,15 +36,16 @@ class InvalidProjectChange(ValueError):
     """
 
     def __init__(self, fields: Mapping[str, Any]) -> None:
-        super().__init__("; ".join(_flatten_messages(fields)))
+        super().__init__("; ".join(flatten_messages(fields)))
         self.fields = fields
 
 
-def _flatten_messages(fields: Mapping[str, Any]) -> list[str]:
+def flatten_messages(fields: Mapping[str, Any]) -> list[str]:
+    """Return the messages of {field: message}, whose values may be such dictionaries again."""
     return [
         message
         for errors in fields.values()
-        for message in (_flatten_messages(errors) if isinstance(errors, dict) else [str(errors)])
+        for message in (flatten_messages(errors) if isinstance(errors, dict) else [str(errors)])
     ]
 
 

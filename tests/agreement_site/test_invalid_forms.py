@@ -55,9 +55,9 @@ FORM_DATA: dict[str, dict[str, Any]] = {
     "data/import/": {},
 }
 # Forms of a button or a list that offers no other values; an error is a message.
-# FileForm is the part of the import wizard's forms that all kinds of files share, GeneralForm that
+# ImportOptionsForm is the part of the import wizard's forms that all kinds of files share, GeneralForm that
 # of a new project and of its settings.
-FORMS_WITHOUT_PAGE = {"FileForm", "GeneralForm", "GuidelinesForm"}
+FORMS_WITHOUT_PAGE = {"ImportOptionsForm", "GeneralForm", "GuidelinesForm"}
 
 
 @pytest.fixture

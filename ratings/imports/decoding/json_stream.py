@@ -8,12 +8,12 @@ decoder, so that error messages are the same.
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
+from core.json_limits import parse_finite_float, reject_constant
 from ratings.imports.problems import UnreadableFileError, truncate_text
 
 from .text_chunks import TextChunks, count_line_ends
@@ -43,8 +43,8 @@ class JsonStream:
         self.chunks = TextChunks(path, encoding=encoding)
         self.decoder = json.JSONDecoder(
             object_pairs_hook=_build_object,
-            parse_constant=_reject_constant,
-            parse_float=_parse_finite_float,
+            parse_constant=reject_constant,
+            parse_float=parse_finite_float,
         )
         self.text = ""
         self.position = 0
@@ -235,14 +235,3 @@ def _build_object(pairs: list[tuple[str, Any]]) -> JsonObject:
                 raise ValueError(f"the field '{truncate_text(name)}' stands twice in one object")
             seen_names.add(name)
     return fields
-
-
-def _reject_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number")
-
-
-def _parse_finite_float(text: str) -> float:
-    value = float(text)
-    if not math.isfinite(value):
-        raise ValueError(f"{text[:40]} is too large a number")
-    return value

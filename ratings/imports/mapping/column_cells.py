@@ -116,7 +116,10 @@ class ColumnCells:
         return [_to_number(text) for text in self.filled]
 
     def is_determined_by(self, other: ColumnCells) -> bool:
-        """Return whether equal texts of the other column always mean equal texts of this one."""
+        """Return whether equal texts of the other column always mean equal texts of this one.
+
+        False where the other column has no repeats, because then nothing can be told.
+        """
         value_by_key: dict[str, str] = {}
         return other.has_repeats and all(
             value_by_key.setdefault(key, text) == text

@@ -354,7 +354,7 @@ class _ColumnGuesser(WideTables):
         """Add a doubt if a table without a rater column seems to have several raters."""
         if joint := [index for index in free if self._names_several_raters(index)]:
             guess.doubt, guess.doubtful_columns = "joint_raters", joint
-        elif self.has_repeated_keys(share=0 if "item" in self.columns else REPEATED_SHARE):
+        elif self.has_repeated_keys(at_least=0 if "item" in self.columns else REPEATED_SHARE):
             guess.doubt = "no_raters"
 
     def _guess_without_raters(self) -> ColumnGuess:

@@ -24,7 +24,7 @@ from .rater_columns import differ_only_in_number, is_system_number
 REDUCTION = 10  # a column that makes repeats this many times rarer is a part of the item's ID
 MIN_CUT_ROWS = 500  # rows of a sample that probably does not have all rows of the file
 _NUMBER_LIST = re.compile(r"\[\s*\d+(\s*,\s*\d+)+\s*\]")
-REPEATED_SHARE = 4  # if a quarter of the rows are repeats, a part of the item's ID may be missing
+REPEATED_SHARE = 0.25  # with so many repeats among the rows, a part of the item's ID may be missing
 
 
 class LabelAndItemColumns(NamedRoles):
@@ -94,7 +94,7 @@ class LabelAndItemColumns(NamedRoles):
         if all(map(self._is_key_part, parts)):
             self.reasons |= dict.fromkeys(parts, "key_part")
             return parts, []
-        return [], [item, *parts] if REPEATED_SHARE * n_repeats >= n_rows else []
+        return [], [item, *parts] if n_repeats >= REPEATED_SHARE * n_rows else []
 
     def list_missing_content(self, answers: Collection[int]) -> list[int]:
         """Return at most one column that distinguishes items of equal content.
@@ -112,7 +112,7 @@ class LabelAndItemColumns(NamedRoles):
             return n_rows - len(set(zip(*(columns[i].texts for i in keys), strict=True)))
 
         n_repeats = count_repeats(*keys)
-        if REPEATED_SHARE * n_repeats < n_rows:
+        if n_repeats < REPEATED_SHARE * n_rows:
             return []
         parts = self._list_key_parts({*self.columns.values(), *self.content, *answers})
         return [i for i in parts if REDUCTION * count_repeats(*keys, i) <= n_repeats][:1]
@@ -141,12 +141,12 @@ class LabelAndItemColumns(NamedRoles):
         keys = [self.columns[role] for role in ("item", *CONTENT_ROLES) if role in self.columns]
         return keys[:1] if "item" in self.columns else [*keys, *self.content]
 
-    def has_repeated_keys(self, *, share: int = 0) -> bool:
-        """Return whether items occur in several rows; with ``share``, in 1/share of all rows."""
+    def has_repeated_keys(self, *, at_least: float = 0.0) -> bool:
+        """Return whether rows repeat an item; ``at_least`` this share of the sample's rows."""
         keys = [self.head.columns[index].texts for index in self.list_key_columns()]
         rows = list(zip(*keys, strict=True))
         n_repeats = len(rows) - len(set(rows))
-        return n_repeats * share >= len(rows) > 0 if share else n_repeats > 0
+        return n_repeats > 0 and n_repeats >= at_least * len(rows)
 
     def is_item_attribute(self, index: int) -> bool:
         """Return whether a column has one value for each item, or no column identifies items."""
@@ -187,8 +187,8 @@ class LabelAndItemColumns(NamedRoles):
             and set(map(get_normal_form, columns[index].values)) <= labels
         ]
 
-    def list_late_raters(self, indexes: Sequence[int]) -> list[int]:
-        """Return the columns that may be raters if at least one of them is empty in the sample.
+    def list_raters_with_empty_sample(self, indexes: Sequence[int]) -> list[int]:
+        """Return the columns that look like labels and the empty ones; [] without either.
 
         In a sample that does not have all rows, the labels of a rater may begin later in the file.
         """

@@ -343,7 +343,7 @@ def split_grid_names(names: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def is_comment_column_name(name: str) -> bool:
-    """Return whether a column has comments on an answer: How clear is it? [Comment]."""
+    """Return whether a column has comments on an answer, or its other text: [Other (...)]."""
     bracket = _BRACKETS.fullmatch(name.strip())
     return bracket is not None and (
         rank_name(bracket[2], "comment") is not None or bracket[2].casefold().startswith("other (")

@@ -272,7 +272,7 @@ class WideTables(RespondentTables):
                 and self.reasons.get(index) != "row_numbers"
             ]
             answers = [index for index in guess.attribute_columns if self.may_be_answers(index)]
-            answers = answers or self.list_late_raters(guess.attribute_columns)
+            answers = answers or self.list_raters_with_empty_sample(guess.attribute_columns)
             if answers:
                 guess.doubt, guess.doubtful_columns = "maybe_labels", answers
         return guess

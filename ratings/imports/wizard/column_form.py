@@ -21,7 +21,7 @@ from ratings.imports.problems import truncate_text
 from ratings.imports.readers.tables.cells import clean_cell
 from ratings.models import ImportRun
 
-from .forms import FileForm
+from .forms import ImportOptionsForm
 
 VALUE_LAYOUTS = (
     "wide",
@@ -59,7 +59,7 @@ def _build_columns_field(label: Any, help_text: Any = "") -> forms.TypedMultiple
     )
 
 
-class ColumnsForm(FileForm):
+class ColumnsForm(ImportOptionsForm):
     """Roles of the columns, the layout and the question of a table."""
 
     layout = forms.ChoiceField(

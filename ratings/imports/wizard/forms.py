@@ -122,7 +122,7 @@ class ReadingForm(forms.Form):
             self.fields["sheets"].choices = [("", _("choose one")), *SHEET_CHOICES.items()]  # type: ignore[attr-defined]
 
 
-class FileForm(forms.Form):
+class ImportOptionsForm(forms.Form):
     """Options that apply to every file format."""
 
     project_name = forms.CharField(

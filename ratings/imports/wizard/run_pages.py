@@ -32,7 +32,7 @@ from ratings.models import ImportRun
 
 from . import preview
 from .column_form import ColumnsForm
-from .forms import FileForm, ReadingForm
+from .forms import ImportOptionsForm, ReadingForm
 from .labels_form import LabelsForm
 from .rater_matching_form import MatchingForm
 from .start_form import StartForm
@@ -83,9 +83,9 @@ def render_columns_page(request: HttpRequest, run: ImportRun, *, data: Any = Non
     except UnreadableFileError as error:
         context["error"] = format_error(error)
     else:
-        form: FileForm
+        form: ImportOptionsForm
         if head is None:
-            form = FileForm(data, run=run, mapping=mapping)
+            form = ImportOptionsForm(data, run=run, mapping=mapping)
         else:
             form = ColumnsForm(data, run=run, mapping=mapping, head=head)
             context["understood"] = FileInterpretation.from_mapping(mapping, head)

@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from projects.models import Scale
+from projects.services.project_validation import flatten_messages
 from ratings.imports import services
 from ratings.imports.mapping.import_mapping import (
     DUPLICATE_POLICIES,
@@ -177,7 +178,7 @@ class StartForm(forms.Form):
     def add_rule_errors(self, errors: Mapping[str, Any]) -> None:
         """Add the errors of the rules of projects and questions to the form."""
         field_name = next((name for name in self.fields if name.startswith("categories")), None)
-        for message in _flatten_messages(errors):
+        for message in flatten_messages(errors):
             self.add_error(field_name, message)
 
 
@@ -196,10 +197,3 @@ def _get_field_name(field: str, index: int) -> str:
 
 def _split_lines(text: str) -> list[str]:
     return [line.strip() for line in text.splitlines() if line.strip()]
-
-
-def _flatten_messages(messages: Any) -> list[str]:
-    """Return all messages of a nested dictionary."""
-    if isinstance(messages, dict):
-        return [message for inner in messages.values() for message in _flatten_messages(inner)]
-    return [str(messages)]

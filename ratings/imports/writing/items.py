@@ -146,7 +146,7 @@ class ItemWriter:
 
 
 class SkipWriter:
-    """Writes skipped items like the annotation page does, unless the rater has rated them."""
+    """Writes skips of items that their rater has neither rated nor been assigned."""
 
     def __init__(self, project: Project) -> None:
         self.project = project

@@ -54,7 +54,7 @@ class AnswerLists:
         self.names: set[str] = set()  # of the other fields
         for record in records:
             for name, value in _iter_fields_and_lists(record):
-                if _is_list_of_objects(value):
+                if is_list_of_objects(value):
                     elements.setdefault(name, []).extend(value)
                 else:
                     self.names.add(name)
@@ -101,7 +101,7 @@ def _split_answer(answer: JsonObject) -> Iterator[JsonObject]:
     people = {
         name: value
         for name, value in answer.items()
-        if _is_list_of_objects(value) and _contain_people(value)
+        if is_list_of_objects(value) and _contain_people(value)
     }
     item = dict(iter_flat_fields({name: v for name, v in answer.items() if name not in people}))
     if not people:
@@ -123,7 +123,8 @@ def _iter_fields_and_lists(
             yield path, value
 
 
-def _is_list_of_objects(value: Any) -> bool:
+def is_list_of_objects(value: Any) -> bool:
+    """Return whether a value is a list of one or more JSON objects."""
     return isinstance(value, list) and bool(value) and all(isinstance(row, dict) for row in value)
 
 

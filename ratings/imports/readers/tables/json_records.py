@@ -21,7 +21,7 @@ from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.problems import UnreadableFileError
 from ratings.imports.records import Record, SkippedRecord
 
-from .answer_lists import SAMPLE_RECORDS, AnswerLists
+from .answer_lists import SAMPLE_RECORDS, AnswerLists, is_list_of_objects
 from .base import TableSource
 from .csv_records import MAX_COLUMNS
 from .table_end import TableLine
@@ -144,23 +144,19 @@ def split_object(record: JsonObject) -> list[JsonObject] | None:
         return _split_lists(record)
     if len(record) > 1 and all(isinstance(value, dict) and value for value in record.values()):
         return _split_objects(record)
-    of_objects = [name for name, value in record.items() if _is_list_of_objects(value)]
+    of_objects = [name for name, value in record.items() if is_list_of_objects(value)]
     if len(of_objects) == 1:
         common_fields = {name: value for name, value in record.items() if name != of_objects[0]}
         return [{**row, **common_fields} for row in record[of_objects[0]]]
     return None
 
 
-def _is_list_of_objects(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(row, dict) for row in value)
-
-
 def _split_lists(columns: dict[str, list[Any]]) -> list[JsonObject] | None:
     """Return the rows of columns that are lists, or the only list if it has records."""
     if len(columns) == 1:
         (rows,) = columns.values()
-        return rows if _is_list_of_objects(rows) else None
-    has_rows = any(map(_is_list_of_objects, columns.values()))
+        return rows if is_list_of_objects(rows) else None
+    has_rows = any(map(is_list_of_objects, columns.values()))
     is_table = len({len(column) for column in columns.values()}) == 1
     return _transpose(columns) if is_table and not has_rows else None
 

@@ -38,7 +38,7 @@ class TableEnd:
         """Remove totals, notes below a blank line, and the totals above these."""
         self._remove_totals()
         if "total_row" not in self.removed:
-            self._remove_remarks_below_totals()
+            self._remove_totals_with_remarks()
         if has_blank_lines and (n_notes := self._count_notes()):
             self._remove_last(n_notes, "note_row")
             self._remove_totals()
@@ -56,7 +56,7 @@ class TableEnd:
                 totals += 1
         self._remove_last(totals, "total_row")
 
-    def _remove_remarks_below_totals(self) -> None:
+    def _remove_totals_with_remarks(self) -> None:
         """Remove rows of a single cell below a total, and the totals above them."""
         n_remarks = 0
         while n_remarks < len(self.rows) - 1:

@@ -348,8 +348,8 @@ INVALID_UPLOADS = {
     "nested bomb": (b'{"a":' * 100_000, "Line 1: The record is nested too deeply"),
     "list bomb": (b"[" * 100_000, "Expected an object"),
     "doubled field": (b'{"id": 1, "id": 2}', "the field 'id' stands twice in one object"),
-    "NaN": (b'[{"id": NaN}]', "NaN is no number"),
-    "endless number": (b'[{"id": 1e999}]', "too large a number"),
+    "NaN": (b'[{"id": NaN}]', "NaN is not a JSON number"),
+    "endless number": (b'[{"id": 1e999}]', "is too large"),
     "record of 10 MB": (
         b'[{"id": "' + b"x" * (10 << 20) + b'"}]',
         "Line 1: The record exceeds the limit of 4194304 characters",
