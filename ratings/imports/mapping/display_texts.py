@@ -139,7 +139,7 @@ DOUBTS: dict[str, tuple[str | Promise, str]] = {
     ),
     "incomplete_key": (
         _(
-            "Raters have several rows with the same %(first)s that differ in %(others)s. "
+            "Rows with the same %(first)s differ in %(others)s. "
             "Choose all columns that identify items, or how to treat repeats."
         ),
         "--map %(items)s, or --map %(first_item)s --duplicates last",
