@@ -146,7 +146,7 @@ DOUBTS: dict[str, tuple[str | Promise, str]] = {
     ),
     "incomplete_content": (
         _(
-            "Raters have several rows with the same content that differ in %(columns)s. Choose "
+            "Rows with the same content differ in %(columns)s. Choose "
             "the item ID, or more content columns."
         ),
         "--map item=COLUMN, or --map %(contents)s",
