@@ -759,7 +759,9 @@ their standard deviations (by the median absolute deviation, without the noise o
 comparisons). If at least half of the items have a third rating, the excess over what the two share
 with the third raters must exceed the bound by two standard errors, too: easy items are no copies.
 Otherwise the same holds with levels fitted on items of two ratings; of two who share such items
-with nobody else, nothing is said. An alert needs E = 100 times the number of pairs: of questions in
+with nobody else, nothing is said. Kappa by the margins of the two alone must exceed it by two
+standard errors as well: two who nearly always give the same answer agree without copying. An alert
+needs E = 100 times the number of pairs: of questions in
 which nobody copies, at most one in 100 ever gets one. At least six pairs of raters are needed in
 practice (four raters), without those whom another rule names: two good raters agree far more with
 each other than with one who always answers the same. The data show neither who copied nor that

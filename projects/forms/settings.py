@@ -209,17 +209,17 @@ class BaseCategoryFormSet(forms.BaseFormSet):
     @functools.cached_property
     def _default_hotkeys_by_row(self) -> dict[int, str]:
         """Row -> default hotkey of each row without one; hotkeys of other rows are not used."""
+        declared = self._list_values("hotkey")
+        hotkeys = assign_hotkeys(declared, self._list_values("label"))
+        return {row: hotkeys[row] for row, key in enumerate(declared) if not key}
+
+    def _list_values(self, name: str) -> list[str]:
+        """Return the typed or initial text of a field in each row."""
         rows = range(self.total_form_count())
         if self.is_bound:
-            declared = [self.data.get(f"{self.add_prefix(row)}-hotkey", "") for row in rows]
-        else:
-            initial_rows = self.initial or []
-            declared = [
-                initial_rows[row].get("hotkey", "") if row < len(initial_rows) else ""
-                for row in rows
-            ]
-        hotkeys = assign_hotkeys(declared)
-        return {row: hotkeys[row] for row in rows if not declared[row]}
+            return [self.data.get(f"{self.add_prefix(row)}-{name}", "") for row in rows]
+        initial_rows = self.initial or []
+        return [initial_rows[row].get(name, "") if row < len(initial_rows) else "" for row in rows]
 
     def clean(self) -> None:
         """Report duplicates in the words of the page.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import string
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -144,15 +145,21 @@ def _find_single_category_problems(category: NewCategory, scale: str) -> dict[st
     return problems
 
 
-def assign_hotkeys(declared: Sequence[str]) -> list[str]:
-    """Return the hotkey of each category of a question.
+def assign_hotkeys(declared: Sequence[str], labels: Sequence[str]) -> list[str]:
+    """Return the hotkey of each category of a question, from declared hotkeys ("" for none).
 
-    It is the declared one, or the next default that no other category declares ("" in
-    ``declared``); "" when no default is left.
+    Without a declared one it is the next default that no other category has; "" when no default is
+    left. Where all labels are single digits, each is its own default: 0 must not be on the key 1.
     """
     used = {key.casefold() for key in declared if key}
-    unused = iter([key for key in DEFAULT_HOTKEYS if key not in used])
-    return [key or next(unused, "") for key in declared]
+    own_keys = {label for label in labels if label}
+    if any(len(label) != 1 or label not in string.digits for label in own_keys):
+        own_keys = set()
+    unused = iter([key for key in DEFAULT_HOTKEYS if key not in used | own_keys])
+    return [
+        key or (label if label in own_keys - used else next(unused, ""))
+        for key, label in zip(declared, labels, strict=True)
+    ]
 
 
 def is_reserved_hotkey(hotkey: str) -> bool:

@@ -7,7 +7,7 @@ from django.db.models import F, Q
 from django.db.models.functions import Coalesce
 from django.utils.translation import gettext_lazy as _
 
-from projects.models import Item, Question, Rater
+from projects.models import Item, Question, Rater, Scale
 
 from .recomputed import RecomputedResult
 
@@ -76,6 +76,11 @@ class Consensus(RecomputedResult):
     def __str__(self) -> str:
         return f"question {self.question_id}: {self.n_items} items by {self.method}"
 
+    @property
+    def has_medians(self) -> bool:
+        """Whether labels are medians of the estimated probabilities, which have an order."""
+        return bool(self.model) and Scale(self.question.scale).ordered
+
 
 class ItemLabelQuerySet(models.QuerySet["ItemLabel"]):
     """Labels of items."""
@@ -123,6 +128,11 @@ class ItemLabel(models.Model):
 
     def __str__(self) -> str:
         return f"{self.item_id}: {self.code} ({self.source})"
+
+    @property
+    def is_median(self) -> bool:
+        """Whether another category is more probable: labels of ordered answers are medians."""
+        return self.confidence is not None and self.confidence < max(self.distribution, default=0)
 
 
 class RaterConfusion(models.Model):

@@ -26,6 +26,7 @@ from quality.escalation.settings import get_label_rules
 from quality.models import Appeal, Decision, Escalation, LabelSource
 from quality.review import decisions as review_decisions
 from quality.review.queue_filter import CONFIDENCE_LIMITS, ReviewFilter
+from ratings.annotation.forms import build_question_options
 from ratings.items import content
 from ratings.models import Rating
 
@@ -163,7 +164,7 @@ def _build_item_context(
         ],
         "votes": _list_votes(selection, item, labels),
         "names_shown": names_shown,
-        "categories": question.active_categories(),
+        "options": build_question_options(question),
         "decisions": review.decisions,
     }
 

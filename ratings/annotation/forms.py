@@ -50,7 +50,10 @@ def build_question_options(question: Question) -> list[AnswerOption]:
 
 def build_answer_options(categories: Sequence[Category], name: str) -> list[AnswerOption]:
     """Return answer options of categories in their order, for the form field of this name."""
-    keys = assign_hotkeys([_clean_hotkey(category.hotkey) for category in categories])
+    keys = assign_hotkeys(
+        [_clean_hotkey(category.hotkey) for category in categories],
+        [category.label for category in categories],
+    )
     return [
         AnswerOption(category.code, category.label, key, f"{name}-{category.code}")
         for category, key in zip(categories, keys, strict=True)

@@ -162,19 +162,24 @@ class RaterEffects:
         return d - self.mu - self.a[g] - self.s * self.a[h]
 
 
-def compute_differences(
-    score: str, ratings: DatedRatings, comparisons: Comparisons, k: int, *, ordered: bool
-) -> Floats:
-    """Return the score d (C,) of each comparison: agreement, or signed difference of ranks."""
-    own, other = ratings.code[comparisons.own], ratings.code[comparisons.other]
-    if score != AGREEMENT:
-        return np.clip(own - other, -_MAX_RANK_DIFFERENCE, _MAX_RANK_DIFFERENCE).astype(float)
+def build_agreement_matrix(ratings: DatedRatings, k: int, *, ordered: bool) -> Floats:
+    """Return the agreement of two categories (k, k) in kappa units: 1, or 0 as by chance."""
     w = weights.linear_weights(k) if ordered else weights.identity_weights(k)
     share = np.bincount(ratings.code, minlength=k) / max(ratings.code.size, 1)
     expected = float(share @ w @ share)
     if 1 - expected < SINGULAR_TOLERANCE:  # a single category: agreement cannot fall
-        return np.zeros(own.size)
-    return (w[own, other] - expected) / (1 - expected)
+        return np.zeros((k, k))
+    return np.asarray((w - expected) / (1 - expected), float)
+
+
+def compute_differences(
+    score: str, ratings: DatedRatings, comparisons: Comparisons, agreement_matrix: Floats
+) -> Floats:
+    """Return the score d (C,) of each comparison: agreement, or signed difference of ranks."""
+    own, other = ratings.code[comparisons.own], ratings.code[comparisons.other]
+    if score == AGREEMENT:
+        return np.asarray(agreement_matrix[own, other], float)
+    return np.clip(own - other, -_MAX_RANK_DIFFERENCE, _MAX_RANK_DIFFERENCE).astype(float)
 
 
 def fit_effects(

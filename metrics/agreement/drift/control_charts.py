@@ -15,7 +15,14 @@ from metrics.agreement.counts.grouping import Ints
 from metrics.agreement.estimate import Floats
 
 from .common_changes import CommonChange
-from .comparisons import BoolArray, Comparisons, DatedRatings, compute_differences, fit_effects
+from .comparisons import (
+    BoolArray,
+    Comparisons,
+    DatedRatings,
+    build_agreement_matrix,
+    compute_differences,
+    fit_effects,
+)
 from .daily_scores import (
     DailyScores,
     ScoreVariances,
@@ -272,11 +279,13 @@ def _get_daily_sums(days: DailyScores) -> DailySums:
 class DriftData:
     """Ratings, comparisons and comparison scores d (C,) that all rounds of detection share.
 
-    attributes: columns (M,) with the values of the items' attributes
+    agreement_matrix (k, k): the agreement of two categories in kappa units; attributes: columns
+    (M,) with the values of the items' attributes
     """
 
     ratings: DatedRatings
     comparisons: Comparisons
+    agreement_matrix: Floats
     differences: dict[str, Floats]
     shares: dict[str, float]
     settings: DriftSettings = field(default_factory=DriftSettings)
@@ -295,11 +304,12 @@ class DriftData:
         """Return the data of ratings on k categories: comparisons of all ratings by each score."""
         shares = dict(settings.get_alert_level_shares(k, ordered=ordered))
         comparisons = Comparisons.from_ratings(ratings)
+        matrix = build_agreement_matrix(ratings, k, ordered=ordered)
         d = {
-            score: compute_differences(score, ratings, comparisons, k, ordered=ordered)
+            score: compute_differences(score, ratings, comparisons, matrix)
             for score in dict.fromkeys(SCORE_OF_CHANNEL[channel] for channel in shares)
         }
-        return cls(ratings, comparisons, d, shares, settings, attributes)
+        return cls(ratings, comparisons, matrix, d, shares, settings, attributes)
 
     def build_round(self, exclusions: Exclusions) -> ChartRound:
         """Return daily scores, variances and charts of all raters, without the excluded days."""

@@ -12,6 +12,11 @@ at most 1 / 100.
 Raters whom another rule names are left out: two good raters agree far more with each other than
 with one who always gives the same answer, or the reverse of what the others say.
 
+Two raters who nearly always give the same answer agree without looking at the items. So they must
+agree more than expected by their own shares of categories, too: with a = p_g' D p_h, the mean of d
+over all pairs of their answers, (d_gh - a) / (1 - a) is kappa by their own margins, which is tested
+against the same bound by two standard errors.
+
 Where others rated the same items, the two must agree more than the third raters' agreement with
 them on these items explains, too: otherwise the items are easy. Where nobody else did, the levels
 are those on items with two ratings: items of which only few have further ratings differ from these
@@ -114,7 +119,9 @@ def _test_pairs(drift: DriftResult, pairs: _Pairs) -> list[OutlierFinding]:
         reached = np.flatnonzero(series.evidence >= level)
         if not reached.size or series.evidence[-1] < level:
             continue
-        if _has_excess_on_alike_items(drift, pairs, pair, rows, bound, s2):
+        if _has_excess_beyond_habits(
+            drift, pairs, pair, rows, bound, pair_s2
+        ) and _has_excess_on_alike_items(drift, pairs, pair, rows, bound, s2):
             expected = float(pairs.expected[pair])
             findings.append(
                 _build_finding(drift, pairs, pair, series, int(reached[0]), expected, s2)
@@ -228,6 +235,20 @@ def _build_series(  # noqa: PLR0917
     (evidence,) = bayes_factor(np.cumsum(days.total) / n - bound, s2 / n, omega)
     evidence = np.where(n >= MIN_ITEMS_TO_TEST, evidence, 0.0)
     return EvidenceSeries(days.day, days.n, days.total / days.n, evidence)
+
+
+def _has_excess_beyond_habits(  # noqa: PLR0917
+    drift: DriftResult, pairs: _Pairs, pair: int, rows: Ints, bound: float, s2: float
+) -> bool:
+    """Return whether the two also agree more than their own shares of categories explain."""
+    comparisons, code = drift.data.comparisons, drift.data.ratings.code
+    d = drift.data.differences[AGREEMENT][rows]
+    own, own_n = np.unique(code[comparisons.own[rows]], return_counts=True)
+    other, other_n = np.unique(code[comparisons.other[rows]], return_counts=True)
+    by_habit = float(own_n @ drift.data.agreement_matrix[np.ix_(own, other)] @ other_n) / d.size**2
+    kappa = (float(d.mean()) - by_habit) / max(1 - by_habit, 1e-12)
+    se = float(np.sqrt(s2 / d.size)) / max(1 - by_habit, 1e-12)
+    return kappa - float(pairs.expected[pair]) - bound > 2 * se
 
 
 def _has_excess_on_alike_items(  # noqa: PLR0917

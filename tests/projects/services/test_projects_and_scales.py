@@ -16,6 +16,7 @@ from projects.services.question_validation import (
     InvalidQuestions,
     NewCategory,
     NewQuestion,
+    assign_hotkeys,
     find_category_problems,
 )
 from projects.services.questions import add_question
@@ -339,3 +340,17 @@ def test_lookalike_labels_are_duplicates() -> None:
         )
         assert problems == {"1": {"label": f"{second!r} stands at 0 already (counted from 0)."}}
     assert not find_category_problems([NewCategory("Yes"), NewCategory("yes")], scale="nominal")
+
+
+@pytest.mark.parametrize(
+    ("declared", "labels", "keys"),
+    [
+        (["", "", ""], ["0", "1", "2"], ["0", "1", "2"]),
+        (["", "", ""], ["no", "1", "2"], ["1", "2", "3"]),
+        (["2", "", ""], ["0", "1", "2"], ["2", "1", "3"]),
+        (["", "", ""], ["", "", ""], ["1", "2", "3"]),
+        (["1", "", ""], ["a", "b", "c"], ["1", "2", "3"]),
+    ],
+)
+def test_single_digits_are_their_own_keys(declared, labels, keys):
+    assert assign_hotkeys(declared, labels) == keys

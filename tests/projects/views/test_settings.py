@@ -667,6 +667,6 @@ def test_hotkey_placeholders_match_the_annotation_page() -> None:
         assert hints == ["2", "3", ""]
     keys = [row.get("hotkey", "") for row in table]
     declared = [
-        Category(code=index, label=str(index), hotkey=key) for index, key in enumerate(keys)
+        Category(code=index, label="abc"[index], hotkey=key) for index, key in enumerate(keys)
     ]
     assert [option.key for option in build_answer_options(declared, "q")] == ["2", "3", "1"]

@@ -96,6 +96,17 @@ def test_a_lead_chooses_the_method(client: Client, base_url: str) -> None:
     assert Consensus.objects.get().method == "majority"
 
 
+@pytest.mark.parametrize(("scale", "is_ordered"), [("ordinal", True), ("nominal", False)])
+def test_ordered_labels_are_called_medians(
+    client: Client, base_url: str, labelled_question: Question, scale: str, is_ordered: bool
+) -> None:
+    Question.objects.filter(pk=labelled_question.pk).update(scale=scale)
+    page = client.get(f"{base_url}labels/").text
+    assert ("Labels are medians." in page) == is_ordered
+    Consensus.objects.update(model={})  # a majority has no medians
+    assert "Labels are medians." not in client.get(f"{base_url}labels/").text
+
+
 def test_review_shows_most_uncertain_item_first(client: Client, base_url: str, lead: User) -> None:
     """Votes are shown without names, and the next item follows."""
     first_page = client.get(f"{base_url}review/")

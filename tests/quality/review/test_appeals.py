@@ -211,3 +211,15 @@ def test_appealed_items_come_to_review_again(
     assert (label.source, label.code) == ("decision", 1)
     # The appeal still needs an answer.
     assert Appeal.objects.filter(state="open").count() == 2
+
+
+def test_item_page_says_that_a_label_is_a_median(
+    rater: Rater, items: list[Item], base_url: str, lead: User, client_for: Callable[[User], Client]
+) -> None:
+    """The label of an ordered scale may be less probable than another category."""
+    address = f"{base_url}items/{items[1].key}/"
+    label = ItemLabel.objects.filter(item=items[1])
+    label.update(source="consensus", code=1, confidence=0.3, distribution=[0.22, 0.3, 0.48])
+    assert "median" in client_for(lead).get(address).text
+    label.update(confidence=0.6, distribution=[0.1, 0.6, 0.3])
+    assert "median" not in client_for(lead).get(address).text

@@ -15,6 +15,7 @@ from metrics.agreement.drift.common_changes import CommonChange
 from metrics.agreement.drift.comparisons import (
     Comparisons,
     DatedRatings,
+    build_agreement_matrix,
     compute_differences,
     fit_effects,
 )
@@ -152,7 +153,8 @@ def test_common_part_matches_dictionary_oracle(group):
     item, rater, code, day = np.array(rows, np.int64).T
     ratings = DatedRatings.from_columns(item, rater, code, day, K)
     comparisons = Comparisons.from_ratings(ratings)
-    d = compute_differences(drift.AGREEMENT, ratings, comparisons, K, ordered=False)
+    matrix = build_agreement_matrix(ratings, K, ordered=False)
+    d = compute_differences(drift.AGREEMENT, ratings, comparisons, matrix)
     g, h = comparisons.own_rater, comparisons.other_rater
     effects = fit_effects(drift.AGREEMENT, d, g, h, n_raters=5, ridge=10)
     change = CommonChange(

@@ -186,6 +186,19 @@ def test_raters_beside_one_who_answers_nonsense_are_no_copies(change, expected):
     assert named == expected
 
 
+def test_raters_who_nearly_always_give_one_answer_are_no_copies():
+    """They agree in 83% of all items, and by their habits alone."""
+    rng = np.random.default_rng(41)
+    item, rater = (index.ravel() for index in np.indices((1_500, 6)))
+    truth = rng.integers(0, 4, 1_500)
+    code = np.where(rng.random(item.size) < 0.7, truth[item], rng.integers(0, 4, item.size))
+    has_habit = (rater < 2) & (rng.random(item.size) < 0.91)
+    code = np.where(has_habit, 0, code)
+    for ordered in (False, True):
+        result = drift.detect_drift(item, rater, code, 19_000 + item // 50, 4, ordered)
+        assert list_kinds(copies.find_copies(result)) == []
+
+
 def test_two_raters_of_easy_items_are_no_copies():
     """Only hard items have many ratings; the two who rate the easy ones agree on them."""
     teams = [tuple(range(8))] * 120 + [(0, 1)] * 480
