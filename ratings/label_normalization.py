@@ -19,6 +19,7 @@ MAX_EXPONENT = 20  # a number with a greater one is left as it is written
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,4})?", re.ASCII)
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+", re.ASCII)
 _THOUSANDS = re.compile(r"[+-]?\d{1,3},\d{3}", re.ASCII)
+_GROUPED_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?", re.ASCII)
 # Long and short forms of two answers, which one file may mix.
 _SHORT_FORMS = (
     (("yes", "no"), ("y", "n")),
@@ -79,6 +80,22 @@ def has_decimal_commas(labels: Collection[str]) -> bool:
     plain_labels = [label for label in labels if not _DECIMAL_COMMA.fullmatch(label)]
     return any(not _THOUSANDS.fullmatch(label) for label in commas) and all(
         parse_decimal(label) is not None for label in plain_labels
+    )
+
+
+def has_thousands_separators(labels: Collection[str]) -> bool:
+    """Return whether the commas in these labels separate thousands: 800, 1,000, 2,500.
+
+    All labels must be numbers then. One without a comma must have three digits or more, because
+    1,000 beside 2 may be a decimal.
+    """
+    plain_numbers = [parse_decimal(label) for label in labels if "," not in label]
+    commas = [label for label in labels if "," in label]
+    return (
+        bool(commas)
+        and all(_GROUPED_THOUSANDS.fullmatch(label) for label in commas)
+        and any(number is not None and abs(number) >= 100 for number in plain_numbers)
+        and None not in plain_numbers
     )
 
 

@@ -159,7 +159,12 @@ def raise_problems(problems: ProblemList) -> None:
 def _apply_options(mapping: ImportMapping, head: TableHead, options: TableOptions) -> None:
     """Apply the options to the guessed columns of a table. Raises RatingFileError."""
     apply_options(
-        mapping, head, columns=options.columns, layout=options.layout, rater=options.rater
+        mapping,
+        head,
+        columns=options.columns,
+        layout=options.layout,
+        rater=options.rater,
+        duplicates=options.duplicates,
     )
     if mapping.doubt:
         text, advice = format_doubt(mapping, head)

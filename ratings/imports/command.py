@@ -228,7 +228,12 @@ def _build_mapping(
             raise InvalidImportOptions(f"a file of {source.name} has no columns to map")
         return mapping, None
     apply_options(
-        mapping, head, columns=options.columns, layout=options.layout, rater=options.rater
+        mapping,
+        head,
+        columns=options.columns,
+        layout=options.layout,
+        rater=options.rater,
+        duplicates=options.duplicate_policy,
     )
     _select_question(run, mapping, head, options)
     return mapping, head

@@ -149,6 +149,8 @@ def add_check_results(run: ImportRun, result: FileResult, options: ImportOptions
     }
     if summary["repeats"]:
         result.understood.repeats = Repeats(summary["repeats"], summary["repeat_examples"])
+        if not options.duplicate_policy:
+            result.notes.append(result.understood.format_repeats())
     result.understood.add_skipped_records(summary["skipped_records"])
     if summary.get("similar_raters"):
         result.notes.append(SIMILAR_RATERS_NOTE.format("; ".join(summary["similar_raters"])))

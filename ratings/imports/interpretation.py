@@ -184,8 +184,12 @@ class FileInterpretation:
                 _("items: %(items)s; raters: %(raters)s; ratings: %(ratings)s") % self.counts
             )
         if self.repeats.count:
-            lines.append(_format_repeats(self.repeats, has_ids=self._has_item_ids()))
+            lines.append(self.format_repeats())
         return lines + self.format_left_out()
+
+    def format_repeats(self) -> str:
+        """Return the line on raters who rated an item twice."""
+        return _format_repeats(self.repeats, has_ids=self._has_item_ids())
 
     def _has_item_ids(self) -> bool:
         """Return whether items have IDs that the user knows, and no computed ones."""

@@ -139,10 +139,15 @@ class Command(BaseCommand):
                 "raters": ratings.raters,
             }
             file_info |= {"order_basis": ratings.order_basis, "missing": ratings.missing}
-            file_info["notes"] = [
+            reported_notes: list[Mapping[str, Any]] = [
                 {**note.to_json(), "message": message}
                 for note, message in zip(notes, messages, strict=True)
             ]
+            if ratings.repeats:
+                message = ratings.understood.format_repeats()
+                values = {"count": ratings.repeats}
+                reported_notes.append({"kind": "repeats", "values": values, "message": message})
+            file_info["notes"] = reported_notes
             additional = {
                 "repeats_left_out": ratings.repeats,
                 "policies": [vars(rule) for rule in results.rules],

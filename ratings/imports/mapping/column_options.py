@@ -9,6 +9,7 @@ from projects.models import Scale
 from .column_names import RESPONDENT_ROLES, is_frequency_name
 from .columns import CONTENT_ROLES, LONG_ROLES, MULTI_COLUMN_ROLES, ROLES, TableHead
 from .import_mapping import ImportMapping
+from .label_and_item_columns import LabelAndItemColumns
 from .tables_without_ratings import is_total_name
 
 # Roles of ratings that other layouts than the long one have.
@@ -65,10 +66,11 @@ def apply_options(
     columns: Sequence[tuple[str, str]],
     layout: str,
     rater: str,
+    duplicates: str,
 ) -> None:
-    """Apply the roles of columns, the layout and the only rater that a user names.
+    """Apply the roles of columns, the layout, the only rater and the policy that a user names.
 
-    Raises InvalidImportOptions.
+    ``duplicates``: a key of DUPLICATE_POLICIES, or empty. Raises InvalidImportOptions.
     """
     mapping.default_rater = rater or mapping.default_rater
     apply_column_options(mapping, head, columns=columns, layout=layout)
@@ -77,6 +79,8 @@ def apply_options(
         # One person rated one row after another, unless a column has the items.
         mapping.rows_are_items = mapping.doubt == "no_items"
         mapping.doubt = ""
+    if duplicates and mapping.doubt == "incomplete_key":
+        mapping.doubt = ""  # the user has decided what further rows of an item are
 
 
 def apply_column_options(
@@ -109,7 +113,8 @@ def apply_column_options(
     raters = indexes_by_role.get("rater", [])
     labels = indexes_by_role.pop("label", [])
     mapping.key_columns = [index for index in mapping.key_columns if index not in used]
-    if "item" in indexes_by_role:
+    has_item = "item" in indexes_by_role
+    if has_item:
         mapping.key_columns = indexes_by_role["item"][1:]
         del indexes_by_role["item"][1:]
     mapping.layout = layout or _choose_layout(mapping, indexes_by_role, labels)
@@ -125,7 +130,10 @@ def apply_column_options(
         described |= {*mapping.attribute_columns, *raters}
         mapping.excluded_columns = [i for i in range(len(head.names)) if i not in described]
     mapping.excluded_columns = list(dict.fromkeys([*mapping.excluded_columns, *ignored]))
+    _number_rows_without_keys(mapping)
     _add_doubt_on_missing_role(mapping)
+    if not mapping.doubt and not has_item:
+        _complete_item_key(mapping, head)
 
 
 def _find_indexes(head: TableHead, columns: Sequence[tuple[str, str]]) -> dict[str, list[int]]:
@@ -201,24 +209,39 @@ def _release_long_roles(
                 )
             )
         ]
-    has_content = bool(mapping.content_columns) or any(
-        role in mapping.columns for role in CONTENT_ROLES
-    )
-    has_items = "item" in mapping.columns or has_content
-    mapping.rows_are_items = not has_items and mapping.layout in ("wide", "counts", "items")
+
+
+def _number_rows_without_keys(mapping: ImportMapping) -> None:
+    """Take the row numbers for items (or raters) if no column has them and the layout allows it."""
+    has_keys = "item" in mapping.columns or _has_content(mapping)
+    mapping.rows_are_items = not has_keys and mapping.layout in ("wide", "counts", "items")
     if mapping.layout == "raters":
         mapping.rows_are_items = "rater" not in mapping.columns
 
 
+def _has_content(mapping: ImportMapping) -> bool:
+    return bool(mapping.content_columns) or any(role in mapping.columns for role in CONTENT_ROLES)
+
+
 def _add_doubt_on_missing_role(mapping: ImportMapping) -> None:
     """Add a doubt to the mapping if no column has a role that its layout needs."""
-    has_content = bool(mapping.content_columns) or any(
-        role in mapping.columns for role in CONTENT_ROLES
-    )
     if mapping.layout == "long":
         if "label" not in mapping.columns and len(mapping.label_columns) < 2:
             mapping.doubt = "no_labels"
-        elif "item" not in mapping.columns and not has_content:
+        elif "item" not in mapping.columns and not _has_content(mapping):
             mapping.doubt = "no_items"
     if mapping.layout == "combinations" and "count" not in mapping.columns:
         mapping.doubt = "no_count"
+
+
+def _complete_item_key(mapping: ImportMapping, head: TableHead) -> None:
+    """Complete the guessed item ID, or add the doubt about it that the named roles leave."""
+    if mapping.layout != "long" or "rater" not in mapping.columns:
+        return
+    guesser = LabelAndItemColumns(head, set())
+    guesser.columns, guesser.content = dict(mapping.columns), mapping.content_columns
+    guesser.reasons = {int(index): reason for index, reason in mapping.reasons.items()}
+    mapping.key_columns, doubt = guesser.complete_long_key(mapping.label_columns)
+    mapping.doubt, mapping.doubtful_columns = doubt
+    mapping.columns = guesser.columns
+    mapping.reasons = {str(index): reason for index, reason in guesser.reasons.items()}

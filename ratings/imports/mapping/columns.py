@@ -213,7 +213,8 @@ class _ColumnGuesser(WideTables):
         if "item" not in self.columns and not self.has_content and not guess.doubt:
             guess.doubt = "no_items"
         if not guess.doubt:
-            self._complete_long_key(guess)
+            guess.key_columns, doubt = self.complete_long_key(guess.label_columns)
+            guess.doubt, guess.doubtful_columns = doubt
         unused = self.list_free_columns()
         unused = [index for index in unused if index not in guess.label_columns]
         if self.has_content:
@@ -260,14 +261,6 @@ class _ColumnGuesser(WideTables):
                 del self.reasons[index]
                 if index not in self.list_independent_columns():
                     self.reasons[index] = reason
-
-    def _complete_long_key(self, guess: ColumnGuess) -> None:
-        """Add further columns to the item's ID, or a doubt about them."""
-        guess.key_columns, doubtful = self.complete_item_key(guess.label_columns)
-        if doubtful:
-            guess.doubt, guess.doubtful_columns = "incomplete_key", doubtful
-        elif parts := self.list_missing_content(guess.label_columns):
-            guess.doubt, guess.doubtful_columns = "incomplete_content", parts
 
     def _correct_label_column(self, guess: ColumnGuess) -> None:
         """Correct the label column that was chosen by its name alone.

@@ -139,14 +139,14 @@ DOUBTS: dict[str, tuple[str | Promise, str]] = {
     ),
     "incomplete_key": (
         _(
-            "Raters have several rows with the same %(first)s that differ in %(others)s. "
+            "Rows with the same %(first)s differ in %(others)s. "
             "Choose all columns that identify items, or how to treat repeats."
         ),
         "--map %(items)s, or --map %(first_item)s --duplicates last",
     ),
     "incomplete_content": (
         _(
-            "Raters have several rows with the same content that differ in %(columns)s. Choose "
+            "Rows with the same content differ in %(columns)s. Choose "
             "the item ID, or more content columns."
         ),
         "--map item=COLUMN, or --map %(contents)s",

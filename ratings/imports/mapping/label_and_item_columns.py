@@ -56,6 +56,16 @@ class LabelAndItemColumns(NamedRoles):
                 self.reasons[index] = "pairs"
                 return
 
+    def complete_long_key(
+        self, answers: Collection[int]
+    ) -> tuple[list[int], tuple[str, list[int]]]:
+        """Return (further columns of the item's ID, (doubt about it or "", its columns))."""
+        parts, doubtful = self.complete_item_key(answers)
+        if doubtful:
+            return parts, ("incomplete_key", doubtful)
+        content = self.list_missing_content(answers)
+        return parts, ("incomplete_content" if content else "", content)
+
     def complete_item_key(self, answers: Collection[int]) -> tuple[list[int], list[int]]:
         """Return (further columns of the item's ID, columns of which the user has to choose).
 
@@ -74,7 +84,7 @@ class LabelAndItemColumns(NamedRoles):
             rows = zip(*(columns[index].texts for index in [*keys, *others]), strict=True)
             return n_rows - len(set(rows))
 
-        n_repeats = remaining = count_repeats(item)
+        n_repeats = count_repeats(item)
         candidates = self._list_key_parts({*self.columns.values(), *self.content, *answers})
         for index in candidates:
             is_item = self._is_key_part(index) and REDUCTION * count_repeats(index) <= n_repeats
@@ -83,12 +93,16 @@ class LabelAndItemColumns(NamedRoles):
                 self.reasons[index] = "pairs"
                 self.reasons.pop(item, None)
                 return [], []
-        parts: list[int] = []
+        parts = systems = self._list_systems_of_item(item)
+        remaining = count_repeats(item, *parts)
         for index in candidates:
             n_left = count_repeats(item, *parts, index)
-            if REDUCTION * remaining > n_repeats and 2 * n_left <= remaining:
-                parts.append(index)
+            is_part = n_left < remaining if self._is_key_part(index) else 2 * n_left <= remaining
+            if REDUCTION * remaining > n_repeats and is_part and index not in parts:
+                parts = [*parts, index]
                 remaining = n_left
+        if systems:
+            return [], [item, *parts]
         if not parts or REDUCTION * remaining > n_repeats:
             return [], []
         if all(map(self._is_key_part, parts)):
@@ -116,6 +130,15 @@ class LabelAndItemColumns(NamedRoles):
             return []
         parts = self._list_key_parts({*self.columns.values(), *self.content, *answers})
         return [i for i in parts if REDUCTION * count_repeats(*keys, i) <= n_repeats][:1]
+
+    def _list_systems_of_item(self, item: int) -> list[int]:
+        """Return model_a and model_b beside `winner` if rows of an item compare different ones."""
+        names, columns = self.head.names, self.head.columns
+        systems = [index for index, name in enumerate(names) if is_system_number(name)]
+        is_fixed = all(columns[index].is_determined_by(columns[item]) for index in systems)
+        is_comparison = any(map(is_verdict_name, names)) and columns[item].has_repeats
+        is_used = any(index in self.columns.values() for index in systems)
+        return systems if is_comparison and not is_fixed and not is_used else []
 
     def _list_key_parts(self, used: Collection[int]) -> list[int]:
         """Return the columns that may be a part of the item's ID, those named like one first."""

@@ -16,6 +16,7 @@ from ratings.label_normalization import (
     get_normal_form,
     get_similar_forms,
     has_decimal_commas,
+    has_thousands_separators,
     normalize_text,
     parse_decimal,
     select_spelling,
@@ -101,9 +102,16 @@ class _LabelInterpreter:
             self.interpretation.labels[raw] = joined.get(names[form], names[form])
         return self.interpretation
 
+    def _remove_thousands_separators(self) -> None:
+        commas = {text for text in self.texts.values() if "," in text}
+        if commas.isdisjoint(self.existing) and has_thousands_separators(set(self.texts.values())):
+            self._add_note(label_notes.THOUSANDS, sorted(commas))
+            self.texts = {raw: text.replace(",", "") for raw, text in self.texts.items()}
+
     def _split_lists(self) -> None:
         """Find the texts that hold several labels; a list of one label is this label."""
         self.texts = {raw: normalize_text(raw) for raw in self.counts}
+        self._remove_thousands_separators()
         candidates = [
             text
             for text in dict.fromkeys(self.texts.values())

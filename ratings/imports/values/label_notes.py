@@ -18,6 +18,7 @@ MISSING = "missing"
 MAYBE_MISSING = "maybe_missing"
 EQUAL = "equal"
 DECIMAL_COMMAS = "decimal_commas"
+THOUSANDS = "thousands"
 SIMILAR = "similar"
 JOINED = "joined"
 SEVERAL_LABELS = "several_labels"
@@ -38,6 +39,7 @@ NOTE_TEXTS: dict[str, str | Promise] = {
     MAYBE_MISSING: _("These may be missing values or labels: %(labels)s. Ratings: %(count)s."),
     EQUAL: _("Joined spellings of one label: %(labels)s."),
     DECIMAL_COMMAS: _("Commas read as decimal commas: %(labels)s."),
+    THOUSANDS: _("Commas read as thousands separators: %(labels)s."),
     SIMILAR: _(
         "These labels may be the same; they differ only in case, spaces, quotation marks, or like "
         "yes, y and 1: %(labels)s."

@@ -27,6 +27,7 @@ _ROMAN_VALUES = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}
 _ROMAN = re.compile(r"(?:(xc|xl|l?x{0,3}))(ix|iv|v?i{0,3})([a-d]?\d?)")
 _PLAIN_ROMANS = "ii iii iv vi vii viii ix xi xii xiii xiv xv"  # no letters of options
 _GRADE = re.compile(r"([a-f])([+-]{0,2})")
+_SCHOOL_GRADE = re.compile(r"([1-6])([+-]?)")  # 1 is the best, and 1- comes before 2+
 _CREDIT_GRADE = re.compile(r"(aaa|aa|a|bbb|bb|b|ccc|cc|c|ddd|dd|d)([+-]?)")
 # A sign, a number, and the letter of a subdivision: 4a.
 _NUMBER_IN_TEXT = re.compile(r"((?:^[+-])?)(\d+(?:[.,]\d+)?)([A-Da-d]\b)?", re.ASCII)
@@ -247,11 +248,16 @@ def _rank_grades(labels: Collection[str]) -> dict[str, float] | None:
     """Rank letter grades, the best last: F, D, C-, C, C+, B, A.
 
     Letters alone may be the names of options: a grade needs a plus or minus, or an F without an E.
+    Grades in numbers have the best first, as numbers alone have, and need a minus.
     """
     texts = {
         label: label.strip().replace("\u2212", "-").replace("\u2013", "-").lower()
         for label in labels
     }
+    numbered = {label: _SCHOOL_GRADE.fullmatch(text) for label, text in texts.items()}
+    if all(numbered.values()) and any(match and match[2] == "-" for match in numbered.values()):
+        steps = {"+": -0.25, "": 0.0, "-": 0.25}
+        return {label: int(m[1]) + steps[m[2]] for label, m in numbered.items() if m}
     for pattern, order in ((_GRADE, "abcdef"), (_CREDIT_GRADE, None)):
         matches = {label: pattern.fullmatch(text) for label, text in texts.items()}
         if any(match is None for match in matches.values()):

@@ -37,6 +37,7 @@ NO_OPINIONS = _split_phrases(
     "no sabe|no sé|不知道|不清楚"
 )
 STATA_CODE = re.compile(r"\.[a-z]")  # a missing value with its reason, beside "." without one
+_VALUE_LABEL = re.compile(r"[\[(]?[+-]?\d+[\])]?\s*[-=:.–—]?\s*(?=[^\W\d])")  # 99 = no answer
 MAX_CODE_LENGTH = 20  # characters; a longer label is no code
 NEGATIVE_CODES = frozenset((-9, -99, -999, -9999, -98, -998, -97, -997, -88, -888, -77, -777))
 RARE_SHARE = 20  # one of so many ratings is rare
@@ -83,13 +84,21 @@ def classify_missing_codes(
         if _is_missing_code(label, signs):
             statuses[label] = CodeStatus.MISSING
     present = {label: count for label, count in counts.items() if label not in statuses}
-    for label in undecided:
-        if label not in statuses and len(label) <= MAX_CODE_LENGTH:
+    # Answers without a place on the scale come last, when other codes are no part of it.
+    for label in sorted(present, key=_is_no_opinion):
+        if label in undecided and len(_remove_value(label)) <= MAX_CODE_LENGTH:
             is_suspected = label in suspected or _is_minus_one(label, present)
-            status = CodeStatus.SUSPECTED if is_suspected else _classify_in_context(label, present)
+            others = [other for other in present if other == label or other not in statuses]
+            context = others if _is_no_opinion(label) else present
+            status = CodeStatus.SUSPECTED if is_suspected else _classify_in_context(label, context)
             if status is not CodeStatus.LABEL:
                 statuses[label] = status
     return statuses
+
+
+def _remove_value(label: str) -> str:
+    """Return a label without the number that statistics programs put before it: 99 = no answer."""
+    return _VALUE_LABEL.sub("", label.strip(), count=1) if label[:1] in "[(+-0123456789" else label
 
 
 def _is_missing_code(label: str, labels: Collection[str]) -> bool:
@@ -119,7 +128,7 @@ def _classify_in_context(label: str, labels: Collection[str]) -> CodeStatus:
         answers = [answer for answer in labels if answer != label]
         return _classify_none(label.strip(), [o for o in answers if o.strip().casefold() != "none"])
     # Programs write an option to skip in brackets: [skipped].
-    text = label.strip().casefold()
+    text = _remove_value(label).strip().casefold()
     if text.strip("[]<>()") in SUSPECTED_CODES or STATA_CODE.fullmatch(text):
         has_others = any(answer != label for answer in labels)
         return CodeStatus.SUSPECTED if has_others else CodeStatus.LABEL
@@ -130,13 +139,18 @@ def _classify_in_context(label: str, labels: Collection[str]) -> CodeStatus:
 
 
 def _is_number_far_from_scale(label: str, labels: Collection[str]) -> bool:
-    """Return whether a number such as 99 is far from all others, or 9 is beside 1 to 5."""
+    """Return whether a number such as 99 is far from all others, or 9 is beside 1 to 5.
+
+    A negative number is one also if it is the only number beside words.
+    """
     number = parse_decimal(label)
     if number is None or number not in {9, *NEGATIVE_CODES, *POSITIVE_CODES}:
         return False
     other_numbers = {parse_decimal(answer) for answer in labels if answer != label}
     codes = NEGATIVE_CODES if number < 0 else POSITIVE_CODES
     scale = [answer for answer in other_numbers if answer is not None and answer not in codes]
+    if not scale and number < 0 and len(labels) > 2:
+        return True
     if None in other_numbers or len(scale) < 2:
         return False
     if number == 9:
@@ -148,11 +162,12 @@ def _is_beside_scale(label: str, labels: Collection[str]) -> bool:
     """Return whether the labels have an order without this one, and none with it."""
     opinions = [answer for answer in labels if not _is_no_opinion(answer)]
     is_scale = guess_order(opinions).scale == "ordinal"
-    return is_scale and guess_order([*opinions, label]).basis == ALPHABET
+    has_value = _remove_value(label) != label
+    return is_scale and (has_value or guess_order([*opinions, label]).basis == ALPHABET)
 
 
 def _is_no_opinion(label: str) -> bool:
-    return label.strip().casefold().replace("’", "'") in NO_OPINIONS
+    return _remove_value(label).strip().casefold().replace("’", "'") in NO_OPINIONS
 
 
 def _is_minus_one(label: str, counts: Mapping[str, int]) -> bool:

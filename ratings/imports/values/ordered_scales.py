@@ -132,7 +132,7 @@ sehr gut|ausgezeichnet/hervorragend
 
 falsch|teilweise falsch|teilweise richtig|richtig
 
-nein|eher nein|vielleicht/teilweise/teils/unsicher|eher ja|ja
+nein|eher nein|vielleicht/teilweise/teils/teils teils/unsicher|eher ja|ja
 
 viel schlechter|schlechter|etwas schlechter|gleich/unverandert|etwas besser|besser|viel besser
 

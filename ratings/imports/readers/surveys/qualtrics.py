@@ -47,7 +47,11 @@ class QualtricsSource(ToolSource):
     columns = {"rater": RESPONSE_ID, "rated_at": "RecordedDate"}
 
     def can_read(self, sample: FileSample) -> bool:
-        return sample.kind == "text" and {RESPONSE_ID, "Progress", "Finished"} <= set(sample.names)
+        if sample.kind != "text" or RESPONSE_ID not in sample.names:
+            return False
+        # Whoever exported the file may have removed columns, but hardly the lines below the names.
+        has_import_ids = IMPORT_ID in sample.head.decode(errors="ignore").replace('""', '"')
+        return has_import_ids or {"Progress", "Finished"} <= set(sample.names)
 
     def open_reader(self, path: Path, mapping: ImportMapping) -> ToolReader:
         return _QualtricsReader(self, path, mapping)

@@ -155,7 +155,7 @@ REFUSED = {
     ),
     "units are numbered anew in each group": (
         "Group,Unit,Rater1,Rater2\nA,1,a,a\nA,2,b,b\nA,3,c,b\nB,1,a,a\nB,2,b,c\nB,3,a,a\n",
-        "with the same Unit that differ in Group",
+        "with the same Unit differ in Group",
         "--map item=Unit item=Group",
     ),
     "quotation marks of a word processor": (

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 
 from ratings.models import Rating
 from tests.ratings.imports.readers.test_platform_files import list_ratings
-from tests.ratings.imports.test_command import import_with_scale
+from tests.ratings.imports.test_command import import_with_scale, run_import_command
 from tests.ratings.imports.wizard_client import WizardClient
 
 pytestmark = [
@@ -210,6 +210,11 @@ REFUSED = {
         write_long("patient,session,reader,grade", "1 2 3", "1 2", "A B"),
         "--map item=patient item=session",
     ),
+    "pairs of models that no two judges share": (
+        "question_id,model_a,model_b,winner,judge\n81,gpt,vicuna,model_a,u1\n"
+        "81,gpt,alpaca,model_a,u2\n82,gpt,vicuna,model_b,u1\n82,vicuna,gpt,model_a,u2\n",
+        "--map item=question_id item=model_a item=model_b",
+    ),
     "texts in several rows, and no rater": (
         write_long("text,source_name,label", "One Two Three", "x y"),
         "--map rater=COLUMN",
@@ -287,6 +292,39 @@ def test_named_columns_make_up_the_item_id(tmp_path: Path, lead: Any) -> None:
     # With one column alone, the last of several rows stands.
     status, report = import_with_scale(path, name="M", owner=lead.username, map=columns[:1])
     assert (status, report["items"], report["ratings"]) == (0, 3, 6)
+
+
+def test_named_roles_replace_the_numbers_of_rows(tmp_path: Path, lead: Any) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text("x,y,z\nd1,p,p\nd1,q,p\nd2,p,q\nd2,q,p\nd3,p,q\nd3,q,q\n")
+    columns = ["item=x", "rater=y", "label=z"]
+    status, report = import_with_scale(path, name="N", owner=lead.username, map=columns)
+    assert (status, report["items"], report["ratings"]) == (0, 3, 6)
+    understood = compute_agreement(path, map=columns)["understood"]
+    assert (understood["counts"]["items"], understood["rows_are_items"]) == (3, False)
+
+
+def test_named_label_leaves_the_item_in_doubt(tmp_path: Path, lead: Any) -> None:
+    """The raters rated each document of each system, and a named label does not change that."""
+    path = tmp_path / "table.csv"
+    path.write_text(
+        "system,doc,rater,severity\n"
+        + "".join(
+            f"{item},{rater},{severity}\n"
+            for item, severity in [("A,c", "low"), ("B,c", "high"), ("A,d", "low"), ("B,d", "low")]
+            for rater in "pq"
+        )
+    )
+    options = {"owner": lead.username, "map": ["label=severity"], "json": True}
+    status, report = run_import_command(path, name="N", **options)
+    assert (status, report["problems"][0]["kind"]) == (1, "incomplete_key")
+    assert "item=doc item=system" in report["problems"][0]["message"]
+    with pytest.raises(CommandError, match="item=doc item=system"):
+        compute_agreement(path, map=["label=severity"])
+    status, report = run_import_command(path, name="N", duplicates="last", **options)
+    assert (status, report["items"]) == (0, 2)
+    columns = ["label=severity", "item=doc"]
+    assert compute_agreement(path, map=columns)["notes"][-1]["kind"] == "repeats"
 
 
 def test_survey_codes_before_names(tmp_path: Path, lead: Any) -> None:

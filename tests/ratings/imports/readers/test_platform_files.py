@@ -288,6 +288,20 @@ def test_responses_of_qualtrics(import_text: Any) -> None:
     assert result["left_out"] == {"header_row": 2, "draft": 1}
 
 
+def test_responses_of_qualtrics_with_few_columns(import_text: Any) -> None:
+    import_ids = ",".join(f'"{{""ImportId"":""Q{n}""}}"' for n in range(6))
+    status, result = import_text(
+        "Status,ResponseId,Q1_1,Q1_2,Q2_1,Q2_2\n"
+        "Response Type,Response ID,Clear? - A,Clear? - B,True? - A,True? - B\n"
+        f"{import_ids}\n"
+        "IP Address,R_1,Clear,Clear,Yes,No\nIP Address,R_2,Unclear,Clear,Yes,Yes\n"
+        "Survey Preview,R_3,Unclear,Clear,No,No\n"
+    )
+    assert (status, get_source(result)) == (0, "qualtrics")
+    assert (result["raters"], result["ratings"]) == (2, 8)
+    assert len(list_ratings("Q2")) == 4
+
+
 def test_responses_of_google_forms(import_text: Any) -> None:
     status, result = import_text(
         "Timestamp,Email Address,How clear is it? [Text A],How clear is it? [Text B]\n"

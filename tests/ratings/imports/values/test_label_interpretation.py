@@ -58,6 +58,31 @@ def test_decimal_commas_are_read_where_all_labels_are_numbers() -> None:
     assert read("2,5", "word").labels["2,5"] == "2,5"
 
 
+def test_separators_of_thousands_are_removed() -> None:
+    reading = read("1,000", "900", "2,500", "1000", "1,234,567.5")
+    assert list(reading.labels.values()) == ["1000", "900", "2500", "1000", "1234567.5"]
+    assert list_kinds(reading) == ["thousands"]
+    assert read("1,000", "2", "3").labels["1,000"] == "1,000"  # may be a decimal
+    assert read("1,000", "900", existing=("1,000", "900")).labels["1,000"] == "1,000"
+
+
+@pytest.mark.parametrize(
+    ("texts", "codes"),
+    [
+        (["1 = no", "2 = partly", "3 = yes", "99 = keine Angabe"], ["99 = keine Angabe"]),
+        (["1: low", "2: medium", "3: high", "(9) don't know"], ["(9) don't know"]),
+        (
+            ["trifft nicht zu", "trifft eher nicht zu", "trifft eher zu", "-99", "weiß nicht"],
+            ["-99", "weiß nicht"],
+        ),
+        (["nie", "selten", "oft", "k.A.", "-99", "weiß nicht"], ["-99", "k.A.", "weiß nicht"]),
+    ],
+)
+def test_doubtful_codes_are_asked_about_at_once(texts: list[str], codes: list[str]) -> None:
+    (note,) = read(*texts).undecided
+    assert (note.kind, note.values["codes"]) == ("maybe_missing", codes)
+
+
 @pytest.mark.parametrize(
     "code",
     [

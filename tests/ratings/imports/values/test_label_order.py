@@ -27,6 +27,8 @@ ORDERED = {
     "roman numerals": "I|II|III|IV|V",
     "stages": "Stage 0|Stage I|Stage IIa|Stage IIb|Stage IV",
     "grades": "F|D|C|B|A",
+    "german grades": "1+|1|1-|2+|2|3-|4",
+    "german yes and no": "nein|eher nein|teils teils|eher ja|ja",
     "grades with signs": "C|B-|B|B+|A-",
     "signs": "--|-|0|+|++",
     "signs of stars": "★|★★|★★★★",
