@@ -275,7 +275,7 @@ def build_project_navigation(project: Any, path: str, question: str = "") -> Pro
                 for tab, url in zip(tabs, urls, strict=True)
             ]
     rate_link = None
-    if may(project.role, Capability.RATE):
+    if may(project.role, Capability.RATE) and project.archived_at is None:
         url = reverse("rate", args=[project.pk])
         rate_link = NavigationLink(_("Rate"), url, path.startswith(url), shortcut=RATE_SHORTCUT)
     return ProjectNavigation(entries, current_tabs, rate_link, inbox)
@@ -288,7 +288,7 @@ def list_project_pages(project: Any) -> list[NavigationLink]:
         for tab in tabs:
             label = entry.label if tab is tabs[0] and len(tabs) == 1 else tab.label
             links.append(NavigationLink(label, reverse(tab.url_name, args=[project.pk])))
-    if may(project.role, Capability.RATE):
+    if may(project.role, Capability.RATE) and project.archived_at is None:
         links.append(NavigationLink(_("Rate"), reverse("rate", args=[project.pk])))
     return links
 

@@ -29,7 +29,6 @@ from .status import RaterStatus
 from .texts import STATUS_LABELS, get_reason_text
 
 MAX_NAMED_RATERS = 3  # in an action
-MAX_COUNTED_ITEMS = 1_000  # errors of uncertain items are summed up to this number
 ITEMS_PER_SITTING = 40
 
 
@@ -120,20 +119,23 @@ def _suggest_items(selection: Selection, raters: list[RaterListEntry]) -> list[N
     if not selection.project.can_review:
         return []
     labels = get_uncertain_labels().filter(question=selection.question).order_by("-doubt")
-    doubts = list(labels.values_list("doubt", flat=True)[:MAX_COUNTED_ITEMS])
-    if not doubts:
+    rows = list(
+        labels.values_list("doubt", "question__consensus__expected_errors")[: ITEMS_PER_SITTING + 1]
+    )
+    if not rows:
         return []
-    sitting = doubts[:ITEMS_PER_SITTING]
+    sitting = [doubt for doubt, _all_errors in rows[:ITEMS_PER_SITTING]]
+    all_errors = rows[0][1]
     n_items = len(sitting)
     label = ngettext("Review %(n)s uncertain item", "Review %(n)s uncertain items", n_items)
     reason = _("expected errors: %(n)s")
-    if n_items < len(doubts):
+    if n_items < len(rows):
         label = _("Review the %(n)s most uncertain items")
-        reason = _("expected errors: %(n)s of %(all)s")
-    more = "+" if len(doubts) == MAX_COUNTED_ITEMS else ""
+        if all_errors is not None:  # of all labels, as on their page
+            reason = _("expected errors: %(n)s of %(all)s")
     reason %= {
         "n": format_expected_count(sum(sitting)),
-        "all": f"{format_expected_count(sum(doubts))}{more}",
+        "all": format_expected_count(all_errors or 0),
     }
     seconds = [rater.result.seconds for rater in raters if rater.result and rater.result.seconds]
     if seconds:

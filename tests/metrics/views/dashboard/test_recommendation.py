@@ -18,7 +18,7 @@ from metrics.models import Diagnosis, RaterResult
 from projects.models import Item, Project, Question, Rater
 from projects.services.projects import change_project
 from quality.consensus import recomputation as consensus
-from quality.models import ItemLabel
+from quality.models import Consensus, ItemLabel
 from quality.rater_status import comparison
 from tests import cast
 
@@ -261,7 +261,12 @@ def test_review_is_suggested_for_one_sitting_with_its_time(
     RaterResult.objects.filter(question=confused_question).update(seconds=6.0)
     comparison.recompute_question(confused_question.pk, at_once=True)
     reason, _url = get_actions(client_for(lead), project)["Review the 40 most uncertain items"]
-    assert reason == "about 4 min · expected errors: 20 of 25"
+    assert reason == "about 4 min · expected errors: 20", "a majority has no errors of all labels"
+    Consensus.objects.update_or_create(
+        question=confused_question, defaults={"expected_errors": 25.2}
+    )
+    reason, _url = get_actions(client_for(lead), project)["Review the 40 most uncertain items"]
+    assert reason == "about 4 min · expected errors: 20 of 25", "the number of the page Labels"
 
 
 def test_wide_interval_gets_no_verbal_rating(
@@ -468,3 +473,13 @@ def test_three_of_many_raters_are_named(
         make_alert(question, rater, kind="rater_apart", measure="agreement")
     n_raters = project.raters.count()
     assert f"Check all {n_raters} raters" in get_actions(client_for(lead), project)
+
+
+def test_archived_project_says_so_and_asks_for_nothing(
+    confused_question: Question, project: Project, lead: Any, client_for: Any
+) -> None:
+    Project.objects.update(archived_at=timezone.now())
+    page = client_for(lead).get(f"/projects/{project.pk}/").text
+    assert "Archived since" in page
+    assert 'id="do-next"' not in page
+    assert f"/projects/{project.pk}/rate/" not in page
