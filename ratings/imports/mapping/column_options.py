@@ -179,10 +179,15 @@ def _release_long_roles(
 ) -> None:
     """Free the columns whose roles the layout does not have."""
     roles = OWN_ROLES.get(mapping.layout, frozenset())
-    for role in LONG_ROLES:
-        index = mapping.columns.get(role)
-        if index is not None and index not in used and role not in roles:
-            del mapping.columns[role]
+    released = {
+        role: mapping.columns.pop(role)
+        for role in LONG_ROLES
+        if role not in roles and mapping.columns.get(role, -1) not in (-1, *used)
+    }
+    is_turned = (guessed_layout, mapping.layout) == ("raters", "wide")
+    if is_turned and "rater" in released:  # what names the rows names items now
+        mapping.columns.setdefault("item", released.pop("rater"))
+    other_columns = [*mapping.excluded_columns, *released.values()] if is_turned else []
     mapping.label_columns = []
     if mapping.layout != guessed_layout:
         mapping.value_columns = {}
@@ -200,15 +205,18 @@ def _release_long_roles(
             index
             for index in range(len(head.names))
             if index not in described
-            and (
-                mapping.reasons.get(str(index)) in UNUSABLE_REASONS
-                or (mapping.layout != "combinations" and is_frequency_name(head.names[index]))
-                or (
-                    "crossed" in (mapping.layout, guessed_layout)
-                    and is_total_name(head.names[index])
-                )
-            )
+            and (index in other_columns or _is_no_value(mapping, head, index, guessed_layout))
         ]
+
+
+def _is_no_value(mapping: ImportMapping, head: TableHead, index: int, guessed_layout: str) -> bool:
+    """Return whether a column has neither a rater's labels nor numbers in the chosen layout."""
+    name = head.names[index]
+    return (
+        mapping.reasons.get(str(index)) in UNUSABLE_REASONS
+        or (mapping.layout != "combinations" and is_frequency_name(name))
+        or ("crossed" in (mapping.layout, guessed_layout) and is_total_name(name))
+    )
 
 
 def _number_rows_without_keys(mapping: ImportMapping) -> None:

@@ -118,13 +118,18 @@ class _ColumnGuesser(WideTables):
 
     def _guess_counted_labels(self) -> ColumnGuess | None:
         """Return the guess for rows of an item, a label, and the number of raters who gave it."""
-        keys, label = self.list_key_columns(), self.columns.get("label")
-        if not keys or label is None or "rater" in self.columns:
+        label, counts = self.columns.get("label"), find_named_counts(self.head)
+        if label is None or "rater" in self.columns or len(counts) != 1:
             return None
-        pairs = list(zip(*(self.head.columns[i].texts for i in [*keys, label]), strict=True))
-        counts = find_named_counts(self.head)
-        if len(counts) != 1 or not self.has_repeated_keys() or len(set(pairs)) < len(pairs):
+        others = [index for index in self.list_free_columns() if index not in counts]
+        keys = self.list_key_columns() or (others if len(others) == 1 else [])
+        rows = list(zip(*(self.head.columns[index].texts for index in keys), strict=True))
+        pairs = set(zip(rows, self.head.columns[label].texts, strict=True)) if rows else set()
+        if len(set(rows)) == len(rows) or len(pairs) < len(rows):
             return None
+        if keys == others:
+            self.columns["item"] = keys[0]
+            self.reasons[keys[0]] = "only_one_left"
         self.reasons[counts[0]] = "name"
         unused = self.list_free_columns()
         self.reasons |= dict.fromkeys(unused, "no_role")

@@ -222,8 +222,8 @@ DOUBTS: dict[str, tuple[str | Promise, str]] = {
     ),
     "rater_marks": (
         _(
-            "All filled cells of %(columns)s have the same mark, so an empty cell may be an "
-            "answer. Write a label into each cell, or choose one column per rater if empty cells "
+            "All filled cells of %(columns)s have the same mark, so empty cells may be "
+            "answers. Write a label into each cell, or choose one column per rater if empty cells "
             "are missing ratings."
         ),
         "--layout wide",
@@ -246,7 +246,7 @@ DOUBTS: dict[str, tuple[str | Promise, str]] = {
     ),
     "frequencies": (
         _(
-            "Column %(columns)s seems to show how often each row occurs. If so, choose the "
+            "Column %(columns)s may show how often each row occurs. If so, choose the "
             "layout of combinations; if each row is one item, choose one column per rater."
         ),
         "--layout combinations, or --layout wide",

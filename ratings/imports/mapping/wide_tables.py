@@ -293,6 +293,19 @@ class WideTables(RespondentTables):
                 return [index, *labels] if labels else []
         return []
 
+    def _are_items_by_raters(self, indexes: Sequence[int]) -> bool:
+        """Return whether three columns, the only ones, have each item with each rater just once.
+
+        Two raters who give each pair of labels just once are improbable.
+        """
+        if not len(indexes) == len(self.head.names) == 3:
+            return False
+        item, rater, label = (self.head.columns[index] for index in indexes)
+        pairs = set(zip(item.texts, rater.texts, strict=True))
+        n_rows = len(self.head.sample_rows)
+        is_cross = len(pairs) == n_rows == len(item.values) * len(rater.values)
+        return is_cross and len(rater.values) > 1 and len(item.values) > len(label.values) > 1
+
     def _set_item_column_of_rater_and_labels(self, columns: Sequence[int]) -> None:
         """Set the item column to the first that repeats as items do beside raters and labels."""
         cells = self.head.columns
@@ -342,9 +355,12 @@ class WideTables(RespondentTables):
     def _list_doubtful_raters(self, indexes: Sequence[int]) -> list[int]:
         """Return those of the columns that share no values with the others, if they may be raters.
 
-        Columns of numbers may be measurements, which need not have common values.
+        Columns of numbers may be measurements, which need not have common values; they are doubtful
+        if they number the items and raters of a long table.
         """
         columns = self.head.columns
+        if self._are_items_by_raters(indexes):
+            return list(indexes)
         if all(columns[index].is_numeric for index in indexes):
             return []
         shared = rater_columns.find_columns_with_shared_values(

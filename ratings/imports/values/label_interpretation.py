@@ -24,7 +24,7 @@ from ratings.label_normalization import (
 
 from . import label_notes
 from .label_notes import LabelNote
-from .label_order import ALPHABET, guess_order
+from .label_order import ALPHABET, guess_order, is_date_label
 from .missing_codes import CodeStatus, classify_missing_codes
 from .multi_label_cells import join_labels, split_labels
 
@@ -96,6 +96,10 @@ class _LabelInterpreter:
         self._mark_missing_codes()
         forms = self._get_normal_forms()
         self._note_labels_beside_numbers(forms)
+        if dates := sorted(
+            filter(is_date_label, set(forms.values()) - self.existing_labels.keys())
+        ):
+            self._add_note(label_notes.DATES, dates)
         names = self._select_spellings(forms)
         joined = self._join_similar_labels(list(dict.fromkeys(names.values())))
         for raw, form in forms.items():

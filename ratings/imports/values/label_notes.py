@@ -19,6 +19,7 @@ MAYBE_MISSING = "maybe_missing"
 EQUAL = "equal"
 DECIMAL_COMMAS = "decimal_commas"
 THOUSANDS = "thousands"
+DATES = "dates"
 SIMILAR = "similar"
 JOINED = "joined"
 SEVERAL_LABELS = "several_labels"
@@ -40,8 +41,9 @@ NOTE_TEXTS: dict[str, str | Promise] = {
     EQUAL: _("Joined spellings of one label: %(labels)s."),
     DECIMAL_COMMAS: _("Commas read as decimal commas: %(labels)s."),
     THOUSANDS: _("Commas read as thousands separators: %(labels)s."),
+    DATES: _("Labels that look like dates: %(labels)s."),
     SIMILAR: _(
-        "These labels may be the same; they differ only in case, spaces, quotation marks, or like "
+        "These labels may be the same; they differ in case, spaces, quotation marks, or like "
         "yes, y and 1: %(labels)s."
     ),
     JOINED: _("Joined similar labels: %(labels)s."),
@@ -60,6 +62,10 @@ COMMAND_HINTS = {
     MAYBE_MISSING: (
         "Add --missing={code} to leave these ratings out, or --not-missing={code} to keep the "
         "label."
+    ),
+    DATES: (
+        "Spreadsheet programs change labels such as 1-2 into dates. If so, correct them in the "
+        "file, and format its cells as text."
     ),
     SIMILAR: "Add --similar=join to make them one label, or --similar=keep to keep them.",
     BESIDE_NUMBERS: "If they are no answers, correct them in the file, or use --missing.",

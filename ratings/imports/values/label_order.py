@@ -29,6 +29,11 @@ _PLAIN_ROMANS = "ii iii iv vi vii viii ix xi xii xiii xiv xv"  # no letters of o
 _GRADE = re.compile(r"([a-f])([+-]{0,2})")
 _SCHOOL_GRADE = re.compile(r"([1-6])([+-]?)")  # 1 is the best, and 1- comes before 2+
 _CREDIT_GRADE = re.compile(r"(aaa|aa|a|bbb|bb|b|ccc|cc|c|ddd|dd|d)([+-]?)")
+_MONTH = r"(?:jan|feb|m[aä]rz?|mrz|apr|ma[iy]|jun|jul|aug|sept?|o[ck]t|nov|de[cz])\.?"
+# As spreadsheet programs write 1-2 and 3/4 once they have taken them for dates.
+_DATE = re.compile(
+    rf"\d{{4}}-\d\d-\d\d(t00:00:00)?|\d{{1,2}}[. -]{{1,2}}{_MONTH}|{_MONTH}[. -]\d\d", re.IGNORECASE
+)
 # A sign, a number, and the letter of a subdivision: 4a.
 _NUMBER_IN_TEXT = re.compile(r"((?:^[+-])?)(\d+(?:[.,]\d+)?)([A-Da-d]\b)?", re.ASCII)
 _ZERO_WORDS = "none zero never no nil absent kein keine keiner null aucun ninguno 无 零"
@@ -117,6 +122,11 @@ def find_known_scale(labels: Collection[str]) -> dict[str, float] | None:
     return None
 
 
+def is_date_label(label: str) -> bool:
+    """Return whether a label is a day, as spreadsheet programs write it."""
+    return _DATE.fullmatch(label.strip()) is not None
+
+
 # --- bases of an order: each returns label -> rank, or None
 
 
@@ -129,6 +139,8 @@ def _rank_numbers(labels: Collection[str]) -> dict[str, float] | None:
 
 def _rank_numbers_in_words(labels: Collection[str]) -> dict[str, float] | None:
     """Rank labels by the number that each has in the same place: 5%, Grade 10, 10 - perfect."""
+    if any(map(is_date_label, labels)):
+        return None
     ranks: dict[str, float] = {}
     frames: list[tuple[str, str]] = []
     for label in labels:

@@ -210,6 +210,10 @@ REFUSED = {
         write_long("patient,session,reader,grade", "1 2 3", "1 2", "A B"),
         "--map item=patient item=session",
     ),
+    "numbers of items, raters and labels without names": (
+        "V1,V2,V3\n1,1,2\n1,2,2\n2,1,3\n2,2,1\n3,1,1\n3,2,1\n4,1,3\n4,2,3\n5,1,2\n5,2,1\n",
+        "--map rater=V2 label=V3",
+    ),
     "pairs of models that no two judges share": (
         "question_id,model_a,model_b,winner,judge\n81,gpt,vicuna,model_a,u1\n"
         "81,gpt,alpaca,model_a,u2\n82,gpt,vicuna,model_b,u1\n82,vicuna,gpt,model_a,u2\n",
@@ -302,6 +306,28 @@ def test_named_roles_replace_the_numbers_of_rows(tmp_path: Path, lead: Any) -> N
     assert (status, report["items"], report["ratings"]) == (0, 3, 6)
     understood = compute_agreement(path, map=columns)["understood"]
     assert (understood["counts"]["items"], understood["rows_are_items"]) == (3, False)
+
+
+def test_form_read_by_rows_has_items_in_rows(tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text(
+        "Timestamp,Username,Is 1 rude?,Is 2 rude?,Is 3 rude?,Your age,Any feedback?\n"
+        "2026/05/01 9:12:01 AM,ann,Yes,No,No,34,\n2026/05/01 9:15:44 AM,bob,Yes,No,Yes,27,nice\n"
+        "2026/05/02 1:02:10 PM,cid,No,Yes,No,45,ok\n"
+    )
+    report = compute_agreement(path, layout="wide")
+    assert report["raters"] == ["Is 1 rude?", "Is 2 rude?", "Is 3 rude?"]
+    assert report["understood"]["counts"] == {"items": 3, "raters": 3, "ratings": 9}
+
+
+def test_numbers_of_raters_beside_an_unknown_item_column(tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text("tweet,label,n\nt1,hate,3\nt1,ok,2\nt2,ok,5\nt3,hate,1\nt3,ok,4\nt4,hate,5\n")
+    with pytest.raises(CommandError, match="--layout long"):
+        compute_agreement(path)
+    for options in ({"layout": "long"}, {"map": ["count=n"]}):
+        counts = compute_agreement(path, **options)["understood"]["counts"]
+        assert counts == {"items": 4, "raters": 5, "ratings": 20}
 
 
 def test_named_label_leaves_the_item_in_doubt(tmp_path: Path, lead: Any) -> None:

@@ -216,7 +216,7 @@ REFUSED = {
     ),
     "crosses in the columns of raters": (
         "text,ann1_pos,ann1_neg,ann2_pos,ann2_neg\nGood day,x,,x,\nBad day,,x,x,\nA day,,x,,x\n",
-        "an empty cell may be an answer",
+        "empty cells may be answers",
         "--layout wide",
     ),
     "models beside people": (
@@ -261,7 +261,7 @@ REFUSED = {
     ),
     "numbers of rows": (
         "rater1,rater2,Freq\nno,no,20\nyes,no,5\nno,yes,10\nyes,yes,15\n",
-        "Freq seems to show how often each row occurs",
+        "Freq may show how often each row occurs",
         "--layout combinations, or --layout wide",
     ),
     "no names, long": (

@@ -15,7 +15,8 @@ from ratings.imports.values.label_interpretation import (
     LabelOptions,
     interpret_labels,
 )
-from ratings.label_normalization import get_normal_form
+from ratings.imports.values.label_order import guess_order
+from ratings.label_normalization import get_normal_form, normalize_text
 
 
 def read(*texts: str, existing: tuple[str, ...] = (), **options: object) -> LabelInterpretation:
@@ -56,6 +57,13 @@ def test_decimal_commas_are_read_where_all_labels_are_numbers() -> None:
     assert list_kinds(reading) == ["decimal_commas"]
     assert read("1,2", "2,1", "1,2,3", "3").labels["2,1"] == "1|2"  # lists of options
     assert read("2,5", "word").labels["2,5"] == "2,5"
+
+
+@pytest.mark.parametrize("date", ["2026-02-01T00:00:00", "01.Feb", "3. Apr", "2-Mai", "Jan-02"])
+def test_labels_that_became_dates_are_noted(date: str) -> None:
+    assert list_kinds(read(date, "3-4", "5+")) == ["dates"]
+    assert guess_order(["03.Apr", "5+", date]).basis == "alphabet"
+    assert list_kinds(read("1 marginal", "2 decent", "3")) == []
 
 
 def test_separators_of_thousands_are_removed() -> None:
@@ -211,7 +219,7 @@ def test_every_text_is_read_and_the_order_of_the_file_does_not_matter(texts: lis
         for text, label in reading.labels.items():
             assert label is None or label == unicodedata.normalize("NFC", label)
             # A text of the file disappears only with a note, or if it is blank.
-            if label is None and text.strip():
+            if label is None and normalize_text(text):
                 assert "missing" in list_kinds(reading) or text.strip() in ("[]", "()", "{}")
 
 
