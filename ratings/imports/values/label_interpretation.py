@@ -101,7 +101,10 @@ class _LabelInterpreter:
         ):
             self._add_note(label_notes.DATES, dates)
         names = self._select_spellings(forms)
-        joined = self._join_similar_labels(list(dict.fromkeys(names.values())))
+        label_counts: Counter[str] = Counter()
+        for raw, form in forms.items():
+            label_counts[names[form]] += self.counts[raw]
+        joined = self._join_similar_labels(label_counts)
         for raw, form in forms.items():
             self.interpretation.labels[raw] = joined.get(names[form], names[form])
         return self.interpretation
@@ -203,10 +206,13 @@ class _LabelInterpreter:
             self._add_note(label_notes.EQUAL, groups)
         return names
 
-    def _join_similar_labels(self, labels: Sequence[str]) -> dict[str, str]:
-        """Return label -> label that it is joined with; note labels that are similar."""
+    def _join_similar_labels(self, counts: Mapping[str, int]) -> dict[str, str]:
+        """Return label -> label that it is joined with; note labels that are similar.
+
+        ``counts`` has the number of ratings of each label.
+        """
         similar: dict[str, list[str]] = {}
-        for label, form in get_similar_forms(dict.fromkeys([*self.existing, *labels])).items():
+        for label, form in get_similar_forms(dict.fromkeys([*self.existing, *counts])).items():
             similar.setdefault(form, []).append(label)
         groups = [
             group
@@ -222,8 +228,10 @@ class _LabelInterpreter:
         joined: dict[str, str] = {}
         for group in groups:
             existing = [label for label in group if label in self.existing]
-            # Without a label of the question, the plainest spelling: Positive, not POSITIVE.
-            target = existing[0] if existing else min(group, key=_build_spelling_sort_key)
+            # Without a label of the question, a plain and frequent spelling: not POSITIVE, not y.
+            target = (existing or sorted(group, key=lambda o: _build_spelling_sort_key(o, counts)))[
+                0
+            ]
             joined |= {label: target for label in group if label not in (target, *existing)}
         return joined
 
@@ -237,9 +245,9 @@ class _LabelInterpreter:
         )
 
 
-def _build_spelling_sort_key(label: str) -> tuple[bool, int, str]:
-    """Return a key that sorts plain spellings first: no capitals throughout, few blanks."""
-    return (label.isupper() and len(label) > 1, len(label), label)
+def _build_spelling_sort_key(label: str, counts: Mapping[str, int]) -> tuple[bool, int, int, str]:
+    """Return a key that sorts plain spellings first: no capitals throughout, frequent, short."""
+    return (label.isupper() and len(label) > 1, -counts[label], len(label), label)
 
 
 def quote_labels(labels: Collection[str]) -> str:

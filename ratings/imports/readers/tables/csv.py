@@ -17,7 +17,7 @@ from ratings.imports.problems import UnreadableFileError
 
 from .base import TableSource
 from .csv_records import DELIMITERS, SEPARATOR_LINE, SPACE, CsvRecords
-from .tidy_lines import NAMES_MARK
+from .tidy_lines import NAMES_MARK, are_remarks, is_tibble_line
 
 GUESS_ROWS = 20  # rows from which the delimiter is guessed
 MIN_SPACED_ROWS = 3  # fewer rows may have the same number of words by chance
@@ -91,6 +91,8 @@ def _is_separated_by_spaces(path: Path, *, encoding: str) -> bool:
         rows = list(itertools.islice(records, GUESS_ROWS + 1))
     except UnreadableFileError:
         return False
+    if rows and is_tibble_line(rows[0][1]):
+        rows = [row for row in rows[1:] if not are_remarks(row[1])]
     if not rows:
         return False
     n_names, *widths = [sum(map(bool, cells)) for _line, cells in rows]

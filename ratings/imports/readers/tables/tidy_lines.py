@@ -24,7 +24,8 @@ ANSWER_COLUMN_NAMES = ("response", "open-ended response")
 NAMES_MARK = "#"  # before the names of the columns, as NumPy writes them
 UNNAMED_FIRST_COLUMN = "(column 1)"  # row names that a data frame was saved with
 _NUMBER_SIGN = re.compile(r"#\s*(\d|$)")
-_REMARK = re.compile(r"[(\[][^()\[\]]+[)\]]")
+_REMARK = re.compile(r"[(\[][^()\[\]]+[)\]]|<[a-z]{3,4}>")
+_TIBBLE = ["#", "A", "tibble:"]  # begins the line that R prints above a tibble
 _RULE = re.compile(r":?-{3,}:?|={3,}")
 _PANDAS_PAIR = re.compile(r"\(['\"](.*)['\"], ['\"](.*)['\"]\)")  # names in two lines, in one cell
 
@@ -101,6 +102,8 @@ class TidyLines:
 
     def _drop_comments_above(self, start: list[TableLine]) -> None:
         """Remove lines that begin with # above the names of the columns, and a # before these."""
+        if start and is_tibble_line(start[0][1]):
+            self._count_skipped_rows([start.pop(0)], "comment_row")
         n_comments = len(list(itertools.takewhile(_is_comment, (cells for _, cells in start))))
         names = start[n_comments][1] if n_comments < len(start) else ()
         if n_comments and any(is_role_name(get_text(name)) for name in names):
@@ -173,8 +176,8 @@ class TidyLines:
     def _drop_extra_header_lines(self, start: list[TableLine]) -> None:
         """Remove the second and third header line that survey tools write."""
         second = {get_text(cell).casefold() for _, cells in start[1:2] for cell in cells} - {""}
-        are_remarks = [_are_remarks(cells) for _, cells in start[1:3]]
-        if (second and second <= set(ANSWER_COLUMN_NAMES)) or are_remarks == [True, False]:
+        have_remarks = [are_remarks(cells) for _, cells in start[1:3]]
+        if (second and second <= set(ANSWER_COLUMN_NAMES)) or have_remarks == [True, False]:
             self._count_skipped_rows([start.pop(1)], "header_row")
         for number, (_, cells) in enumerate(start[1:3], start=1):
             texts = [get_text(cell).replace(" ", "") for cell in cells]
@@ -221,6 +224,17 @@ class TidyLines:
             SkippedRecord(line, reason, " ".join(map(get_text, cells)).strip())
             for line, cells in rows
         ]
+
+
+def is_tibble_line(cells: Sequence[Any]) -> bool:
+    """Return whether a row is the line that R prints above a tibble: # A tibble: 5 × 4."""
+    return list(cells[:3]) == _TIBBLE
+
+
+def are_remarks(cells: Sequence[Any]) -> bool:
+    """Return whether all cells that are not empty are in brackets, such as units or types."""
+    texts = [text for text in map(get_text, cells) if text]
+    return len(texts) > 1 and all(map(_REMARK.fullmatch, texts))
 
 
 def _is_comment(cells: Sequence[Any]) -> bool:
@@ -280,12 +294,6 @@ def _lacks_first_name(start: Sequence[TableLine]) -> bool:
         and len({get_text(cells[0]) for cells in rows}) == len(rows)
         and any(get_text(cells[-1]) for cells in rows)
     )
-
-
-def _are_remarks(cells: Sequence[Any]) -> bool:
-    """Return whether all cells that are not empty are in brackets, such as units: (1-5)."""
-    texts = [text for text in map(get_text, cells) if text]
-    return len(texts) > 1 and all(map(_REMARK.fullmatch, texts))
 
 
 def _is_dashed_row(cells: Sequence[Any]) -> bool:

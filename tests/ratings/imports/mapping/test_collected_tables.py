@@ -35,6 +35,13 @@ READABLE = {
         "1 2 3",
         {"rater1": "aba", "rater2": "bba"},
     ),
+    "R prints a tibble": Table(
+        "# A tibble: 3 × 3\n  item  coder_1 coder_2\n  <chr>   <dbl>   <dbl>\n"
+        "1 a           1       2\n2 b           2       2\n3 c          NA       1\n",
+        "a b c",
+        {"coder_1": "12.", "coder_2": "221"},
+        left_out={"comment_row": 1, "header_row": 1, "missing": 1},
+    ),
     "comments above and between the rows": Table(
         "# exported today\n# columns: item, rater, label\nitem,rater,label\n1,a,x\n1,b,y\n"
         "# second batch\n2,a,x\n2,b,x\n",

@@ -66,6 +66,12 @@ def test_labels_that_became_dates_are_noted(date: str) -> None:
     assert list_kinds(read("1 marginal", "2 decent", "3")) == []
 
 
+def test_similar_labels_get_the_name_of_the_most_frequent() -> None:
+    counts = {"ja": 3, "Ja": 1, "j": 1, "nein": 2, "n": 1}
+    labels = interpret_labels(counts, LabelOptions(similar="join")).labels
+    assert labels == {"ja": "ja", "Ja": "ja", "j": "ja", "nein": "nein", "n": "nein"}
+
+
 def test_separators_of_thousands_are_removed() -> None:
     reading = read("1,000", "900", "2,500", "1000", "1,234,567.5")
     assert list(reading.labels.values()) == ["1000", "900", "2500", "1000", "1234567.5"]
