@@ -78,7 +78,7 @@ class Consensus(RecomputedResult):
 
     @property
     def has_medians(self) -> bool:
-        """Whether labels are medians of the estimated probabilities, which have an order."""
+        """Return whether labels are medians of the estimated probabilities, which have an order."""
         return bool(self.model) and Scale(self.question.scale).ordered
 
 
@@ -131,7 +131,7 @@ class ItemLabel(models.Model):
 
     @property
     def is_median(self) -> bool:
-        """Whether another category is more probable: labels of ordered answers are medians."""
+        """Return whether another category is more probable: ordered labels are medians."""
         return self.confidence is not None and self.confidence < max(self.distribution, default=0)
 
 
