@@ -53,7 +53,7 @@ NAMES_BY_ROLE = {
     "comment": "comment comments note notes remark remarks rationale explanation reason",
     "question": "question question_key criterion criteria dimension",
     "seconds": (
-        "seconds lead_time duration time_spent seconds_spent time rt time_spent_in_seconds "
+        "seconds lead_time duration time_spent seconds_spent time time_spent_in_seconds "
         "time_spent_seconds duration_seconds duration_in_seconds duration_s worktimeinseconds "
         "work_time_in_seconds elapsed_time elapsed_seconds time_taken annotation_time "
         "seconds_to_label time_spent_in_secs"
@@ -128,7 +128,7 @@ DESCRIPTIVE_NAMES = _split_words(
     "round wave phase session trial block essayset roundno "
     "position index rownumber row line complete email name firstname lastname surname weight "
     "height geschlecht alter land sexe pais edad 性别 年龄 seed token lastpage refurl "
-    "startlanguage collectorid customdata1 networkid reactiontime projectid projectname "
+    "startlanguage collectorid customdata1 networkid reactiontime rt projectid projectname "
     "responsetype startdateutc submitdateutc resps filteredresps arguments"
 )
 DESCRIPTIVE_ENDINGS = (

@@ -488,3 +488,13 @@ def compute_agreement(path: Path, **options: Any) -> dict[str, Any]:
     output = io.StringIO()
     call_command("agreement", str(path), json=True, stdout=output, **options)
     return dict(json.loads(output.getvalue()))
+
+
+def test_reaction_times_without_a_unit_are_no_seconds(tmp_path: Path, lead: Any) -> None:
+    """Most experiments write milliseconds, which would be 812 seconds for an answer."""
+    path = tmp_path / "experiment.csv"
+    path.write_text(
+        "participant,stimulus,response,rt\nP1,a,same,812\nP2,a,same,640\nP1,b,diff,70\n"
+    )
+    run_import_command(path, name="Faces", owner=lead.username, json=True)
+    assert list(Rating.objects.values_list("seconds", flat=True)) == [None] * 3
