@@ -57,13 +57,14 @@ def build_squashed_operations(replaces: Sequence[tuple[str, str]]) -> list[Opera
     rows that a new database does not have.
     """
     state = ProjectState()
-    others: list[Operation] = []
+    data_operations: list[Operation] = []
     for app_label, name in replaces:
         for operation in import_module(f"{app_label}.migrations.{name}").Migration.operations:
             operation.state_forwards(app_label, state)
             if isinstance(operation, RunPython | RunSQL) and not operation.elidable:
-                others.append(operation)
-    return [CreateModels([build_create_model(model) for model in state.models.values()]), *others]
+                data_operations.append(operation)
+    models = [build_create_model(model) for model in state.models.values()]
+    return [CreateModels(models), *data_operations]
 
 
 def build_create_model(model: ModelState) -> CreateModel:

@@ -1,4 +1,4 @@
-"""The body of a filtered dashboard, and the order of a question's items, as plain JSON.
+"""The results of a filtered dashboard, and the order of a question's items, as plain JSON.
 
 Every number is computed by metrics.agreement from ``ratings``: an array of filtered_jobs.ROW with
 item, rater, code (index in declared order), day, seconds.
@@ -112,7 +112,7 @@ def compute_dashboard(
     cluster_numbers: np.ndarray | None,
     n_items: int | None,
 ) -> DashboardResults:
-    """Compute the body of a filtered dashboard.
+    """Compute the results of a filtered dashboard.
 
     Where both people and models rate, it shows people, unless the lead pooled them.
     ``cluster_numbers`` (M,): those of the selected ratings' items.

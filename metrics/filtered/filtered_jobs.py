@@ -46,7 +46,7 @@ ROW = np.dtype([("item", "i8"), ("rater", "i8"), ("code", "i4"), ("day", "i4"), 
 
 
 def compute_body(row: FilteredResult) -> Mapping[str, object]:
-    """Return the body of a filtered result as plain JSON."""
+    """Return the results of a filter as plain JSON."""
     if row.kind == FilteredResult.Kind.CHOICES:
         return compute_filter_choices(row.question.project)
     scale = QuestionScale.for_question(row.question)

@@ -212,7 +212,7 @@ def compute_pair_results(
     *,
     clusters: QuestionClusters | None,
 ) -> PairResults:
-    """Compute the body of two raters.
+    """Compute the results of two raters.
 
     An item belongs to the day of the later of the two ratings.
     """

@@ -205,7 +205,7 @@ def compute_rater_results(
     models: Sequence[int],
     clusters: QuestionClusters | None,
 ) -> RaterResults:
-    """Compute the body of one rater.
+    """Compute the results of one rater.
 
     Where both people and ``models`` rate, coefficients, table and trend compare with people only;
     pairs include models.

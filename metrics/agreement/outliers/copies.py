@@ -80,10 +80,10 @@ def find_copies(
     while True:
         pairs = _build_pairs(drift, excluded_raters, {finding.raters for finding in findings})
         named = [finding.raters for finding in findings]
-        others = [finding for finding in _test_pairs(drift, pairs) if finding.raters not in named]
-        if not others:
+        unnamed = [finding for finding in _test_pairs(drift, pairs) if finding.raters not in named]
+        if not unnamed:
             return findings
-        findings.append(max(others, key=lambda finding: finding.size))
+        findings.append(max(unnamed, key=lambda finding: finding.size))
 
 
 def _test_pairs(drift: DriftResult, pairs: _Pairs) -> list[OutlierFinding]:
