@@ -121,13 +121,13 @@ class _ColumnGuesser(WideTables):
         label, counts = self.columns.get("label"), find_named_counts(self.head)
         if label is None or "rater" in self.columns or len(counts) != 1:
             return None
-        others = [index for index in self.list_free_columns() if index not in counts]
-        keys = self.list_key_columns() or (others if len(others) == 1 else [])
+        free_columns = [index for index in self.list_free_columns() if index not in counts]
+        keys = self.list_key_columns() or (free_columns if len(free_columns) == 1 else [])
         rows = list(zip(*(self.head.columns[index].texts for index in keys), strict=True))
         pairs = set(zip(rows, self.head.columns[label].texts, strict=True)) if rows else set()
         if len(set(rows)) == len(rows) or len(pairs) < len(rows):
             return None
-        if keys == others:
+        if keys == free_columns:
             self.columns["item"] = keys[0]
             self.reasons[keys[0]] = "only_one_left"
         self.reasons[counts[0]] = "name"

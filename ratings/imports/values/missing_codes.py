@@ -88,8 +88,8 @@ def classify_missing_codes(
     for label in sorted(present, key=_is_no_opinion):
         if label in undecided and len(_remove_value(label)) <= MAX_CODE_LENGTH:
             is_suspected = label in suspected or _is_minus_one(label, present)
-            others = [other for other in present if other == label or other not in statuses]
-            context = others if _is_no_opinion(label) else present
+            remaining = [other for other in present if other == label or other not in statuses]
+            context = remaining if _is_no_opinion(label) else present
             status = CodeStatus.SUSPECTED if is_suspected else _classify_in_context(label, context)
             if status is not CodeStatus.LABEL:
                 statuses[label] = status
