@@ -67,11 +67,11 @@ def browser(chromium: str) -> Iterator[Browser]:
 
 
 def wait_for_charts(page: Page) -> None:
-    """Open all folds, and wait until every chart of the page is drawn."""
+    """Open all folds, and wait until every chart and the API reference are drawn."""
     folds = page.locator("details.fold:not([open]) > summary")
     while folds.count():
         folds.first.click()
-    for chart in page.locator(".chart").all():
+    for chart in page.locator(".chart, #api-reference").all():
         expect(chart).to_have_attribute("data-state", "drawn")
 
 
