@@ -19,12 +19,8 @@ from quality.repeats import find_inconsistent_scores
 
 from .comparison import get_comparisons
 from .rater_list import RaterListEntry, build_entry
-from .status import (
-    RaterStatus,
-    build_rank,
-    list_failed_exams,
-    list_unresolved_alerts,
-)
+from .reasons import RaterStatus
+from .status import build_rank, list_failed_exams, list_unresolved_alerts
 from .texts import STATUS_LABELS, get_reason_text
 
 MAX_QUESTIONS_SHOWN = 8  # questions shown for a person: those with the most ratings
