@@ -105,7 +105,7 @@ def parse_filtered_request(
 def get_filtered_results(
     question: Question, rating_filter: RatingFilter, kind: str, *raters: Rater, scores: str = ""
 ) -> tuple[Mapping[str, Any], datetime.datetime | None]:
-    """Return the body that a worker computed for the filter, and its time.
+    """Return the body that a worker computed for the filter, and its time; request it if missing.
 
     Raises ResultPending, and BadRequest for a filter by values that do not exist.
     """
@@ -187,7 +187,7 @@ def count_pending_ratings(question: Question) -> int:
 
 
 def wait_for_first_results(question: Question) -> None:
-    """Raise ResultPending if the question has ratings, but none were counted yet."""
+    """Raise ResultPending if the question has ratings, but no results of them yet."""
     is_rated = Rating.objects.current().filter(question=question).exists()
     if is_rated and not load_diagnosis(question).disputes:
         raise ResultPending
@@ -285,8 +285,9 @@ def parse_results_request(
 ) -> tuple[Project, Question, dict[str, str], RatingFilter]:
     """Return project, question, parameters and filter of a request for results.
 
-    The project is fetched with the permission check. ``pools_all``: the population "all" is people
-    and models as one group, and not all ratings, of which the response has several populations.
+    The project is fetched with the permission check. ``pools_all``: whether the population "all"
+    pools people and models into one group; otherwise it selects all ratings, and the response shows
+    each population.
     """
     project = view.get_project(request, project_id, role=Member.Role.VIEWER)
     params, rating_filter = parse_filtered_request(request, ("question", "population", *allowed))

@@ -86,7 +86,7 @@ def compute_coefficients(
     clusters: QuestionClusters | None,
     scored: ScoredAgreement | None,
 ) -> CoefficientResults:
-    """Compute every coefficient of ratings."""
+    """Return every coefficient that suits the scale, computed from the ratings."""
     is_model = np.isin(ratings["rater"], models)
     displayed = select_displayed(ratings, scale, models=models)
     separate = len(displayed) < len(ratings)
@@ -139,7 +139,7 @@ def _compute_values(
 def select_displayed(
     ratings: np.ndarray, scale: QuestionScale, *, models: Sequence[int]
 ) -> np.ndarray:
-    """Return the ratings that coefficients display: without models, unless they are pooled."""
+    """Return the ratings that coefficients are of: without models, unless they are pooled."""
     is_model = np.isin(ratings["rater"], models)
     separate = bool(is_model.any() and not is_model.all()) and not scale.pooled
     return ratings[~is_model] if separate else ratings
@@ -148,7 +148,7 @@ def select_displayed(
 def compute_scored_agreement(
     ratings: np.ndarray, scale: QuestionScale, project: Project, score_source: str
 ) -> ScoredAgreement:
-    """Compute agreement on scores: the categories' values, or the means of an item attribute."""
+    """Return the agreement on scores: the categories' values, or the means of an item attribute."""
     if len(np.unique(ratings["item"])) * scale.k > MAX_CELLS:
         return scored_agreement.build_undefined_scores("too_many_items")
     scores, reason = scale.values, "no_scores" if scale.values is None else None

@@ -17,7 +17,7 @@ from . import filtered_jobs
 
 
 def get_filter_choices(question: Question) -> FilterChoices | None:
-    """Return the available filter values; None until they are computed."""
+    """Return the available filter values, or request them and return None."""
     row = _get_stored_choices(question)
     return None if row.body is None else _sort_choices(row.body)
 

@@ -108,7 +108,7 @@ def bounds(value: Any) -> str:
 
 
 def build_report_interval(cell: str | EstimateCell) -> str | Interval:
-    """Return a cell of a report's table; an estimate with its interval."""
+    """Return a text cell of a report's table unchanged, and an estimate as an Interval."""
     return (
         number_formats.build_estimate_interval(cell.estimate)
         if isinstance(cell, EstimateCell)

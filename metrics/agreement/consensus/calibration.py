@@ -263,7 +263,10 @@ def _get_confusion(fit: DawidSkene, raters: Ints) -> Floats:
 
 
 def _select_temperature(loss: dict[float, Floats]) -> tuple[float, float | None, float | None]:
-    """Return the tau that predicts best, if by more than 2 standard errors, with its gain."""
+    """Return the tau that predicts best, its gain and the standard error of the gain.
+
+    1, None and None where no other tau is better by more than 2 standard errors.
+    """
     selected: tuple[float, float | None, float | None] = (1.0, None, None)
     largest_gain = 0.0
     for tau in TEMPERATURES:

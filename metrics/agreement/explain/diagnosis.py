@@ -110,7 +110,7 @@ def _drop_repeated(findings: list[DiagnosticFinding]) -> list[DiagnosticFinding]
 
 
 def is_band_withheld(counts: npt.ArrayLike, n_items: npt.ArrayLike) -> bool:
-    """Return whether a finding on patterns (P, k) and n_items (P,) forbids a word for the value."""
+    """Return whether a finding on patterns (P, k) and n_items (P,) forbids naming a band."""
     return any(finding.name in FINDINGS_WITHOUT_BAND for finding in diagnose(counts, n_items))
 
 

@@ -94,7 +94,7 @@ class OutlierResult:
     """Findings of all outlier rules.
 
     findings: those that raise an alert besides drift; explained: indices of the drift alerts that
-    do not, because two raters cannot be told apart and the question's agreement fell.
+    do not, because two raters cannot be distinguished and the question's agreement fell.
     """
 
     findings: list[OutlierFinding] = field(default_factory=list)
@@ -146,7 +146,7 @@ def detect_outliers(
     drift, the same answer, too fast, below the team as a newcomer, disagreement, copies. Of a
     question, among findings with common days, the first of: its agreement, a pair, a category. The
     agreement of a question is that without the ratings of drifting raters. Where two raters cannot
-    be told apart and it fell, that finding replaces their alert.
+    be distinguished and it fell, that finding replaces their alert.
     """
     result = OutlierResult()
     if not drift.data.comparisons.own.size:
@@ -188,7 +188,7 @@ def _find_rater_outliers(drift: DriftResult, seconds: npt.ArrayLike | None) -> l
 def _merge_alerts_of_indistinguishable_pair(
     drift: DriftResult, falls: Sequence[OutlierFinding], result: OutlierResult
 ) -> None:
-    """Replace alerts on both of two raters, who cannot be told apart, by one on the question."""
+    """Replace alerts on both of two raters, who cannot be distinguished, by one on the question."""
     for fall in falls:
         alert_indices = {
             index

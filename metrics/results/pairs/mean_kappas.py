@@ -26,9 +26,10 @@ MAX_PAIRS = 20_000  # those with the most shared items; the others have almost n
 
 
 def add_means_over_pairs(state: CountState, values: GroupValues) -> GroupValues:
-    """Add the mean kappas of all pairs that share items (Light 1971), and of the pairs of people.
+    """Return the values with the mean kappas of all pairs that share items, and of pairs of people.
 
-    Call it under the question's lock, as the sums of the kappas are in ``state``.
+    Source: Light 1971. Call it under the question's lock, as the sums of the kappas are in
+    ``state``.
     """
     pairs = PairTally.objects.filter(question=state.question_id)
     sums = store.create_pair_sums() | state.pair_sums

@@ -41,7 +41,7 @@ def filter_rater_days(
 ) -> QuerySet[PeerTally]:
     """Return the peer counts of the single days on which a rating was given or first compared.
 
-    ``days``: which of both.
+    ``days``: COMPARED_DAYS, RATED_DAYS or both.
     """
     return _filter_days(question, [rater.pk], days)
 
