@@ -60,15 +60,16 @@ RANK_WEIGHTED_MEANS = [
 class AgreementView(ApiView):
     @describe_get(
         "getAgreement",
-        "All coefficients of a question, and what they rest on",
+        "All coefficients of a question, and what they are based on",
         AgreementOut,
         [QUESTION_PARAMETER, *filtered.FILTER_PARAMETERS],
         may_be_pending=True,
     )
     def get(self, request: Request, project_id: int) -> Response:
-        """With a filter: of the selected ratings only, as if there were no others.
+        """Return the coefficients of all ratings, or of those that a filter selects.
 
-        202 while a worker computes the result.
+        A filter's results are those of its ratings alone, as if there were no others; 202 while a
+        worker computes them.
         """
         project, question, params, rating_filter = filtered.parse_results_request(
             self, request, project_id
@@ -106,7 +107,7 @@ class PairListView(ApiView):
         may_be_pending=True,
     )
     def get(self, request: Request, project_id: int) -> Response:
-        """With a filter: of the 40 raters with the most of these ratings."""
+        """Return the pairs; with a filter, those of the 40 raters with the most of its ratings."""
         _project, question, params, rating_filter = filtered.parse_results_request(
             self, request, project_id, "weights", *pagination.PAGE_PARAMETER_NAMES
         )
@@ -134,7 +135,7 @@ class RaterListView(ApiView):
         may_be_pending=True,
     )
     def get(self, request: Request, project_id: int) -> HttpResponse:
-        """With a filter: the 500 raters with the most of these ratings."""
+        """Return the raters; with a filter, the 500 with the most of its ratings."""
         _project, question, params, rating_filter = filtered.parse_results_request(
             self, request, project_id, *pagination.PAGE_PARAMETER_NAMES
         )

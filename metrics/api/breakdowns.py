@@ -159,7 +159,7 @@ class DisputedItemsView(ApiView):
 class ChangeExplanationView(ApiView):
     @describe_get(
         "explainChange",
-        "How much of a move between two weeks or months each rater, category and kind of item "
+        "How much of a change between two weeks or months each rater, category and kind of item "
         "explains",
         ChangeOut,
         [
@@ -173,7 +173,7 @@ class ChangeExplanationView(ApiView):
         may_be_pending=True,
     )
     def get(self, request: Request, project_id: int) -> Response:
-        """Computed on request: 202 while a worker computes it."""
+        """Return the contributions to the change; 202 while a worker computes them."""
         project = self.get_project(request, project_id, role=VIEWER)
         names = ("question", "period", "from", "to", "weights", "population")
         params = parse_query_parameters(request, names)

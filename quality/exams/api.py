@@ -119,7 +119,7 @@ class ExamRulesView(ApiView):
         parameters=[QUESTION_PARAMETER],
     )
     def patch(self, request: Request, project_id: int) -> Response:
-        """Fields left out stay unchanged. Running exams continue unchanged."""
+        """Change the given rules, the others stay; running exams continue unchanged."""
         project = self.get_project(request, project_id, role=LEAD)
         data = self.parse_body(request, ExamRulesIn, ("question",))
         question = get_question(project, data.pop("question", None))
@@ -160,7 +160,7 @@ class ExamListView(ApiView):
         response=ExamOut,
     )
     def post(self, request: Request, project_id: int) -> Response:
-        """The reason is stored. Rejected for a rater who has passed or needs no exam."""
+        """Store the decision with its reason; 400 for a rater who has passed or needs no exam."""
         project = self.get_project(request, project_id, role=LEAD)
         data = self.parse_body(request, ExamDecisionIn)
         question = get_question(project, data.get("question"))

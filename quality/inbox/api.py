@@ -39,7 +39,7 @@ class InboxView(ApiView):
         PAGE_PARAMETERS,
     )
     def get(self, request: Request) -> Response:
-        """The decisions of the page Inbox, in all active projects of the caller."""
+        """Return the decisions of the page Inbox, in all active projects of the caller."""
         params = parse_query_parameters(request, PAGE_PARAMETER_NAMES)
         token_project_id = get_token_project_id(request)
         scope = rows.InboxScope.for_user(

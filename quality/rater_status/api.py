@@ -99,7 +99,7 @@ class RaterStatusListView(ApiView):
         ],
     )
     def get(self, request: Request, project_id: int) -> Response:
-        """The rules are for people, so the status of a model is unknown."""
+        """Return the statuses; that of a model is unknown, because the rules are for people."""
         project = self.get_project(request, project_id, role=Member.Role.VIEWER)
         params = parse_query_parameters(
             request, ("question", "population", *pagination.PAGE_PARAMETER_NAMES)

@@ -144,7 +144,7 @@ class LabelRulesView(ApiView):
         parameters=[QUESTION_PARAMETER],
     )
     def patch(self, request: Request, project_id: int) -> Response:
-        """Fields left out stay unchanged. The next sweep applies the rules."""
+        """Change the given rules, the others stay; the next sweep applies them."""
         project = self.get_project(request, project_id, role=Role.LEAD)
         data = self.parse_body(request, LabelRulesIn, ("question",))
         question = get_question(project, data.pop("question", None))
@@ -227,7 +227,11 @@ class AppealListView(ApiView):
         status=201,
     )
     def post(self, request: Request, project_id: int) -> Response:
-        """Once, and only for a decision that the caller may see; 400 is the same for all others."""
+        """Create an appeal, once for each decision that the caller may see.
+
+        The error 400 is the same for an item without a decision and for one that the caller may not
+        see.
+        """
         project = self.get_project(request, project_id, role=Role.ANNOTATOR)
         data = self.parse_body(request, AppealIn)
         question = get_question(project, data.get("question"))
@@ -250,7 +254,10 @@ class AppealDetailView(ApiView):
         "answerAppeal", "Answer an appeal, once", body=AppealAnswerIn, response=AppealOut
     )
     def post(self, request: Request, project_id: int, appeal_id: int) -> Response:
-        """The label stays unchanged; where the rater is right, make a new decision."""
+        """Store the answer, which changes no label.
+
+        Where the rater is right, decide the item again.
+        """
         project = self.get_project(request, project_id, role=Role.ADJUDICATOR)
         rows = Appeal.objects.filter(question__project=project)
         row = rows.select_related("question", "item").filter(pk=appeal_id).first()
