@@ -62,7 +62,7 @@ class RaterTableRow:
     """A row of the table: the listed rater, the summary (``card``), texts and alerts.
 
     ``other_reasons``: texts of the reasons that the alerts do not state themselves; ``note``: why a
-    rater on another level than the others on the same items is not named; "" for all others.
+    rater who rates higher or lower than the others is not called biased; "" for all others.
     """
 
     listed: RaterListEntry

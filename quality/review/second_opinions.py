@@ -120,7 +120,7 @@ def create_second_opinion(
 
 
 def compute_agreement(question: Question) -> AdjudicatorAgreement:
-    """Compute the agreement from the stored pairs of decision and second opinion."""
+    """Return the agreement from the stored pairs of decision and second opinion."""
     rows = SecondOpinion.objects.filter(question=question)
     pairs = rows.values_list("decision__code", "code").annotate(n=Count("pk")).order_by()
     scale = QuestionScale.for_question(question)
