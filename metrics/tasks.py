@@ -37,7 +37,7 @@ def count_question(question_id: int) -> None:
         question_id, seconds=question_updates.TURN_SECONDS
     )
     if remaining is question_updates.RemainingWork.NOTHING and not n_items:
-        refresh.compute_deferred_cumulative_results(
+        refresh.recompute_deferred_cumulative_results(
             question_id
         )  # deferred until no rating arrives for a moment
     if remaining is question_updates.RemainingWork.MORE or (

@@ -26,6 +26,7 @@ from metrics.agreement.registry import MEAN_PAIRWISE
 from metrics.agreement.weights import get_weighted_name
 from metrics.counting.store import encode_json
 from metrics.models import PairTally, RaterResult
+from metrics.question_scale import QuestionScale
 from metrics.results.clusters import QuestionClusters, describe_clusters
 from metrics.results.headline.headline_computation import MODELS, PEOPLE
 from metrics.results.pairs import pair_results
@@ -37,7 +38,6 @@ from metrics.results.values import (
     build_uncounted_value,
     build_undefined_value,
 )
-from metrics.scale import QuestionScale
 from projects.api.base import ApiView
 from projects.models import Member, Project, Question, Rater
 
@@ -122,7 +122,7 @@ class PairListView(ApiView):
         reader = partial(_read_pairs, question, scale, weights=weights)
         page = paginate(request, params, key_length=2, read=reader)
         if not page["results"]:
-            filtered.wait_for_first_results(question)
+            filtered.require_first_results(question)
         return Response(page)
 
 
@@ -145,7 +145,7 @@ class RaterListView(ApiView):
             return Response(paginate(request, params, key_length=1, read=list_reader))
         page = paginate(request, params, key_length=1, read=partial(_read_raters, question))
         if not page["results"]:
-            filtered.wait_for_first_results(question)
+            filtered.require_first_results(question)
         return render_json_page(page)
 
 

@@ -13,10 +13,10 @@ from core.api.schema import QUESTION_PARAMETER, build_parameter, describe_get
 from metrics.filtered.coefficient_results import CoefficientResults
 from metrics.filters import EVERY_KIND, ITEM_PREFIX, is_filterable_attribute
 from metrics.models import FilteredResult
+from metrics.question_scale import QuestionScale
 from metrics.results.clusters import QuestionClusters
 from metrics.results.pairs.pair_details import PairDetails, load_pair_table
 from metrics.results.scored_agreement import CATEGORY_VALUES
-from metrics.scale import QuestionScale
 from projects.api.base import ApiView, get_question
 from projects.models import Member, Project, Rater
 

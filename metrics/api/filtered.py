@@ -39,10 +39,10 @@ from metrics.filters import (
 )
 from metrics.jobs import question_updates
 from metrics.models import CountState, FilteredResult
+from metrics.question_scale import QuestionScale, get_weighted_name
 from metrics.results.disagreement.findings import load_diagnosis
 from metrics.results.headline.headline_trend import get_headline_weighting
 from metrics.results.question_agreement import QuestionAgreement, load_question_agreement
-from metrics.scale import QuestionScale, get_weighted_name
 from projects.api.base import ApiView, ResultPending, get_question
 from projects.models import Member, Project, Question, Rater
 from projects.selectors.item_counts import count_items
@@ -186,7 +186,7 @@ def count_pending_ratings(question: Question) -> int:
     return question_updates.count_pending_ratings(question, state)
 
 
-def wait_for_first_results(question: Question) -> None:
+def require_first_results(question: Question) -> None:
     """Raise ResultPending if the question has ratings, but no results of them yet."""
     is_rated = Rating.objects.current().filter(question=question).exists()
     if is_rated and not load_diagnosis(question).disputes:

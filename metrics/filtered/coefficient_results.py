@@ -26,6 +26,7 @@ from metrics.agreement.explain.missing_ratings import MissingDataPolicy
 from metrics.agreement.headline import ICC_AGREEMENT
 from metrics.agreement.registry import MEAN_PAIRWISE
 from metrics.filters import ITEM_PREFIX
+from metrics.question_scale import QuestionScale
 from metrics.results import bootstrap, scored_agreement
 from metrics.results.clusters import QuestionClusters
 from metrics.results.headline.headline_computation import ALL, MODELS, PEOPLE
@@ -37,7 +38,6 @@ from metrics.results.values import (
     build_undefined_value,
     copy_sample_sizes,
 )
-from metrics.scale import QuestionScale
 from projects.models import Item, Project
 
 from . import pair_results

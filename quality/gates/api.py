@@ -230,7 +230,9 @@ class GateVerdictView(ApiView):
         project = self.get_project(request, project_id, role=VIEWER)
         query = parse_query_parameters(request, ("as_of",))
         gate = services.get_gate(project, gate_name)
-        document = verdict_jobs.get_verdict(gate, _parse_as_of(query.get("as_of"), project))
+        document = verdict_jobs.get_or_request_verdict(
+            gate, _parse_as_of(query.get("as_of"), project)
+        )
         if document is None:
             return Response({"computed_at": None}, status=202, headers={"Retry-After": "2"})
         return Response(document)

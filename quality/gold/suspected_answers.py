@@ -18,7 +18,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from metrics.agreement.rater_quality import gold as formulas
-from metrics.scale import QuestionScale
+from metrics.question_scale import QuestionScale
 from projects.models import GoldAnswer
 from projects.services.items import gold as gold_services
 from quality import validation

@@ -20,7 +20,7 @@ from core.api.schema import (
 )
 from metrics.api.filtered import POPULATION_KINDS
 from metrics.api.serializers import ValueOut
-from metrics.scale import QuestionScale
+from metrics.question_scale import QuestionScale
 from projects.api.base import ApiView, get_question
 from projects.models import Member, Rater
 from quality.models import AlertMeasure, DriftState
@@ -33,7 +33,7 @@ from .status import (
     build_undefined_value,
     list_rater_summaries,
 )
-from .texts import get_reason_text
+from .status_texts import get_reason_text
 
 
 class DriftStateOut(serializers.Serializer):

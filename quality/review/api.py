@@ -33,8 +33,8 @@ from core.api.strict_fields import (
 from metrics.api.serializers import ValueOut
 from projects.api.base import ApiView, get_question
 from projects.models import Member, Question
-from quality.consensus import settings as consensus_settings
-from quality.escalation import settings
+from quality.consensus import consensus_method as consensus_settings
+from quality.escalation import label_rules
 from quality.models import Appeal, Consensus, ConsensusMethod
 from quality.review import appeals, second_opinions
 from quality.validation import InvalidSettings
@@ -42,7 +42,7 @@ from ratings.annotation import rater_selectors
 
 
 class LabelRulesIn(StrictSerializer):
-    """Rules to change; bounds are checked in quality.escalation.settings."""
+    """Rules to change; bounds are checked in quality.escalation.label_rules."""
 
     question = StrictCharField(required=False)
     method = StrictChoiceField(
@@ -151,7 +151,7 @@ class LabelRulesView(ApiView):
         method = {name: data.pop(name) for name in METHOD_FIELDS if name in data}
         try:
             with transaction.atomic():
-                settings.set_label_rules(question=question, by=request.user, **data)
+                label_rules.set_label_rules(question=question, by=request.user, **data)
                 if method:
                     method = _get_method(question) | method
                     consensus_settings.set_method(question=question, by=request.user, **method)
@@ -166,8 +166,8 @@ def _get_method(question: Question) -> dict[str, Any]:
 
 
 def _serialize_rules(question: Question) -> dict[str, object]:
-    row = settings.get_label_rules(question)
-    values = {name: getattr(row, name) for name in (*settings.RULES, "n_requested")}
+    row = label_rules.get_label_rules(question)
+    values = {name: getattr(row, name) for name in (*label_rules.RULES, "n_requested")}
     return {"question": question.key, **_get_method(question), **values}
 
 

@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from metrics.agreement.coefficients import fleiss
 from metrics.agreement.weights import UNWEIGHTED
-from metrics.scale import QuestionScale
+from metrics.question_scale import QuestionScale
 from projects.models import Item, Question
 from quality.models import (
     Appeal,

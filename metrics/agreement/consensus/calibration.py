@@ -33,8 +33,8 @@ from scipy import special
 from metrics.agreement.counts.grouping import Ints, index_distinct, validate_ratings
 from metrics.agreement.estimate import Floats
 
+from .dawid_skene import DawidSkene, fit_dawid_skene
 from .labels import raise_to_power, select_labels
-from .model import DawidSkene, fit_dawid_skene
 
 TEMPERATURES = (0.8, 0.6, 0.5, 0.4, 0.3)
 GOLD_TEMPERATURES = np.geomspace(1.0, 0.01, 24)

@@ -101,7 +101,7 @@ class OutlierResult:
     explained: set[int] = field(default_factory=set)
 
 
-def name_raters(
+def detect_alerted_raters(
     items: npt.ArrayLike,
     raters: npt.ArrayLike,
     codes: npt.ArrayLike,
@@ -120,10 +120,10 @@ def name_raters(
     """
     context = DriftContext(attributes=attributes, clusters=clusters)
     drift = detect_drift(items, raters, codes, days, categories, ordered, context=context)
-    return list_named_raters(drift, detect_outliers(drift, categories))
+    return get_alerted_raters(drift, detect_outliers(drift, categories))
 
 
-def list_named_raters(drift: DriftResult, outliers: OutlierResult) -> set[int]:
+def get_alerted_raters(drift: DriftResult, outliers: OutlierResult) -> set[int]:
     """Return the raters of the drift alerts that are raised, and of the findings."""
     named = {rater for finding in outliers.findings for rater in finding.raters}
     for index, alert in enumerate(drift.alerts):

@@ -21,9 +21,9 @@ from django.utils import timezone
 from metrics.agreement.counts import tally
 from metrics.agreement.headline import ICCS, LEAD_CHOICE
 from metrics.models import CountState
+from metrics.question_scale import QuestionScale
 from metrics.results import bootstrap, clusters
 from metrics.results.values import HeadlineResult, RandomSample, build_undefined_value
-from metrics.scale import QuestionScale
 from ratings.models import NO_CODE, Assignment, Rating
 
 from .headline_computation import ALL, MODELS, PEOPLE, build_headline_from_ratings

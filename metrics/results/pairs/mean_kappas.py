@@ -17,10 +17,10 @@ from metrics.agreement.registry import MEAN_BY_ITEMS, MEAN_PAIRWISE
 from metrics.agreement.weights import CUSTOM, get_weighted_name
 from metrics.counting import store
 from metrics.models import CountState, PairTally
+from metrics.question_scale import QuestionScale
 from metrics.results.grouped_patterns import GroupValues
 from metrics.results.period_patterns import AllTimePatterns
 from metrics.results.values import Values, build_pair_mean_value, copy_sample_sizes
-from metrics.scale import QuestionScale
 
 MAX_PAIRS = 20_000  # those with the most shared items; the others have almost no weight
 

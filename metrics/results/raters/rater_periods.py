@@ -24,7 +24,7 @@ from django.db.models import Max, Q, QuerySet
 
 from metrics import periods
 from metrics.models import ALL_DAYS, PeerTally
-from metrics.scale import QuestionScale
+from metrics.question_scale import QuestionScale
 from projects.models import Question, Rater
 from ratings.services.rating_times import EPOCH, date_from_day
 
