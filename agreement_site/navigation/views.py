@@ -44,7 +44,7 @@ def search_palette(user: Any, text: str, project: Any = None) -> list[PaletteRes
 
     ``project``: the current project with the user's role.
     """
-    results = [*_list_pages(user, project), *_list_actions(user, project)]
+    results = [*_iter_pages(user, project), *_iter_actions(user, project)]
     if not text:
         return results
     needle = text.casefold()
@@ -55,14 +55,14 @@ def search_palette(user: Any, text: str, project: Any = None) -> list[PaletteRes
     return [*results, *_find_projects(user, text)]
 
 
-def _list_pages(user: Any, project: Any) -> Iterator[PaletteResult]:
+def _iter_pages(user: Any, project: Any) -> Iterator[PaletteResult]:
     project_pages = [] if project is None else sidebar.list_project_pages(project)
     site_pages = [*sidebar.list_site_links(user, ""), *sidebar.list_user_menu(user, "")]
     for link in [*project_pages, *site_pages]:
         yield PaletteResult(_("Page"), link.label, link.url)
 
 
-def _list_actions(user: Any, project: Any) -> Iterator[PaletteResult]:
+def _iter_actions(user: Any, project: Any) -> Iterator[PaletteResult]:
     def build_url(name: str) -> str:
         return reverse(name, args=[] if project is None else [project.pk])
 

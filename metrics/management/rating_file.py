@@ -33,11 +33,11 @@ from ratings.imports.values.label_notes import (
 from ratings.imports.values.label_order import ALPHABET, OPTION, guess_order
 from ratings.label_normalization import parse_number
 
-from .rating_rows import (
+from .file_rows import (
     FileRow,
     RatingFileError,
     TableOptions,
-    list_repeats,
+    iter_repeats,
     raise_problems,
     read_file_rows,
     select_ratings,
@@ -188,7 +188,7 @@ def _select_ratings(
 
     Raises RatingFileError if the user has to decide about repeats.
     """
-    pairs = list(list_repeats(rows))
+    pairs = list(iter_repeats(rows))
     examples = [
         [first.item, first.rater, first.line, first.label, second.line, second.label]
         for first, second in pairs[:MAX_EXAMPLES]

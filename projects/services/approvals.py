@@ -87,7 +87,7 @@ def use_approval(*, project: Project, action: Approval.Action, by: Any) -> None:
     """
     if not is_needed() or by is None:
         return
-    approval = find_usable(project, action, by).select_for_update().first()
+    approval = list_usable_approvals(project, action, by).select_for_update().first()
     if approval is None:
         raise PermissionDenied(
             _("A second person has to approve “%(action)s”: request it under Settings, Approvals.")
@@ -98,7 +98,7 @@ def use_approval(*, project: Project, action: Approval.Action, by: Any) -> None:
     _log("approval_used", approval, by)
 
 
-def find_usable(project: Project, action: str, by: Any) -> QuerySet[Approval]:
+def list_usable_approvals(project: Project, action: str, by: Any) -> QuerySet[Approval]:
     """Return the approvals that ``by`` can still use for the action."""
     return Approval.objects.filter(
         project=project,

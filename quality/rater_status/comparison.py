@@ -21,12 +21,12 @@ from django.utils import timezone
 from core.jobs.lease import LeaseLost, get_leased_rows
 from metrics.agreement.rater_quality import funnel, rating_level
 from metrics.models import CountState, RaterResult
+from metrics.question_scale import QuestionScale, get_weighted_name
 from metrics.results.clusters import QuestionClusters
 from metrics.results.disagreement.findings import list_outlying_raters
 from metrics.results.headline.headline_trend import get_headline_weighting
 from metrics.results.pairs.pair_results import load_tables_among
 from metrics.results.values import build_uncounted_value
-from metrics.scale import QuestionScale, get_weighted_name
 from projects.models import Question, Rater
 from quality import recomputation
 from quality.models import RaterConfusion, StoredRaterComparison

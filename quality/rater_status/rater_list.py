@@ -31,7 +31,7 @@ from quality.rater_status.status import (
     ReasonCode,
     StatusReason,
     build_rank,
-    get_failed_exams,
+    get_failed_exams_by_rater,
     get_status,
     get_unresolved_alerts_by_rater,
     list_reasons,
@@ -170,7 +170,7 @@ class RaterList:
         gold_scores = GoldScore.objects.below_pass_mark().filter(question=self.question)
         gold_of = {row.rater_id: row for row in gold_scores}
         repeats_of = find_inconsistent_scores([*load_repeat_scores(self.question).values()])
-        failed_exams = get_failed_exams(self.question)
+        failed_exams = get_failed_exams_by_rater(self.question)
         listed = []
         for rater in people.order_by().only("key", "name", "group", "paused"):
             pk = rater.pk

@@ -15,9 +15,9 @@ from metrics.agreement.estimate import Value
 from metrics.agreement.rater_quality.gold import NO_GOLD
 from metrics.agreement.rater_quality.repeats import NO_REPEATS
 from metrics.models import RaterResult
+from metrics.question_scale import get_weighted_name
 from metrics.results.clusters import QuestionClusters
 from metrics.results.values import build_uncounted_value
-from metrics.scale import get_weighted_name
 from projects.models import Question, Rater
 from quality.models import (
     Alert,
@@ -190,7 +190,7 @@ def _add_reasons(
     comparison: RaterComparison,
     inconsistent: Mapping[int, RepeatScore],
 ) -> list[RaterSummary]:
-    failed_exams = get_failed_exams(question)
+    failed_exams = get_failed_exams_by_rater(question)
     return [
         replace(
             summary,
@@ -242,11 +242,11 @@ def _get_figures(
 
 def get_unresolved_alerts_by_rater(question: Question) -> dict[int, list[Alert]]:
     """Return {rater id: unresolved alerts about the rater}, oldest first."""
-    alerts = list_unresolved_alerts([question])
+    alerts = get_unresolved_alerts_by_question([question])
     return {rater_id: alerts_of_rater for (_question, rater_id), alerts_of_rater in alerts.items()}
 
 
-def list_unresolved_alerts(
+def get_unresolved_alerts_by_question(
     questions: Collection[Question],
 ) -> dict[tuple[int, int], list[Alert]]:
     """Return {(question id, rater id): unresolved alerts about the rater}, oldest first."""
@@ -350,13 +350,15 @@ class FailedExam(NamedTuple):
     n_right: int
 
 
-def get_failed_exams(question: Question) -> dict[int, FailedExam]:
+def get_failed_exams_by_rater(question: Question) -> dict[int, FailedExam]:
     """Return {rater id: exam} of the raters whose latest attempt at the exam failed."""
-    exams = list_failed_exams([question])
+    exams = get_failed_exams_by_question([question])
     return {rater_id: exam for (_question, rater_id), exam in exams.items()}
 
 
-def list_failed_exams(questions: Collection[Question]) -> dict[tuple[int, int], FailedExam]:
+def get_failed_exams_by_question(
+    questions: Collection[Question],
+) -> dict[tuple[int, int], FailedExam]:
     """Return {(question id, rater id): exam} of the latest attempts that failed."""
     attempts = Exam.objects.latest_failed().filter(question__in=questions)
     exams = {}

@@ -22,7 +22,7 @@ from quality.rater_status.status import (
     is_outlier,
     list_rater_summaries,
 )
-from quality.rater_status.texts import (
+from quality.rater_status.status_texts import (
     get_reason_text,
     list_other_reason_texts,
     list_reason_texts,

@@ -265,7 +265,7 @@ def _sort_by_time(group: Sequence[FileRow]) -> Sequence[FileRow]:
     return sorted(group, key=attrgetter("time")) if len(times) == len(group) > 1 else group
 
 
-def list_repeats(rows: Sequence[FileRow]) -> Iterator[tuple[FileRow, FileRow]]:
+def iter_repeats(rows: Sequence[FileRow]) -> Iterator[tuple[FileRow, FileRow]]:
     """Yield the pairs of an earlier and a later row of the same item and rater."""
     earlier: dict[tuple[str, str], FileRow] = {}
     for row in rows:

@@ -200,7 +200,8 @@ A sentence has a rule, and a test on data where it holds and on data where it se
 * *Above* or *below the target*: the whole interval lies there. A word for the value holds *with 95%
   probability* if the lower half of the interval does not reach below it.
 * Sentences in a report on what must not be claimed each have one condition, in
-  `metrics/views/reports/texts.py`. Sentences of alerts are about the figures of the alert.
+  `metrics/views/reports/cautions_and_methods.py`. Sentences of alerts are about the figures of the
+  alert.
 
 `benchmarks/bench_null_sentences.py` simulates studies in which nothing is the case. The share of
 false sentences over the designs (20, 60 and 200 items; 2, 3 and 6 raters; prevalence 5, 20
