@@ -78,7 +78,13 @@ class RaterTableRow:
 @login_required
 @require_safe
 def show_raters(request: HttpRequest, project_id: int) -> HttpResponse:
-    """Show a page of the raters, by default those with the most severe status first."""
+    """Show a page of the raters, by default those with the most severe status first.
+
+    Models have no status: with ``kind=model``, redirect to the table of the statistics.
+    """
+    if request.GET.get("kind") == Rater.Kind.MODEL:
+        address = reverse("project_statistics", args=[project_id])
+        return redirect(f"{address}?{request.GET.urlencode()}#raters")
     return render_raters(request, get_project(request.user, project_id, role=Member.Role.VIEWER))
 
 
