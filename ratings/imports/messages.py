@@ -33,14 +33,14 @@ MESSAGES: dict[str, str | Promise] = {
         "'%(value)s' in the ZIP archive isn't a supported image, audio or video file. Remove it."
     ),
     "zip_large": _("'%(value)s' in the ZIP archive has %(found)s bytes. The limit is %(limit)s."),
-    "media_missing": _("'%(value)s' is not in the ZIP archive and wasn't uploaded before."),
+    "media_missing": _("'%(value)s' is neither in the ZIP archive nor uploaded."),
     "pdf": _("This is a PDF. %(allowed)s"),
     "html": _("This is an HTML or XML page. %(allowed)s"),
     "binary": _("This is not a text file. %(allowed)s"),
     # JSON
     "json": _("Invalid JSON: %(why)s. Use a list of objects, or one object per line."),
     "json_cut": _("The JSON is cut off in the middle of a record."),
-    "json_object": _("Expected an object {...} with the fields of a record, not %(found)s."),
+    "json_object": _("Expected an object {...}, not %(found)s."),
     "json_deep": _("The record is nested too deeply. The limit is %(limit)s levels."),
     "json_long": _("The record exceeds the limit of %(limit)s characters."),
     "columns_differ": _("No record has the fields of the first ones."),
@@ -60,7 +60,7 @@ MESSAGES: dict[str, str | Promise] = {
         "The value of this formula isn't stored in the workbook. Open and save it in a "
         "spreadsheet program, or paste values."
     ),
-    "xlsx_error": _("The cell has the spreadsheet error '%(value)s'. Enter a value instead."),
+    "xlsx_error": _("Spreadsheet error '%(value)s'. Enter a value instead."),
     "parquet": _("The Parquet file is damaged."),
     "parquet_missing": _("This site can't read Parquet. Ask an administrator to install pyarrow."),
     "xml": _("Invalid XML: %(why)s."),
@@ -97,7 +97,7 @@ MESSAGES: dict[str, str | Promise] = {
     "cells": _("%(found)s cells, but the header row has %(wanted)s."),
     "key_empty": _("The cell is empty. Rows need an item, a rater and a label."),
     "key_long": _("'%(value)s…' has %(found)s characters. The limit is %(limit)s."),
-    "surrogate": _("'%(value)s' contains half a character (a lone surrogate)."),
+    "surrogate": _("'%(value)s' contains half a character."),
     "invalid_item": _("The item can't be saved: %(why)s."),
     "conflicting_item": _(
         "Item '%(value)s' has '%(found)s' in '%(field)s', but '%(wanted)s' in line %(other)s. "
@@ -114,8 +114,8 @@ MESSAGES: dict[str, str | Promise] = {
         "use `manage.py agreement FILE --scale interval`; otherwise, choose another label "
         "column."
     ),
-    "item_unknown": _("'%(value)s' isn't an item of this project, and new items aren't allowed."),
-    "rater_unknown": _("'%(value)s' isn't a rater of this project, and new raters aren't allowed."),
+    "item_unknown": _("'%(value)s' is a new item, which isn't allowed."),
+    "rater_unknown": _("'%(value)s' is a new rater, which isn't allowed."),
     "time": _("%(reason)s."),
     "guidelines": _(
         "'%(value)s' isn't a guidelines version. Use a whole number from 1 to %(limit)s, or "
@@ -123,7 +123,7 @@ MESSAGES: dict[str, str | Promise] = {
     ),
     "repeats_many": _("Rater '%(rater)s' rates item '%(item)s' more than %(limit)s times."),
     "nothing_usable": _("The file has nothing to import, only %(reasons)s."),
-    "field_missing": _("The record lacks '%(field)s', which this kind of file needs."),
+    "field_missing": _("The record lacks '%(field)s'."),
     "count": _("'%(value)s' isn't a count. Use a whole number from 0 to %(limit)s."),
     "merged_labels": _(
         "The file has labels merged from several raters. Import the answers of single workers, "
@@ -141,8 +141,8 @@ MESSAGES: dict[str, str | Promise] = {
         "These results of lm-evaluation-harness are means. Import the samples that --log_samples "
         "writes (samples_TASK.jsonl)."
     ),
-    "webanno": _("%(format)s files mark parts of items, but ratings are about whole items."),
-    "marks_in_items": _("%(format)s files mark parts of items, but ratings are about whole items."),
+    "webanno": _("%(format)s files mark parts of items; ratings are about whole items."),
+    "marks_in_items": _("%(format)s files mark parts of items; ratings are about whole items."),
     "yaml": _("YAML isn't supported. Convert the file to JSON, or to a table (CSV)."),
     "question_missing": _("No row is about question '%(question)s'; the file has %(found)s."),
 }
@@ -170,13 +170,13 @@ NEXT_STEPS: dict[str, tuple[str | Promise, str]] = {
         "--missing %(value)s",
     ),
     "key_empty": (
-        _("Fill in the cells, delete these rows, or choose another column."),
+        _("Fill in the cells, delete the rows or choose another column."),
         "--map ROLE=COLUMN",
     ),
     "key_long": (_("Choose another column."), "--map ROLE=COLUMN"),
     "key_control": (_("Choose another column."), "--map ROLE=COLUMN"),
-    "cells": (_("Put cells that contain the delimiter into quotation marks."), ""),
-    "few_cells": (_("Add the missing cells, also those that are empty."), ""),
+    "cells": (_("Put cells with the delimiter into quotation marks."), ""),
+    "few_cells": (_("Add the missing cells, also empty ones."), ""),
     "bytes": (
         _("A spreadsheet program can also save it as UTF-8."),
         "--encoding %(option)s, or --encoding ENCODING",

@@ -14,14 +14,14 @@ MAX_VALUE_LENGTH = 100  # characters of a part of the file that is quoted
 
 # Reason -> description. The reasons are also keys of the output of `manage.py import_file`.
 SKIPPED_RECORD_REASONS: dict[str, str | Promise] = {
-    "spans": _("labels of text spans; a rating is about a whole item"),
+    "spans": _("labels of text spans, not of items"),
     "boxes": _("boxes and marks in an image or recording; a rating is about a whole item"),
-    "relations": _("relations between parts; a rating is about a whole item"),
-    "several_labels": _("several labels at once; a rating has one"),
+    "relations": _("relations between parts of items"),
+    "several_labels": _("several labels at once"),
     "free_text": _("free text instead of a label"),
     "ranking": _("rankings; a rating is one label"),
     "number": _("numbers next to labels"),
-    "no_label": _("items without a label; imported without a rating"),
+    "no_label": _("items without a label"),
     "missing": _("missing values instead of labels"),
     "no_content": _("records without content or ID"),
     "no_rater": _("answers without a rater, or of several people in one"),

@@ -12,7 +12,7 @@ from ratings.imports.problems import describe_write_failure, format_problem
 from ratings.imports.readers.tools.base import Fields
 
 TEXTS = {
-    "url": gettext_lazy("Invalid address. Start it with https:// and Label Studio's host."),
+    "url": gettext_lazy("Start the address with https:// and Label Studio's host."),
     "not_found": gettext_lazy("The host has no IP address. Check the address."),
     "not_allowed": gettext_lazy(
         "The host is in a private network. See CONNECTIONS_TO_PRIVATE_NETWORKS."

@@ -144,7 +144,7 @@ def apply_action(request: HttpRequest, project_id: int, connection_id: int) -> H
         return redirect("label_studio_connections", project_id)
     if action == "pull":
         services.request_pull(connection)
-        messages.success(request, _("Reading Label Studio. The outcome appears here."))
+        messages.success(request, _("Reading Label Studio …"))
     elif action in ACTIONS:
         ACTIONS[action](connection=connection, by=request.user)
     else:

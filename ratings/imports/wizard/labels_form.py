@@ -66,9 +66,7 @@ class LabelsForm(forms.Form):
         try:
             return parse_label_list(self.cleaned_data["missing"])
         except ValueError:
-            raise forms.ValidationError(
-                _("A quotation mark isn't closed. Put texts with commas in double quotes.")
-            ) from None
+            raise forms.ValidationError(_("A quotation mark isn't closed.")) from None
 
     def get_mapping(self, mapping: ImportMapping) -> ImportMapping:
         """Return the mapping with the decisions: what is not listed as missing is a label."""

@@ -207,7 +207,7 @@ METHODS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "with 1 categories (a).": (
         {}, {"declared": {"scale": "ordinal", "weights": "quadratic"}},
     ),
-    "and agreement weights: ": (  # weights of categories without an order are not in force
+    "; weights were quadratic": (  # weights of categories without an order are not in force
         {"declared": {"scale": "ordinal", "weights": "quadratic"}},
         {"declared": {"weights": "quadratic"}},
     ),
