@@ -20,12 +20,12 @@ MESSAGES: dict[str, str | Promise] = {
         "This ZIP archive has no manifest. Besides media, it needs one table (CSV, Excel, "
         "JSON) or export that lists them."
     ),
-    "zip_manifests": _("This ZIP archive has several tables. Keep only the manifest: %(found)s."),
-    "zip_broken": _("The ZIP archive can't be unpacked: '%(value)s' is damaged or cut off."),
+    "zip_manifests": _("Several tables in the ZIP archive. Keep the manifest: %(found)s."),
+    "zip_broken": _("'%(value)s' in the ZIP archive is damaged or cut off."),
     "zip_cut": _(
         "The ZIP archive or Excel workbook is damaged, cut off or protected by a password."
     ),
-    "zip_many": _("The ZIP archive has too many files. The limit is %(limit)s."),
+    "zip_many": _("The ZIP archive has over %(limit)s files."),
     "zip_name": _("'%(value)s' points outside the ZIP archive or isn't a file name."),
     "zip_duplicate_name": _("'%(value)s' occurs twice in the ZIP archive."),
     "zip_locked": _("'%(value)s' in the ZIP archive is protected by a password."),
@@ -62,7 +62,7 @@ MESSAGES: dict[str, str | Promise] = {
     ),
     "xlsx_error": _("Spreadsheet error '%(value)s'. Enter a value instead."),
     "parquet": _("The Parquet file is damaged."),
-    "parquet_missing": _("This site can't read Parquet. Ask an administrator to install pyarrow."),
+    "parquet_missing": _("Parquet needs pyarrow. Ask an administrator to install it."),
     "xml": _("Invalid XML: %(why)s."),
     "xml_entities": _("XML with a document type or entities isn't allowed."),
     "gzip": _("The gzip archive is damaged or cut off."),
@@ -95,7 +95,7 @@ MESSAGES: dict[str, str | Promise] = {
     "only_names": _("There are no ratings below the header row."),
     # Rows
     "cells": _("%(found)s cells, but the header row has %(wanted)s."),
-    "key_empty": _("The cell is empty. Rows need an item, a rater and a label."),
+    "key_empty": _("Empty cell. Rows need item, rater and label."),
     "key_long": _("'%(value)s…' has %(found)s characters. The limit is %(limit)s."),
     "surrogate": _("'%(value)s' contains half a character."),
     "invalid_item": _("The item can't be saved: %(why)s."),
@@ -143,7 +143,7 @@ MESSAGES: dict[str, str | Promise] = {
     ),
     "webanno": _("%(format)s files mark parts of items; ratings are about whole items."),
     "marks_in_items": _("%(format)s files mark parts of items; ratings are about whole items."),
-    "yaml": _("YAML isn't supported. Convert the file to JSON, or to a table (CSV)."),
+    "yaml": _("YAML isn't supported. Convert the file to JSON or CSV."),
     "question_missing": _("No row is about question '%(question)s'; the file has %(found)s."),
 }
 
@@ -154,7 +154,7 @@ NEXT_STEPS: dict[str, tuple[str | Promise, str]] = {
     "invalid_quote": (_("Double quotation marks inside cells."), ""),
     "marks_in_items": (_("Import one label per item."), ""),
     "webanno": (
-        _("Export the project as UIMA CAS JSON; labels of whole documents are imported."),
+        _("Export the project as UIMA CAS JSON, with document labels."),
         "",
     ),
     "choose_item": (
@@ -183,7 +183,7 @@ NEXT_STEPS: dict[str, tuple[str | Promise, str]] = {
     ),
     "no_names": (_("Add a header row with column names."), ""),
     "guidelines": (
-        _("To leave out guidelines versions, choose no column for them."),
+        _("Or choose no column for guidelines versions."),
         "--map guidelines=",
     ),
     "repeats_many": (_("Choose another column as the item ID."), "--map item=COLUMN"),

@@ -24,7 +24,7 @@ SKIPPED_RECORD_REASONS: dict[str, str | Promise] = {
     "no_label": _("items without a label"),
     "missing": _("missing values instead of labels"),
     "no_content": _("records without content or ID"),
-    "no_rater": _("answers without a rater, or of several people in one"),
+    "no_rater": _("answers without a single rater"),
     "rejected": _("rejected answers"),
     "about_raters": _("descriptions of raters"),
     "merged": _("labels merged from several raters"),
@@ -35,7 +35,7 @@ SKIPPED_RECORD_REASONS: dict[str, str | Promise] = {
     "review": _("reviews of annotations"),
     "other_sheets": _("other sheets"),
     "unknown_fields": _("fields the first records don't have"),
-    "title_row": _("rows above the header row, such as a title"),
+    "title_row": _("rows above the header row"),
     "comment_row": _("comment lines"),
     "header_row": _("extra header rows of survey tools"),
     "repeated_header": _("rows that repeat the header row"),
@@ -44,7 +44,7 @@ SKIPPED_RECORD_REASONS: dict[str, str | Promise] = {
     "rule_row": _("dashed lines below the header row"),
     "no_label_row": _("rows without any label"),
     "total_row": _("totals at the end"),
-    "note_row": _("notes below the table, such as a legend"),
+    "note_row": _("notes below the table"),
     "unnamed_column": _("cells in unnamed columns"),
 }
 

@@ -55,7 +55,7 @@ class ConnectForm(forms.Form):
     token = _build_token_field(
         required=True,
         help_text=gettext_lazy(
-            "Personal or legacy token: Account & Settings in Label Studio. Stored encrypted."
+            "In Label Studio: Account & Settings. Stored encrypted."
         ),
     )
 

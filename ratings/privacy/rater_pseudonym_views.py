@@ -24,7 +24,7 @@ class HideForm(forms.Form):
     hidden = forms.TypedChoiceField(
         choices=[("1", "1"), ("0", "0")], coerce=lambda value: value == "1"
     )
-    confirm = forms.BooleanField(label=gettext_lazy("Yes, apply this to the whole project"))
+    confirm = forms.BooleanField(label=gettext_lazy("Apply to the whole project"))
 
 
 class DisclosureForm(forms.Form):

@@ -18,7 +18,7 @@ DUPLICATE_POLICIES = {
     "last": gettext_lazy("keep the last row"),
     "first": gettext_lazy("keep the first row"),
     "repeat": gettext_lazy(
-        "keep the first row, save the second as a repeat (measures self-agreement)"
+        "keep the first row, save the second as a repeat"
     ),
 }
 # Which of the sheets of a workbook with the same columns are read, and what each of them is.

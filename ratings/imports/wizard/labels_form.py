@@ -24,7 +24,7 @@ class LabelsForm(forms.Form):
         max_length=2000,
         required=False,
         widget=forms.TextInput({"class": "mono", "autocomplete": "off"}),
-        help_text=gettext_lazy("Separated by commas. Ratings with these labels are left out."),
+        help_text=gettext_lazy("Separated by commas. Their ratings are left out."),
     )
     similar = forms.ChoiceField(
         label=gettext_lazy("Labels that may be the same"),

@@ -50,7 +50,7 @@ class StartForm(forms.Form):
     """
 
     duplicate_policy = forms.ChoiceField(
-        label=gettext_lazy("If a rater has several ratings of an item"),
+        label=gettext_lazy("If a rater rates an item twice"),
         choices=[*DUPLICATE_POLICIES.items(), KEEP_EXISTING_POLICY],
         widget=forms.RadioSelect,
     )
