@@ -82,7 +82,7 @@ def _build_contact_hints(request: HttpRequest, project: Project) -> list[str]:
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     """Return the page for a failed CSRF check."""
-    message = _("This form expired. Reload and try again.")
+    message = _("This form expired or came from another site. Reload and try again.")
     signed_in = request.user.is_authenticated
     hints = [] if signed_in else [_("Your session expired. Sign in.")]
     return render_error(request, 403, message, hints)

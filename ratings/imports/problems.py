@@ -137,7 +137,7 @@ def describe_write_failure(kind: str, value: str) -> str:
         "raters": gettext("Rater '%(value)s' was removed after the check."),
         "archived": gettext("Project '%(value)s' is archived and accepts no ratings."),
         "file_missing": gettext("The checked file is gone."),
-        "error": gettext("The import failed. The server log shows why."),
+        "error": gettext("The import failed several times. The server log shows why."),
     }
     return messages[kind] % {"value": value}
 

@@ -235,7 +235,7 @@ METHODS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "Raters and items were random samples.": (
         {"headline": {"name": "icc2"}}, {"headline": {"name": "icc3"}},
     ),
-    "the interval is for other items rated by them": (
+    "the interval is for other items": (
         {}, {"headline": {"name": "icc2"}},
     ),
 }  # fmt: skip
