@@ -65,7 +65,7 @@ def parse_url(url: str, *, allows_private: bool | None = None) -> Target:
     if parts.scheme not in schemes or not host or port == 0:
         raise InvalidUrl(_("Start the address with https:// and a host."))
     if "@" in parts.netloc or parts.fragment:
-        raise InvalidUrl(_("Remove username, password and # from the address."))
+        raise InvalidUrl(_("Remove the username, password or fragment (#) from the address."))
     is_https = parts.scheme == "https"
     query = f"?{parts.query}" if parts.query else ""
     return Target(

@@ -20,12 +20,12 @@ MESSAGES: dict[str, str | Promise] = {
         "This ZIP archive has no manifest. Besides media, it needs one table (CSV, Excel, "
         "JSON) or export that lists them."
     ),
-    "zip_manifests": _("Several tables in the ZIP archive. Keep the manifest: %(found)s."),
-    "zip_broken": _("'%(value)s' in the ZIP archive is damaged or cut off."),
+    "zip_manifests": _("This ZIP archive has several tables. Keep only the manifest: %(found)s."),
+    "zip_broken": _("The ZIP archive can't be unpacked: '%(value)s' is damaged or cut off."),
     "zip_cut": _(
         "The ZIP archive or Excel workbook is damaged, cut off or protected by a password."
     ),
-    "zip_many": _("The ZIP archive has over %(limit)s files."),
+    "zip_many": _("The ZIP archive has too many files. The limit is %(limit)s."),
     "zip_name": _("'%(value)s' points outside the ZIP archive or isn't a file name."),
     "zip_duplicate_name": _("'%(value)s' occurs twice in the ZIP archive."),
     "zip_locked": _("'%(value)s' in the ZIP archive is protected by a password."),

@@ -15,7 +15,7 @@ TEXTS = {
     "url": gettext_lazy("Start the address with https:// and Label Studio's host."),
     "not_found": gettext_lazy("The host has no IP address. Check the address."),
     "not_allowed": gettext_lazy(
-        "Private network: see CONNECTIONS_TO_PRIVATE_NETWORKS."
+        "The host is in a private network. See CONNECTIONS_TO_PRIVATE_NETWORKS."
     ),
     "certificate": gettext_lazy("The server's certificate is invalid."),
     "timeout": gettext_lazy("Label Studio did not respond in time."),

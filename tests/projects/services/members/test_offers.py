@@ -71,7 +71,7 @@ def test_offer_gives_no_access_before_it_is_accepted(
     offer_role: OfferFunction, project: Project, stranger: User, client_for: Any, api_for: Any
 ) -> None:
     response = offer_role("stranger")
-    assert "If “stranger” exists, its owner is invited." in get_text(response)
+    assert "If the account “stranger” exists, its owner is invited." in get_text(response)
     assert not Member.objects.filter(user=stranger).exists()
     assert not Rater.objects.filter(user=stranger).exists()
     client = client_for(stranger)
