@@ -55,7 +55,7 @@ urlpatterns = [
         api.ProjectAuditLog.as_view(),
         name="api-project-audit-log",
     ),
-    path("", include("events.api.urls")),
+    path("", include("events.api_urls")),
     path("", include("metrics.api.urls")),
     path("", include("projects.api.urls")),
 ]

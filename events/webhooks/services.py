@@ -23,8 +23,8 @@ from events.services import record_event
 from projects.models import Project
 from projects.permissions import get_project_or_site
 
-from . import addresses, chat, signing
-from .chat_texts import DEFAULT_KINDS
+from . import chat, http_client, signing
+from .chat import DEFAULT_KINDS
 
 MAX_WEBHOOKS = 20  # of a project, and of the site
 MAX_ROBOT_SECRET_LENGTH = 200
@@ -224,8 +224,8 @@ def _validate(webhook: Webhook, *, is_new_url: bool = True) -> None:
         if secret and webhook.format == Format.DINGTALK:  # what is requested
             url = chat.sign_dingtalk_url(url, secret, timezone.now())
         try:
-            addresses.validate_url(url)
-        except addresses.InvalidUrl as error:
+            http_client.validate_url(url)
+        except http_client.InvalidUrl as error:
             raise InvalidWebhook(url=str(error)) from None
 
 

@@ -18,7 +18,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from core.json_limits import has_more_parts, is_nested_deeper
-from events.webhooks import addresses, http_client
+from events.webhooks import http_client
 from ratings.imports.readers.tools.base import Fields
 
 from .errors import LabelStudioError
@@ -261,16 +261,16 @@ class Client:
         self.server_time = _parse_date(response.headers.get("date", "")) or timezone.now()
         return response.status, _parse_body(response)
 
-    def _resolve(self) -> tuple[addresses.Target, str]:
+    def _resolve(self) -> tuple[http_client.Target, str]:
         allows_private = settings.CONNECTIONS_TO_PRIVATE_NETWORKS
         try:
-            target = addresses.parse_url(self.address, allows_private=allows_private)
-            return target, addresses.resolve_host(target, allows_private=allows_private)
-        except addresses.InvalidUrl:
+            target = http_client.parse_url(self.address, allows_private=allows_private)
+            return target, http_client.resolve_host(target, allows_private=allows_private)
+        except http_client.InvalidUrl:
             raise LabelStudioError("url") from None
-        except addresses.AddressNotFound:
+        except http_client.AddressNotFound:
             raise LabelStudioError("not_found") from None
-        except addresses.AddressNotAllowed:
+        except http_client.AddressNotAllowed:
             raise LabelStudioError("not_allowed") from None
 
     def _raise_for_status(self, response: http_client.Response) -> None:

@@ -7,9 +7,8 @@ from typing import Any
 from django.urls import URLPattern, path
 from drf_spectacular.utils import extend_schema, extend_schema_view
 
+from events import api
 from projects.api.base import ApiView
-
-from . import feed, webhooks
 
 PROJECT = "projects/<int:project_id>/"
 WEBHOOK = "webhooks/<int:webhook_id>/"
@@ -20,27 +19,27 @@ ROUTES: list[tuple[str, str, type[ApiView], dict[str, str]]] = [
     (
         "webhooks/",
         "s",
-        webhooks.WebhookListView,
+        api.WebhookListView,
         {"get": "list{}Webhooks", "post": "create{}Webhook"},
     ),
     (
         WEBHOOK,
         "",
-        webhooks.WebhookDetailView,
+        api.WebhookDetailView,
         {"get": "get{}Webhook", "patch": "update{}Webhook", "delete": "delete{}Webhook"},
     ),
-    (f"{WEBHOOK}rotate/", "-rotate", webhooks.WebhookSecretView, {"post": "rotate{}WebhookSecret"}),
-    (f"{WEBHOOK}test/", "-test", webhooks.WebhookTestView, {"post": "test{}Webhook"}),
+    (f"{WEBHOOK}rotate/", "-rotate", api.WebhookSecretView, {"post": "rotate{}WebhookSecret"}),
+    (f"{WEBHOOK}test/", "-test", api.WebhookTestView, {"post": "test{}Webhook"}),
     (
         f"{WEBHOOK}deliveries/",
         "-deliveries",
-        webhooks.DeliveryListView,
+        api.DeliveryListView,
         {"get": "list{}WebhookDeliveries"},
     ),
     (
         "deliveries/<int:delivery_id>/retry/",
         "-retry",
-        webhooks.DeliveryRetryView,
+        api.DeliveryRetryView,
         {"post": "retry{}WebhookDelivery"},
     ),
 ]
@@ -63,8 +62,8 @@ def _build_webhook_urls(prefix: str, name: str, scope: str) -> list[URLPattern]:
 
 
 urlpatterns = [
-    path("events/", feed.EventListView.as_view(), name="api-site-events"),
-    path(f"{PROJECT}events/", feed.ProjectEventListView.as_view(), name="api-events"),
+    path("events/", api.EventListView.as_view(), name="api-site-events"),
+    path(f"{PROJECT}events/", api.ProjectEventListView.as_view(), name="api-events"),
     *_build_webhook_urls("", "api-site-webhook", "Site"),
     *_build_webhook_urls(PROJECT, "api-webhook", ""),
 ]
