@@ -8,7 +8,7 @@ from typing import Any
 from django.db import connection
 from django.utils import timezone
 
-from core.jobs.commit_listeners import CommitListeners
+from core.hooks import CommitListeners
 from core.jobs.dispatch import start_task
 from projects.models import Project, Rater
 

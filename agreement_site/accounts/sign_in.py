@@ -32,13 +32,13 @@ from agreement_site.accounts import attempt_limits
 from agreement_site.middleware.base import BaseMiddleware
 from agreement_site.models import PasswordChangeRequired
 from core import security_log
+from core.web.forms import InvalidFormStatusMixin
 from projects.models import ApiToken, Member
 from projects.permissions import Capability, may
 from projects.services import tokens
 from projects.services.members import invitation_links, role_offers
 
 from .identity_providers import oidc
-from .mixins import InvalidFormStatusMixin
 
 
 def get_landing_url(user: Any) -> str:

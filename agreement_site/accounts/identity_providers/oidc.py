@@ -32,8 +32,8 @@ from django.utils.translation import gettext as _
 from requests import RequestException
 
 from agreement_site.accounts import attempt_limits
-from agreement_site.accounts.mixins import InvalidFormStatusMixin
 from core import security_log
+from core.web.forms import InvalidFormStatusMixin
 
 from . import group_roles
 

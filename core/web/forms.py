@@ -1,11 +1,11 @@
-"""SettingsForm: saves what its user changed, and undoes no change that somebody else made."""
+"""Base classes of forms, and of views that answer an invalid form."""
 
 from __future__ import annotations
 
 from typing import Any, cast
 
 from django import forms
-from django.http import QueryDict
+from django.http import HttpResponse, QueryDict
 from django.utils.text import Truncator
 from django.utils.translation import gettext as _
 
@@ -67,3 +67,14 @@ class SettingsForm(forms.Form):
 def _normalize_line_ends(value: Any) -> Any:
     """Return a text with LF as line end; browsers send CRLF."""
     return value.replace("\r\n", "\n") if isinstance(value, str) else value
+
+
+class InvalidFormStatusMixin:
+    """Return an invalid form with status 400, as every page of the site does."""
+
+    def form_invalid(self, form: Any) -> HttpResponse:
+        view: Any = self
+        response: HttpResponse = view.render_to_response(
+            view.get_context_data(form=form), status=400
+        )
+        return response
