@@ -17,7 +17,7 @@ from django.utils import timezone
 from events.models import Webhook
 from metrics.models import ShareLink
 from projects.models import ApiToken, Member, MemberOffer
-from projects.services.members.role_offers import OFFER_DAYS
+from projects.services.members.joining import OFFER_DAYS
 from ratings.files.formula_escaping import escape_formula
 from ratings.models import LabelStudioConnection
 

@@ -45,7 +45,7 @@ from metrics.results.headline.headline_trend import get_headline_weighting
 from metrics.results.question_agreement import QuestionAgreement, load_question_agreement
 from projects.api.base import ApiView, ResultPending, get_question
 from projects.models import Member, Project, Question, Rater
-from projects.selectors.item_counts import count_items
+from projects.selectors import count_items
 from ratings.models import Rating
 
 # Population -> the kind of rater that its filter selects.

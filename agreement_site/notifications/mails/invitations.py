@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from agreement_site.models import NotificationSettings, QueuedMail
 from core.web.links import build_absolute_url
 from projects.models import Member, Project
-from projects.services.members import invitation_links, membership, role_offers
+from projects.services.members import invitation_links, joining, membership
 
 from .content import Line, MailContent
 
@@ -54,7 +54,7 @@ def compose_invitation(mail: QueuedMail, _row: NotificationSettings) -> MailCont
 
 def compose_offer(mail: QueuedMail, _row: NotificationSettings) -> MailContent | None:
     """Return the mail about an offer that the owner of the account may accept."""
-    offer = role_offers.list_open_offers(mail.user).filter(project=mail.project_id).first()
+    offer = joining.list_open_offers(mail.user).filter(project=mail.project_id).first()
     project: Any = mail.project
     if offer is None:
         return None

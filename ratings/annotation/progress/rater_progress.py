@@ -19,7 +19,7 @@ from django.utils import timezone
 
 from core.db import bulk
 from projects.models import Member, Project, Rater
-from projects.selectors.item_counts import get_item_counts
+from projects.selectors import get_item_counts
 from ratings.models import Assignment, CheckAnswer, RaterQueue, Rating
 from ratings.services.rating_times import ensure_aware
 

@@ -21,7 +21,7 @@ from metrics.views.common.selection import Selection
 from metrics.views.common.trends import trend_points
 from metrics.views.common.trends.recent_changes import RecentChange, list_recent_changes
 from projects.models import Rater
-from projects.selectors.item_counts import count_items
+from projects.selectors import count_items
 
 from .base import PairSource, ProjectSource, QuestionSources, RaterSource, TrendLines
 from .filtered import FilteredPairSource

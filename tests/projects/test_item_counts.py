@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from projects.models import Project
-from projects.selectors.item_counts import count_items, count_items_by_project
+from projects.selectors import count_items, count_items_by_project
 from projects.services.items.upsert import upsert_items
 from tests.ratings.imports.wizard_client import WizardClient
 

@@ -1,22 +1,142 @@
-"""The list of a project's people: members, raters, and members who rate.
+"""Selectors of a project: numbers of its items, items with a text, and the list of its people.
 
-A user and the rater as whom they rate are one entry. Where raters are hidden, this link is hidden
-too: the account is one entry, and the pseudonym is another.
+Counting a million items takes longer than the rest of a page, so their numbers are cached. A user
+and the rater as whom they rate are one entry of the list of people. Where raters are hidden, this
+link is hidden too: the account is one entry, and the pseudonym is another.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from django.core.cache import cache
 from django.core.exceptions import BadRequest
+from django.db import connection
+from django.db.models import Count, Q, Value
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 
 from core.hooks import Hook
-from projects.models import Member, Project, Rater
+from projects.models import WITHDRAWN, WITHOUT_CONTENT, Item, Member, Project, Rater
+
+
+class ItemCounts(NamedTuple):
+    """Numbers of a project's items: all, those without content, and withdrawn ones.
+
+    Items without content are not given to raters.
+    """
+
+    items: int
+    without_content: int
+    withdrawn: int
+
+    @property
+    def available(self) -> int:
+        """Number of items that can be given to raters."""
+        return self.items - self.without_content - self.withdrawn
+
+
+def get_item_counts(project: Project) -> ItemCounts:
+    return get_item_counts_by_project([project])[project.pk]
+
+
+def count_items(project: Project) -> int:
+    return get_item_counts(project).items
+
+
+def count_items_by_project(projects: Sequence[Project]) -> dict[int, int]:
+    """Return {project id: number of its items}."""
+    return {pk: counts.items for pk, counts in get_item_counts_by_project(projects).items()}
+
+
+def get_item_counts_by_project(projects: Sequence[Project]) -> dict[int, ItemCounts]:
+    """Return {project id: item counts}, with one query for the projects that are not cached.
+
+    The counts belong to one items_and_raters_version, which is incremented when items change. The
+    version is read before counting: at worst, a count is newer than its version and is counted
+    once more.
+    """
+    cached = cache.get_many([_get_cache_key(project) for project in projects])
+    counts, uncached = {}, []
+    for project in projects:
+        version, values = cached.get(_get_cache_key(project), (None, ()))
+        if version == project.items_and_raters_version:
+            counts[project.pk] = ItemCounts(*values)
+        else:
+            uncached.append(project)
+    if uncached:
+        fresh_counts = _query_item_counts(uncached)
+        cache_entries = {}
+        for project in uncached:
+            cache_entries[_get_cache_key(project)] = (
+                project.items_and_raters_version,
+                tuple(fresh_counts[project.pk]),
+            )
+        cache.set_many(cache_entries)
+        counts |= fresh_counts
+    return counts
+
+
+def _query_item_counts(projects: Sequence[Project]) -> dict[int, ItemCounts]:
+    """Count the items; each number is read from an index of its own."""
+    items = Item.objects.filter(project__in=projects).order_by()
+    queries = []
+    for position, filtered in enumerate(
+        (items, items.filter(WITHOUT_CONTENT), items.filter(WITHDRAWN))
+    ):
+        annotated = filtered.annotate(place=Value(position)).values_list("project_id", "place")
+        queries.append(annotated.annotate(Count("id")))
+    counts = {project.pk: [0, 0, 0] for project in projects}
+    for project_id, position, count in queries[0].union(*queries[1:], all=True):
+        counts[project_id][position] = count
+    return {project_id: ItemCounts(*values) for project_id, values in counts.items()}
+
+
+def _get_cache_key(project: Project) -> str:
+    return f"sizes-of-{project.pk}"
+
+
+def build_text_filter(text: str) -> Q:
+    """Build a filter for items that may contain the text in the key or the body.
+
+    The query must annotate the body's JSON as ``text``. It matches a few more items than
+    ``contains_text``. SQLite stores the JSON as it was written, in ASCII, and ignores case for
+    ASCII letters only; PostgreSQL stores it in its own form.
+    """
+    is_sqlite = connection.vendor == "sqlite"
+    condition = Q()
+    for variant in {text, text.lower(), text.upper()} if is_sqlite else {text}:
+        stored = json.dumps(variant, ensure_ascii=is_sqlite)[1:-1]
+        condition |= Q(key__icontains=variant) | Q(text__icontains=stored)
+    return condition
+
+
+def contains_text(item: Item, text: str) -> bool:
+    """Return True if the text is in the key or in a value of the body.
+
+    Names of fields do not count.
+    """
+    folded = text.casefold()
+    return folded in item.key.casefold() or any(
+        folded in body_text.casefold() for body_text in _iter_texts(item.body)
+    )
+
+
+def _iter_texts(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list):
+        for inner in value:
+            yield from _iter_texts(inner)
+    elif isinstance(value, bool) or value is None:
+        return
+    else:
+        yield str(value)
+
 
 MAX_SELECTED = 100  # people or raters in one action
 _SELECTION = re.compile(r"(?:m(?P<member>\d{1,18}))?(?:r(?P<rater>\d{1,18}))?", re.ASCII)
