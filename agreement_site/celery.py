@@ -63,7 +63,7 @@ class Sweeper(bootsteps.StartStopStep):
         "quality.tasks.sweep_gates": Pace(0.4, 3.0),
         "events.tasks.sweep_events": Pace(),
         "events.tasks.sweep_deliveries": Pace(1.0, 3.0),
-        "agreement_site.notifications.sweep.sweep_mail": Pace(1.0, 3.0),
+        "agreement_site.notifications.outbox.sweep_mail": Pace(1.0, 3.0),
         "agreement_site.housekeeping.run_due_housekeeping": Pace(1.0, 3.0),
         "quality.tasks.sweep_alerts": Pace(2.0, 6.0),
     }

@@ -21,11 +21,9 @@ from django.urls import reverse
 from django.utils import timezone, translation
 
 from agreement_site.models import NotificationSettings, QueuedMail
-from agreement_site.notifications import preferences, unsubscribe
+from agreement_site.notifications import digest, mail_contents, preferences
+from agreement_site.notifications.mail_contents import MailContent
 from core.web.links import build_absolute_url
-
-from . import digest, invitations, raters
-from .content import MailContent
 
 MAX_SUBJECT_LENGTH = 150
 # Mail that could not be sent for longer is not sent any more: what it says is on the pages.
@@ -38,16 +36,16 @@ class Composer:
     """A function that composes a kind of mail, and the stream by which the person ends it."""
 
     compose: Callable[[QueuedMail, NotificationSettings], MailContent | None]
-    stream: str = unsubscribe.PERSONAL
+    stream: str = preferences.PERSONAL
 
 
 COMPOSERS: dict[str, Composer] = {
-    Kind.DIGEST: Composer(digest.compose_digest, unsubscribe.DIGEST),
-    Kind.NEWS: Composer(digest.compose_news, unsubscribe.NEWS),
-    Kind.JOINED: Composer(invitations.compose_invitation),
-    Kind.OFFERED: Composer(invitations.compose_offer),
-    Kind.MESSAGE: Composer(raters.compose_message),
-    Kind.PAUSED: Composer(raters.compose_pause),
+    Kind.DIGEST: Composer(digest.compose_digest, preferences.DIGEST),
+    Kind.NEWS: Composer(digest.compose_news, preferences.NEWS),
+    Kind.JOINED: Composer(mail_contents.compose_invitation),
+    Kind.OFFERED: Composer(mail_contents.compose_offer),
+    Kind.MESSAGE: Composer(mail_contents.compose_message),
+    Kind.PAUSED: Composer(mail_contents.compose_pause),
 }
 
 
@@ -66,12 +64,12 @@ def compose_message(mail: QueuedMail) -> EmailMultiAlternatives | None:
             return None
         # A person without a password cannot sign in to change the settings.
         stream = composer.stream if not content.is_first else ""
-        url = unsubscribe.build_unsubscribe_url(user, stream) if stream else ""
+        url = preferences.build_unsubscribe_url(user, stream) if stream else ""
         context = {
             "content": content,
             "language": language,
             "unsubscribe_url": url,
-            "stream": unsubscribe.LABELS.get(stream, ""),
+            "stream": preferences.LABELS.get(stream, ""),
             "settings_url": build_absolute_url(reverse("notifications")),
             "site": urlsplit(settings.SITE_URL).netloc,
         }
@@ -93,9 +91,9 @@ def compose_message(mail: QueuedMail) -> EmailMultiAlternatives | None:
 
 
 def _wants(row: NotificationSettings, stream: str) -> bool:
-    if stream == unsubscribe.DIGEST:
+    if stream == preferences.DIGEST:
         return row.digest != NotificationSettings.Digest.OFF
-    return bool(row.at_once) if stream == unsubscribe.NEWS else row.personal
+    return bool(row.at_once) if stream == preferences.NEWS else row.personal
 
 
 def build_message_id(mail: QueuedMail) -> str:

@@ -12,7 +12,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
-from agreement_site.access_review import views
+from agreement_site import access_review
 from agreement_site.models import AuditLogEntry
 from events.models import Webhook
 from metrics.models import SavedView, ShareLink
@@ -145,7 +145,7 @@ def test_rows_are_filtered(admin_client: Client, project: Project) -> None:
 def test_page_shows_the_first_rows_and_the_file_all(
     admin_client: Client, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(views, "MAX_SHOWN_ROWS", 2)
+    monkeypatch.setattr(access_review, "MAX_SHOWN_ROWS", 2)
     page = admin_client.get(PATH).text
     assert "First 2 rows" in page and page.count('<th scope="row"') == 2
     assert len(read_file(admin_client)) == 4

@@ -11,9 +11,9 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
+from agreement_site import system_status
 from agreement_site.models import QueuedMail
 from agreement_site.monitoring import health
-from agreement_site.system_status import report
 from metrics.jobs.question_updates import update_question
 from metrics.models import CountState, Worker
 
@@ -25,7 +25,7 @@ HOUR = datetime.timedelta(hours=1)
 def healthy_site(monkeypatch: pytest.MonkeyPatch) -> None:
     """Simulate a worker that has swept, a broker that answers, and free disk space."""
     Worker.objects.create(name="worker:1", swept_at=timezone.now())
-    monkeypatch.setattr(report, "get_broker_state", lambda: "answers")
+    monkeypatch.setattr(system_status, "get_broker_state", lambda: "answers")
     monkeypatch.setattr(health, "get_free_bytes", lambda: 1 << 40)
 
 
@@ -80,7 +80,7 @@ def test_problems_are_listed(
     question.ratings.update(changed_at=timezone.now() - HOUR)
     Worker.objects.update(swept_at=timezone.now() - HOUR)
     monkeypatch.setattr(health, "get_free_bytes", lambda: 1 << 20)
-    monkeypatch.setattr(report, "get_broker_state", lambda: "takes nothing (ResponseError)")
+    monkeypatch.setattr(system_status, "get_broker_state", lambda: "takes nothing (ResponseError)")
     client = client_for(admin)
     assert get_problems(client) == [
         "Only 1 MB left on the disk of DATA_DIR",

@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from agreement_site.models import NotificationSettings, QueuedMail
+from agreement_site.notifications.mail_contents import Line, MailContent, Section
 from agreement_site.notifications.news import NEWS_EVENTS, list_wanted_events
 from core.text import parse_id
 from core.web.links import build_absolute_url
@@ -29,8 +30,6 @@ from quality.inbox import decision_rows
 from quality.models import Alert, AlertState, Gate, GateDecision
 from quality.rater_status import site_raters
 from quality.rater_status.status import RaterStatus
-
-from .content import Line, MailContent, Section
 
 INBOX_PATH = reverse_lazy("inbox")
 ALERT_KINDS = ("alert.opened", "alert.resolved", "rater.drifted", "question.fell")
