@@ -14,11 +14,10 @@ from projects.models import Item, Rater
 from ratings.items import content
 from ratings.models import Assignment, Exam
 
-from . import rater_selectors
+from . import rater_progress, rater_selectors, remaining
 from .assignments import exams
 from .forms import AnswerForm, SkipForm, get_field_name, get_questions
-from .progress import rater_progress, remaining
-from .progress.rater_progress import get_next_project
+from .rater_progress import get_next_project
 
 
 def is_sheet_request(request: HttpRequest) -> bool:

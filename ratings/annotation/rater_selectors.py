@@ -20,7 +20,7 @@ from projects import selectors
 from projects.models import Item, Project, Question, Rater
 from projects.permissions import MAX_ID
 from ratings.models import NO_CODE, Assignment, CheckAnswer, RaterMessage, Rating, Revision
-from ratings.services import exam_gate
+from ratings.services import permissions
 from ratings.services.rating_times import ensure_aware
 
 from .assignments import hidden_checks, queue
@@ -284,7 +284,7 @@ def lock_assignment(rater: Rater, item: Item) -> LockedAssignment:
         [
             *hidden_checks.build_queue_lock(rater),
             assignment_query,
-            exam_gate.build_due_exam_query(rater.pk),
+            permissions.build_due_exam_query(rater.pk),
         ]
     )
     [(last_closed_at,)] = queue_rows

@@ -1,17 +1,30 @@
-"""Pseudonyms that hide the raters' identities from a project's leads, and their disclosure."""
+"""Pseudonyms that hide the raters' identities from a project's leads, and their disclosure.
+
+The page hides the identities, and discloses them for a reason.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
 from django.db import transaction
 from django.db.models import Q
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
 
 from core import security_log
 from events.models import Event
 from projects import hooks
-from projects.models import Approval, Project
+from projects.models import Approval, Member, Project
+from projects.permissions import get_project
 from projects.services import approvals
 from projects.services.raters import pseudonyms
 
@@ -83,3 +96,71 @@ def _rename_in_events(project: Project, renamed: Mapping[str, str]) -> None:
             changed_events.append(event)
     Event.objects.bulk_update(changed_events, ["data"], batch_size=EVENTS_PER_BATCH)
     hooks.RATERS_RENAMED.call(project.pk, renamed)
+
+
+class HideForm(forms.Form):
+    hidden = forms.TypedChoiceField(
+        choices=[("1", "1"), ("0", "0")], coerce=lambda value: value == "1"
+    )
+    confirm = forms.BooleanField(label=gettext_lazy("Yes, apply this to the whole project"))
+
+
+class DisclosureForm(forms.Form):
+    reason = forms.CharField(
+        label=gettext_lazy("Reason"),
+        max_length=500,
+        help_text=gettext_lazy("Recorded with your name and the time."),
+    )
+
+
+@never_cache
+@login_required
+@require_safe
+def edit_pseudonyms(request: HttpRequest, project_id: int) -> HttpResponse:
+    return _render_page(request, get_project(request.user, project_id, role=Member.Role.LEAD))
+
+
+@never_cache
+@login_required
+@require_POST
+def set_raters_hidden(request: HttpRequest, project_id: int) -> HttpResponse:
+    """Hide the raters' identities, or restore them."""
+    project = get_project(request.user, project_id, role=Member.Role.LEAD)
+    form = HideForm(request.POST)
+    if not form.is_valid():
+        return _render_page(request, project, hide_form=form, status=400)
+    if form.cleaned_data["hidden"]:
+        hide_raters(project=project, by=request.user)
+    else:
+        restore_raters(project=project, by=request.user)
+    messages.success(request, _("Saved."))
+    return redirect("rater_pseudonyms", project.pk)
+
+
+@never_cache
+@login_required
+@require_POST
+def show_disclosed_raters(request: HttpRequest, project_id: int) -> HttpResponse:
+    """Show the raters' identities, on this response only."""
+    project = get_project(request.user, project_id, role=Member.Role.LEAD)
+    form = DisclosureForm(request.POST)
+    if not form.is_valid():
+        return _render_page(request, project, look_form=form, status=400)
+    if not project.hides_raters:
+        return redirect("rater_pseudonyms", project.pk)
+    identity_rows = disclose_raters(
+        project=project, reason=form.cleaned_data["reason"], by=request.user
+    )
+    return _render_page(request, project, identities=identity_rows)
+
+
+def _render_page(
+    request: HttpRequest, project: Project, *, status: int = 200, **extra_context: Any
+) -> HttpResponse:
+    context = {
+        "project": project,
+        "hide_form": HideForm(),
+        "look_form": DisclosureForm(),
+        **extra_context,
+    }
+    return render(request, "ratings/rater_pseudonyms.html", context, status=status)

@@ -1,9 +1,12 @@
-"""Upper bound of the number of items that a rater can still get.
+"""Upper bound of the number of items that a rater can still get, and how many to prefetch.
 
-It changes when other raters take the last slot of an item, but not with their answers.
+The bound changes when other raters take the last slot of an item, but not with their answers.
 
 Between two answers it falls by one, whether the item was a check or not: in projects with checks
 the number is cached for a while, because a check that uses a new item would reduce it by two.
+
+Prefetched items let raters continue without a connection, but each takes a slot of its item. Where
+few items are left for several raters, holding many would leave the others without work.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ from typing import Any, NamedTuple
 
 from django.core.cache import cache
 from django.db.models import Exists, F, OuterRef, QuerySet
+from django.utils import timezone
 
 from core.db import bulk
 from projects.models import AVAILABLE, Item, Project, Rater
@@ -197,3 +201,31 @@ def _filter_with_items_left(raters: QuerySet[Rater]) -> QuerySet[Rater]:
     new_ahead = new_items.filter(pk__gt=OuterRef("position"))
     raters = raters.annotate(position=F("queue__last_item_id"))
     return raters.filter(Exists(open_assignments) | Exists(new_ahead) | Exists(new_items))
+
+
+MAX_PREFETCHED_ITEMS = 5
+PREFETCH_CACHE_SECONDS = 30
+
+
+def get_max_prefetched_items(rater: Rater) -> int:
+    """Return how many items the rater may have ready: at least 1, at most MAX_PREFETCHED_ITEMS.
+
+    It is the rater's share of the remaining items among all who have items open.
+    """
+    key = f"prefetched-items-of-{rater.pk}"
+    number = cache.get(key)
+    if number is None:
+        share = count_remaining_by_rater([rater])[rater.pk] // _count_active_raters(rater)
+        number = max(1, min(share, MAX_PREFETCHED_ITEMS))
+        cache.set(key, number, PREFETCH_CACHE_SECONDS)
+    return int(number)
+
+
+def _count_active_raters(rater: Rater) -> int:
+    """Return the number of raters with an unexpired open assignment; this rater always counts."""
+    open_assignments = Assignment.objects.filter(
+        state=Assignment.State.OPEN,
+        leased_until__gt=timezone.now(),
+        item__project=rater.project_id,
+    )
+    return 1 + open_assignments.exclude(rater=rater).values("rater").distinct().count()

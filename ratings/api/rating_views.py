@@ -1,4 +1,7 @@
-"""API of ratings."""
+"""API of ratings.
+
+Requests are validated by ``rating_rows``, because they have up to ten thousand rows.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from typing import Any
 from django.core.exceptions import PermissionDenied
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
+from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -35,11 +39,61 @@ from projects.api.base import ApiView, get_question, store_unless_dry_run
 from projects.models import Member, Project, Question, Rater
 from ratings.models import NO_CODE, Assignment, CheckAnswer, Rating
 from ratings.services import permissions
-from ratings.services.judgement import DETAIL_FIELDS, UnknownCode
+from ratings.services.judgement import DETAIL_FIELDS, FIELDS, RatingField, UnknownCode
 
 from . import rating_rows, write_batching
 from .query_times import parse_since
-from .serializers import RatingCounts, RatingIn, RatingOut
+
+
+class RatingIn(serializers.Serializer):
+    def get_fields(self) -> dict[str, Any]:
+        return {field.name: _build_input_field(field) for field in FIELDS if field.max_length}
+
+
+class RatingOut(serializers.Serializer):
+    def get_fields(self) -> dict[str, Any]:
+        rater = {
+            "model": serializers.CharField(
+                allow_blank=True, help_text="Of a rater who is a model: its name"
+            ),
+            "prompt_version": serializers.CharField(
+                allow_blank=True, help_text="Of a rater who is a model: the version of its prompt"
+            ),
+        }
+        return {field.name: _build_output_field(field) for field in FIELDS} | rater
+
+
+class RatingCounts(serializers.Serializer):
+    created = serializers.IntegerField()
+    changed = serializers.IntegerField()
+    unchanged = serializers.IntegerField()
+    withdrawn = serializers.IntegerField()
+
+
+def _build_input_field(field: RatingField) -> Any:
+    options: dict[str, Any] = {
+        "required": field.required,
+        "allow_null": field.nullable,
+        "help_text": field.help_text or None,
+    }
+    if field.kind == "time":
+        return serializers.DateTimeField(**options)
+    return serializers.CharField(
+        max_length=field.max_length, allow_blank=field.is_stored_text, **options
+    )
+
+
+def _build_output_field(field: RatingField) -> Any:
+    options: dict[str, Any] = {"help_text": field.output_help_text or None}
+    if field.kind == "time":
+        return serializers.DateTimeField(**options)
+    if field.kind == "number":
+        return serializers.IntegerField(allow_null=True, **options)
+    can_be_null = field.nullable and not field.is_stored_text
+    return serializers.CharField(
+        allow_null=can_be_null, allow_blank=field.is_stored_text, **options
+    )
+
 
 ERROR_MESSAGES = {
     permissions.ProjectArchived: _("This project is archived and accepts no ratings."),

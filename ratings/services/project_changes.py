@@ -1,17 +1,21 @@
-"""Backfill of the days of a project's ratings when its time zone changes.
+"""Reactions to changes of a project: recomputation, and backfill of the days of its ratings.
 
-The change itself creates a TimezoneBackfill row and runs the first step, which is enough for a
-small project; the worker's sweep runs the others while ratings keep being written. Every step reads
-the current zone under the row's lock; another change restarts the backfill. A rating that is
-written meanwhile already uses the current zone, so no step has to go back.
+A new time zone moves the days. The change itself creates a TimezoneBackfill row and runs the first
+step, which is enough for a small project; the worker's sweep runs the others while ratings keep
+being written. Every step reads the current zone under the row's lock; another change restarts the
+backfill. A rating that is written meanwhile already uses the current zone, so no step has to go
+back.
 """
 
 from __future__ import annotations
 
 import time
+from collections import Counter
+from collections.abc import Iterable
 from zoneinfo import ZoneInfo
 
 from django.db import transaction
+from django.db.models import Q
 
 from core.db import bulk
 from projects.models import Project, Question
@@ -94,3 +98,31 @@ def _get_next_rows(backfill: TimezoneBackfill) -> list[tuple]:
     locked = following.select_for_update(of=("self",), no_key=True)
     rows = locked.values_list("id", "item_id", "rater_id", "rated_at", "day")
     return list(rows[:RATINGS_PER_STEP])
+
+
+def count_ratings_by_code(question_id: int, codes: Iterable[int]) -> dict[int, int]:
+    """Return code -> number of ratings with this code now or in the stored counts."""
+    requested_codes = set(codes)
+    if not requested_codes:
+        return {}
+    rows = Rating.objects.filter(
+        Q(code__in=requested_codes) | Q(counted__in=requested_codes), question=question_id
+    )
+    counts: Counter[int] = Counter()
+    for code, counted in rows.values_list("code", "counted").iterator(chunk_size=5000):
+        counts.update({code, counted} & requested_codes)
+    return dict(counts)
+
+
+def start_backfill_after_zone_change(project_id: int) -> None:
+    """Start to move the project's ratings to the days of its new time zone."""
+    start_backfill(project_id)
+    for question_id in (
+        Question.objects.filter(project=project_id).order_by("pk").values_list("pk", flat=True)
+    ):
+        changes.RATINGS_CHANGED.notify_on_commit(question_id)
+
+
+def notify_after_scale_change(question_id: int) -> None:
+    """Notify listeners, after the commit, that the question's results have to be recomputed."""
+    changes.RATINGS_CHANGED.notify_on_commit(question_id)

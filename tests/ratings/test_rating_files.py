@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from core.text import classify_key_problem
 from projects.models import Category, Item, Project, Question, Rater
-from ratings.exports import rating_files
+from ratings import exports
 from ratings.files import parquet_file
 from ratings.files.formula_escaping import escape_formula, unescape_formula
 from ratings.models import NO_CODE, Rating
@@ -421,7 +421,7 @@ def _get_ratings(question: Question) -> dict[Any, Any]:
 def test_csv_is_streamed_in_chunks(
     client_for: Any, lead: Any, project: Project, question: Any, rate: Any, monkeypatch: Any
 ) -> None:
-    monkeypatch.setattr(rating_files, "ROWS_PER_CHUNK", 2)
+    monkeypatch.setattr(exports, "ROWS_PER_CHUNK", 2)
     for number in range(5):
         rate(question, f"i{number}", "r", "major")
     response = client_for(lead).get(f"/projects/{project.pk}/data/export.csv")

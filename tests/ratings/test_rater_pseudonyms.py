@@ -15,9 +15,9 @@ from events.services import record_event
 from metrics.models import SavedView
 from projects.models import Member, Project, Rater, RaterIdentity
 from projects.services.members import membership
+from ratings import personal_data, rater_pseudonyms
 from ratings.annotation.submission import get_or_create_rater
 from ratings.models import Rating
-from ratings.privacy import personal_data, rater_pseudonyms
 from tests.ratings.imports.wizard_client import WizardClient
 
 pytestmark = pytest.mark.django_db

@@ -1,4 +1,4 @@
-"""Export of current ratings as streamed CSV, JSON Lines or Parquet."""
+"""Export of current ratings as streamed CSV, JSON Lines or Parquet, by page and API."""
 
 from __future__ import annotations
 
@@ -6,13 +6,25 @@ import datetime
 import functools
 import itertools
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import itemgetter
 from typing import Any
 
+from django.contrib.auth.decorators import login_required
 from django.db.models import Case, CharField, F, Func, When
+from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
+from django.shortcuts import get_object_or_404
+from django.utils.text import slugify
+from django.views.decorators.http import require_GET
+from rest_framework.request import Request
 
-from projects.models import Category, Question, Rater
+from core import security_log
+from core.api.files import FileView, describe_file
+from core.api.parameters import get_choice, parse_query_parameters
+from core.api.schema import build_parameter
+from projects.api.base import ApiView, get_question
+from projects.models import Category, Member, Project, Question, Rater
+from projects.permissions import get_project
 from ratings.files import parquet_file
 from ratings.files.formula_escaping import escape_formula
 from ratings.models import Rating
@@ -193,3 +205,55 @@ FORMATS: dict[str, tuple[Callable[[Iterable[ExportRow]], Iterator[bytes]], str]]
     "jsonl": (iter_jsonl, "application/jsonl"),
     "parquet": (iter_parquet_rows, "application/vnd.apache.parquet"),
 }
+
+
+@login_required
+@require_GET
+def export_ratings(request: HttpRequest, project_id: int, kind: str) -> HttpResponseBase:
+    """Stream a file of the project's current ratings in the requested format."""
+    project, questions = _get_questions(request, project_id)
+    if kind == "parquet" and not parquet_file.has_parquet():
+        return parquet_file.build_missing_response()
+    return stream_ratings(project, questions, kind)
+
+
+def stream_ratings(
+    project: Project, questions: Sequence[Question], kind: str
+) -> StreamingHttpResponse:
+    """Return the response that streams the ratings of the questions in a format of FORMATS."""
+    security_log.log_event("export", exported="ratings", kind=kind)
+    iter_file, content_type = FORMATS[kind]
+    file_name = f"{slugify(project.name) or 'project'}-{project.pk}.{kind}"
+    headers: dict[str, object] = {"Content-Disposition": f'attachment; filename="{file_name}"'}
+    return StreamingHttpResponse(
+        iter_file(iter_rows(questions)), content_type=content_type, headers=headers
+    )
+
+
+def _get_questions(request: HttpRequest, project_id: int) -> tuple[Project, list[Question]]:
+    """Return the project and its questions, or only the one that ``?question=KEY`` names."""
+    project = get_project(request.user, project_id, role=Member.Role.VIEWER)
+    key = request.GET.get("question")
+    if key is None:
+        return project, list(project.questions.all())
+    return project, [get_object_or_404(project.questions, key=key)]
+
+
+class ExportView(FileView, ApiView):
+    @describe_file(
+        "exportRatings",
+        "The current ratings as a file, of all questions or of one",
+        {kind: content_type for kind, (_stream, content_type) in FORMATS.items()},
+        [build_parameter("question", "Key of a question; all questions when left out")],
+    )
+    def get(self, request: Request, project_id: int) -> HttpResponseBase:
+        project = self.get_project(request, project_id, role=Member.Role.VIEWER)
+        params = parse_query_parameters(request, ("format", "question"))
+        kind = get_choice(params, "format", list(FORMATS), default="csv")
+        parquet_file.require_parquet_support(kind)
+        questions = (
+            [get_question(project, params["question"])]
+            if "question" in params
+            else list(project.questions.all())
+        )
+        return stream_ratings(project, questions, kind)
