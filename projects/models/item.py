@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import unicodedata
 from typing import Any
 
@@ -12,10 +13,21 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from core.web.safe_html import clean_html, extract_text
-from projects.querysets import GoldQuerySet
 
 from .project import Project
 from .question import Question
+
+
+class GoldQuerySet(models.QuerySet):
+    def in_force(self) -> GoldQuerySet:
+        """Return the gold answers that have not been retired."""
+        return self.filter(retired_at__isnull=True)
+
+    def in_force_at(self, moment: datetime.datetime) -> GoldQuerySet:
+        """Return the gold answers that were in force at a past moment."""
+        not_retired = models.Q(retired_at__isnull=True) | models.Q(retired_at__gt=moment)
+        return self.filter(not_retired, created_at__lte=moment)
+
 
 # Fields of a turn that name the speaker, which is not content.
 SPEAKER_FIELDS = ("role", "speaker", "name")

@@ -5,15 +5,51 @@ Check answers are answers to hidden gold, to exam items and to blind repeats.
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
 from projects.models import Item, Question, Rater
-from ratings.querysets import AssignmentQuerySet, CheckAnswerQuerySet
 
 from .rating import NO_CODE, JudgementBase, Revision
+
+
+class CheckAnswerQuerySet(models.QuerySet):
+    def current(self) -> CheckAnswerQuerySet:
+        """Return the current check answers, without superseded and withdrawn ones."""
+        return self.filter(is_current=True, code__gte=0)
+
+
+class AssignmentQuerySet(models.QuerySet):
+    def checks(self) -> AssignmentQuerySet:
+        """Return the assignments that check a rater: hidden gold, blind repeats and exam items.
+
+        For the rater, the answer to such an item is the check answer, not a rating. Served by the
+        partial index.
+        """
+        return self.exclude(kind="")
+
+    def planned_in(self, project: Any) -> AssignmentQuerySet:
+        """Return the project's assignments that were selected because of other raters' answers.
+
+        Served by the partial index.
+        """
+        return self.filter(rater__project=project, planned=True)
+
+    def skipped_or_flagged(self) -> AssignmentQuerySet:
+        """Return the assignments that raters skipped or flagged, in all projects.
+
+        Served by the partial index.
+        """
+        return self.filter(Q(state="skipped") | Q(flagged=True))
+
+    def skipped_or_flagged_in(self, project: Any) -> AssignmentQuerySet:
+        """Return the assignments that raters skipped or flagged in one project."""
+        # "+ 0" makes SQLite start from the partial index instead of all items of the project.
+        return self.skipped_or_flagged().alias(of=F("item__project") + 0).filter(of=project.pk)
 
 
 class Assignment(models.Model):
