@@ -1,7 +1,7 @@
 from django.urls import path
 
 from ratings import exports, rater_pseudonyms
-from ratings.annotation import list_views, preview_views
+from ratings.annotation import list_views, rate_page
 from ratings.annotation import views as annotation_views
 from ratings.files import media_views
 from ratings.imports.wizard import archive_views, run_views, upload_views
@@ -12,7 +12,7 @@ from ratings.label_studio import views as label_studio_views
 PROJECT = "projects/<int:project_id>/"
 
 urlpatterns = [
-    path("projects/question-preview/", preview_views.preview_question, name="question_preview"),
+    path("projects/question-preview/", rate_page.preview_question, name="question_preview"),
     path(f"{PROJECT}rate/", annotation_views.rate, name="rate"),
     path(f"{PROJECT}rate/next/", annotation_views.rate_next, name="rate_next"),
     path(f"{PROJECT}rate/goal/", annotation_views.rate_goal, name="rate_goal"),

@@ -29,7 +29,7 @@ SQL_MODULES = {
     "core/db/bulk.py",
     "core/db/transactions.py",
     "metrics/counting/rating_rows.py",
-    "metrics/results/raters/rater_results.py",
+    "metrics/results/rater_results.py",
     "metrics/results/refresh.py",
     "projects/authentication.py",
     "projects/permissions.py",

@@ -25,7 +25,7 @@ from core.api.schema import build_attribute_parameter, build_parameter
 from metrics.agreement.coefficients import cohen
 from metrics.agreement.headline import COHEN
 from metrics.agreement.weights import WEIGHTINGS
-from metrics.filtered import filter_choices, filtered_jobs
+from metrics.filtered import filtered_jobs
 from metrics.filtered.compact_values import TrendResults
 from metrics.filtered.dashboard_results import DashboardResults
 from metrics.filtered.rater_results import list_rater_agreements
@@ -117,7 +117,7 @@ def _get_computed_row(
     question: Question, rating_filter: RatingFilter, kind: str, *raters: Rater, scores: str = ""
 ) -> FilteredResult:
     try:
-        filter_choices.validate_filter(question, rating_filter)
+        filtered_jobs.validate_filter(question, rating_filter)
     except exceptions.BadRequest as error:
         raise _build_filter_error(error) from None
     request = filtered_jobs.FilteredRequest(

@@ -1,4 +1,4 @@
-"""Models of the stored counts of a question, and of the progress of counting."""
+"""Models of the stored counts of a question, of the progress of counting, and of the workers."""
 
 from __future__ import annotations
 
@@ -238,3 +238,16 @@ class PeerTally(models.Model):
                 name="peer_tally_stale",
             )
         ]
+
+
+class Worker(models.Model):
+    """A worker process, with the time of its last sweep.
+
+    Shown to administrators; nothing depends on it.
+    """
+
+    name = models.CharField(max_length=200, unique=True)  # hostname:process id
+    swept_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.swept_at:%Y-%m-%d %H:%M:%S}"

@@ -24,12 +24,11 @@ from metrics.models import CountState, Diagnosis, PeriodUnit, Result
 from metrics.question_scale import QuestionScale
 from ratings.services import uncounted
 
-from . import bootstrap
+from . import bootstrap, pair_results
 from .clusters import QuestionClusters
 from .disagreement import findings
 from .headline import random_sample, sample_headline
-from .pairs import mean_kappas
-from .period_patterns import AllTimePatterns
+from .patterns import AllTimePatterns
 
 logger = logging.getLogger(__name__)
 
@@ -82,7 +81,7 @@ def recompute_deferred_results(question_id: int) -> None:
     intervals = bootstrap.compute_pooled_and_people_intervals(
         all_time.patterns, all_time.n_items, scale
     )
-    mean_pairwise_kappas = mean_kappas.compute_question_mean_kappas(all_time)
+    mean_pairwise_kappas = pair_results.compute_question_mean_kappas(all_time)
     rows = Result.objects.filter(question=question_id, period_unit=PeriodUnit.ALL)
     all_time_result = rows.only("headline").first()
     full_headline = sample_headline.get_all_ratings_headline(

@@ -11,7 +11,7 @@ from django.core.exceptions import BadRequest
 from django.http import QueryDict
 from django.utils.translation import gettext as _
 
-from metrics.filtered import filter_choices
+from metrics.filtered import filtered_jobs
 from metrics.filters import (
     FILTER_NAMES,
     ITEM_PREFIX,
@@ -157,7 +157,7 @@ def _validate_values(rating_filter: RatingFilter, question: Question) -> None:
 
     Also before a worker has listed the choices.
     """
-    filter_choices.validate_filter(question, rating_filter)
+    filtered_jobs.validate_filter(question, rating_filter)
     project = question.project
     groups = project.raters.exclude(group="").order_by("group").values_list("group", flat=True)
     if rating_filter.group and rating_filter.group not in set(groups):

@@ -20,8 +20,8 @@ from metrics.counting import backlog, peer_rows
 from metrics.counting import question_counting as counting
 from metrics.jobs import question_updates
 from metrics.models import CountState, PairTally, RaterResult
+from metrics.results import rater_results as rater_readings
 from metrics.results import refresh as project_readings
-from metrics.results.raters import rater_results as rater_readings
 from projects.models import Category, Item, Project, Question, Rater
 from projects.services.items.upsert import upsert_items
 from projects.services.projects import change_project

@@ -16,10 +16,9 @@ from metrics.agreement.explain.diagnosis import MIN_RARE_ITEMS
 from metrics.agreement.headline import COHEN
 from metrics.models import PairTally
 from metrics.question_scale import QuestionScale, get_weighted_name
+from metrics.results import pair_results
 from metrics.results.clusters import QuestionClusters
 from projects.models import Question, Rater
-
-from . import pair_results
 
 
 @dataclass(frozen=True)

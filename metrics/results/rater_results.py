@@ -23,11 +23,10 @@ from metrics.counting.store import CountScope
 from metrics.models import ALL_DAYS, CountState, PeerTally, RaterResult
 from metrics.question_scale import QuestionScale
 from metrics.results.clusters import QuestionClusters
+from metrics.results.peer_sums import COLUMNS, PeerSums
 from metrics.results.values import Values, build_pair_mean_value, copy_sample_sizes
 from projects.models import Rater
 from ratings.models import NO_CODE, Rating
-
-from .peer_sums import COLUMNS, PeerSums
 
 
 @dataclass(frozen=True)

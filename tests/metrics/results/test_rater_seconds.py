@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from metrics.results.raters import rater_results
+from metrics.results import rater_results
 from ratings.models import Rating
 from tests import query_plans
 

@@ -13,11 +13,10 @@ from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from metrics import tasks
+from metrics import reports, tasks
 from metrics.jobs.question_updates import update_question
 from metrics.models import Report, Result
-from metrics.reports import report_jobs
-from metrics.reports.report_facts import compute_report_facts
+from metrics.reports import compute_report_facts
 from projects.models import Question, Rater, RaterKindVersion
 from projects.services.raters.updates import change_rater
 from projects.services.scales import change_weights
@@ -148,7 +147,7 @@ def test_report_uses_kind_of_rater_at_its_moment(
 def test_requested_report_is_computed_once_and_stored(
     rated_question: Any, rate: Any, lead: Any
 ) -> None:
-    row = report_jobs.get_or_request_report(rated_question, as_of=None, by=lead)
+    row = reports.get_or_request_report(rated_question, as_of=None, by=lead)
     assert row.pending
     tasks.compute_report(row.pk)
     row.refresh_from_db()
@@ -156,20 +155,20 @@ def test_requested_report_is_computed_once_and_stored(
     assert facts
     assert facts["n_ratings"] == 121
     rate(rated_question, "i0", "a", "critical")
-    assert report_jobs.get_or_request_report(rated_question, as_of=row.as_of, by=lead).pk == row.pk
+    assert reports.get_or_request_report(rated_question, as_of=row.as_of, by=lead).pk == row.pk
     tasks.sweep_all()
     assert Report.objects.get().facts == facts
 
 
 def test_sweep_computes_report_without_task(rated_question: Any, lead: Any) -> None:
-    row = report_jobs.get_or_request_report(
+    row = reports.get_or_request_report(
         rated_question, as_of=rated_question.project.created_at, by=lead
     )
     tasks.sweep_all()
     row.refresh_from_db()
     assert not row.pending
-    with pytest.raises(report_jobs.ReportDateInFuture):
-        report_jobs.get_or_request_report(
+    with pytest.raises(reports.ReportDateInFuture):
+        reports.get_or_request_report(
             rated_question, as_of=timezone.now() + datetime.timedelta(hours=1), by=lead
         )
 

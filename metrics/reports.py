@@ -1,8 +1,9 @@
-"""Compute the facts of a report: names and figures as plain JSON, without text.
+"""Reports on a question as of a moment: names and figures as plain JSON, without text.
 
-Everything is based on the ratings at a moment, on the scale declared then, and on which raters were
-models, so the same moment always gives the same facts. Current settings are stored with it: the
-scheme of verbal bands, and the target.
+Requested by a page, computed by a worker from the history of the ratings, and stored
+(core.jobs.on_demand). Everything is based on the ratings at a moment, on the scale declared then,
+and on which raters were models, so the same moment always gives the same facts. Current settings
+are stored with it: the scheme of verbal bands, and the target.
 """
 
 from __future__ import annotations
@@ -13,20 +14,24 @@ from dataclasses import dataclass, replace
 from typing import Any, TypedDict
 
 import numpy as np
+from django.utils import timezone
+from django.utils.translation import gettext as _
 
+from core.jobs.on_demand import OnDemandJob
 from metrics.agreement import registry
 from metrics.agreement.counts import tally
 from metrics.agreement.counts.additive import PatternCounts
 from metrics.agreement.estimate import Value
 from metrics.agreement.weights import get_weighted_name
+from metrics.models import Report
 from metrics.question_scale import QuestionScale
 from metrics.results import bootstrap, clusters
 from metrics.results.clusters import ClusterDescription
 from metrics.results.disagreement import findings
 from metrics.results.disagreement.findings import DisplayedRatings, Findings
-from metrics.results.grouped_patterns import GroupedPatterns
 from metrics.results.headline import random_sample
 from metrics.results.headline.headline_computation import RaterGroup, build_headline_from_ratings
+from metrics.results.patterns import GroupedPatterns
 from metrics.results.question_agreement import QuestionAgreement
 from metrics.results.question_results import compute_details
 from metrics.results.values import HeadlineResult, ResultDetails, Values
@@ -280,3 +285,36 @@ def _list_other_coefficients(
     ]
     other_names = [name for name in dict.fromkeys(names) if name != headline["name"]]
     return [name for name in other_names if name in coefficients]
+
+
+class ReportDateInFuture(ValueError):
+    """The report date is in the future, so its ratings are unknown."""
+
+
+def get_or_request_report(
+    question: Question, *, as_of: datetime.datetime | None, by: Any
+) -> Report:
+    """Return the report on a question as of a moment (default: now), or request it.
+
+    Raises ReportDateInFuture.
+    """
+    now = timezone.now()
+    if as_of is not None and as_of > now:
+        raise ReportDateInFuture(_("This time is in the future."))
+    row, _is_new = REPORT_JOB.get_or_start(
+        question=question, as_of=as_of or now, defaults={"created_by": by}
+    )
+    return row
+
+
+def _compute_fields(row: Report) -> dict[str, object]:
+    return {"facts": compute_report_facts(row.question, row.as_of)}
+
+
+REPORT_JOB = OnDemandJob(
+    rows=Report.objects.select_related("question__project").defer("facts"),
+    result_field="facts",
+    task_name="metrics.tasks.compute_report",
+    compute_result=_compute_fields,
+    min_cooldown=datetime.timedelta(0),
+)
