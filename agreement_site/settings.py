@@ -596,7 +596,7 @@ SPECTACULAR_SETTINGS = {
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
         "core.api.schema.describe_areas",
-        "agreement_site.api_descriptions.describe_api",
+        "agreement_site.api_urls.describe_api",
     ],
     "OAS_VERSION": "3.1.0",
     "SERVE_INCLUDE_SCHEMA": False,

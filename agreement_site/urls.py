@@ -3,7 +3,8 @@
 from django.contrib import admin
 from django.urls import include, path, re_path
 
-from agreement_site import access_review, system_status
+from agreement_site import system_status
+from agreement_site.accounts import access_review
 from agreement_site.audit_log import views as audit_log_views
 from agreement_site.middleware import static_bundles
 from agreement_site.monitoring import health, prometheus

@@ -12,7 +12,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
-from agreement_site import access_review
+from agreement_site.accounts import access_review
 from agreement_site.models import AuditLogEntry
 from events.models import Webhook
 from metrics.models import SavedView, ShareLink
