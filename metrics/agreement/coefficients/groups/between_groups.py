@@ -22,8 +22,8 @@ from metrics.agreement.counts.common_correlation import (
     Margins,
     compute_weights_across_groups,
 )
+from metrics.agreement.counts.pattern_sums import build_pattern_sums
 from metrics.agreement.counts.score_intervals import ScoreLimits
-from metrics.agreement.counts.sums import build_pattern_sums
 from metrics.agreement.estimate import (
     ChanceCorrected,
     Estimate,
