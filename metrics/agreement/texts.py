@@ -792,7 +792,7 @@ Sunday. It is computed for:
   (with omega equal to that share)
 
 Successive weeks are correlated, so the variation that their differences show counts twice. An onset
-needs 4 weeks before it and 2 since. For the question, the threshold is A / 5 weeks: at most one
+needs 4 weeks before it and 2 since; only such onsets count. For the question, the threshold is A / 5 weeks: at most one
 false alert in A working days of a question. Each of n pairs needs n times as much, and each of k
 categories in either measure 2 k times as much, so that all of them together raise no more false
 alerts. A category raises an alert when it lost half of its agreement, and half of it beyond chance,

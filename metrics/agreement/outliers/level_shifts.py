@@ -299,14 +299,11 @@ def _find_first_fall(
 ) -> LevelFall | None:
     if weeks.n.size < MIN_WEEKS_BEFORE + MIN_WEEKS_SINCE:
         return None
+    lasting = replace(prior, least_days_before=MIN_WEEKS_BEFORE, least_days_since=MIN_WEEKS_SINCE)
     evidence_by_week = compute_evidence(
-        weeks.n, weeks.total, weeks.squares, s2=s2, kappa2=kappa2, side=-1, prior=prior
+        weeks.n, weeks.total, weeks.squares, s2=s2, kappa2=kappa2, side=-1, prior=lasting
     )
-    week = np.arange(weeks.n.size)
-    is_lasting = (evidence_by_week.onset >= MIN_WEEKS_BEFORE) & (
-        week - evidence_by_week.onset + 1 >= MIN_WEEKS_SINCE
-    )
-    reached = np.flatnonzero((evidence_by_week.total >= level) & is_lasting)
+    reached = np.flatnonzero(evidence_by_week.total >= level)
     if not reached.size:
         return None
     index = int(reached[0])

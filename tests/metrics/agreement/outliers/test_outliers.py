@@ -314,6 +314,17 @@ def test_fall_of_a_question_gives_one_finding():
     )
 
 
+def test_decline_from_the_first_week_on_gives_a_finding():
+    """Its best onset is too early to be told from a single odd week, but later ones are not."""
+
+    def confuse_more_and_more(stream, rng):
+        is_guess = rng.random(stream.code.size) < 0.7 * stream.day / LONG.days
+        return np.where(is_guess, rng.integers(PLAN.k, size=is_guess.size), stream.code)
+
+    _drift_alerts, findings = detect_alerts(LONG, change=confuse_more_and_more)
+    assert set(list_kinds(findings)) == {(outliers.QUESTION_AGREEMENT_FELL, ())}
+
+
 def test_diverging_pair_gives_a_finding():
     plan = replace(LONG, per_item=2, raters=6)
 
