@@ -160,7 +160,8 @@ def wake_sweeps(**_: Any) -> None:
 
 
 @signals.worker_init.connect
-def check_schema(**_: Any) -> None:
+def prepare_worker(**_: Any) -> None:
+    """Exit if the schema is of another release; record the data folder, close the connections."""
     from django.db import connections
 
     from agreement_site import releases

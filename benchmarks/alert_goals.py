@@ -103,7 +103,7 @@ def _add_stream(
     columns = (stream.item, stream.rater, stream.code, stream.date)
     drift_result = drift.detect_drift(*columns, stream.k, stream.ordered, context=context)
     outlier_result = outliers.detect_outliers(drift_result, stream.k)
-    named = outliers.list_named_raters(drift_result, outlier_result)
+    named = outliers.get_alerted_raters(drift_result, outlier_result)
     figures.innocents += len(named - set(shape.named))
     figures.years += (N_RATERS - len(shape.named)) * N_DAYS / DAYS_PER_YEAR
     figures.named += len(named & set(shape.named))

@@ -41,7 +41,7 @@ def print_progress(text: str) -> None:
 
 def measure_row(project: Any) -> str:
     from metrics.agreement import consensus
-    from metrics.scale import QuestionScale
+    from metrics.question_scale import QuestionScale
     from quality.consensus import recomputation, votes
     from quality.models import Consensus, ItemLabel
     from ratings.models import Rating

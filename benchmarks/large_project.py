@@ -71,7 +71,7 @@ def get_or_create_project(
         )
     for question in Question.objects.filter(project=project):
         question_updates.update_question(question.pk)
-        refresh.compute_deferred_cumulative_results(question.pk)
+        refresh.recompute_deferred_cumulative_results(question.pk)
     return project
 
 

@@ -31,9 +31,9 @@ from metrics.agreement.explain.attribution import (
 )
 from metrics.agreement.headline import FLEISS
 from metrics.models import Attribution, CountState
+from metrics.question_scale import QuestionScale, get_weighted_name
 from metrics.results.clusters import QuestionClusters
 from metrics.results.disagreement import recent_change
-from metrics.scale import QuestionScale, get_weighted_name
 from projects.models import Item, Question
 from ratings.models import NO_CODE, Rating
 from ratings.services.rating_times import EPOCH

@@ -20,7 +20,7 @@ from ratings.imports import leases
 
 @shared_task(ignore_result=True)
 def count_question(question_id: int) -> None:
-    """Count what is uncounted in a question and refresh its results, after its pause (pacing)."""
+    """Count what is uncounted in a question and refresh its results, after its pause (hints)."""
     hints.wait_for_turn(question_id)
     # After the pause: ratings that arrived meanwhile need no hint of their own.
     hints.clear_hint(question_id)
@@ -37,7 +37,7 @@ def count_question(question_id: int) -> None:
         question_id, seconds=question_updates.TURN_SECONDS
     )
     if remaining is question_updates.RemainingWork.NOTHING and not n_items:
-        refresh.compute_deferred_cumulative_results(
+        refresh.recompute_deferred_cumulative_results(
             question_id
         )  # deferred until no rating arrives for a moment
     if remaining is question_updates.RemainingWork.MORE or (

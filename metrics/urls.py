@@ -60,11 +60,11 @@ urlpatterns = [
     path(
         "shared/<str:secret>/<slug:name>.json", shared_views.show_shared_chart, name="shared_chart"
     ),
-    path(f"{PROJECT_PATH}reports/", reports_views.reports, name="reports"),
-    path(f"{PROJECT_PATH}reports/<int:number>/", reports_views.report, name="report"),
+    path(f"{PROJECT_PATH}reports/", reports_views.show_reports, name="reports"),
+    path(f"{PROJECT_PATH}reports/<int:number>/", reports_views.show_report, name="report"),
     path(
         f"{PROJECT_PATH}reports/<int:number>.<slug:form>",
-        reports_views.report_file,
+        reports_views.download_report,
         name="report_file",
     ),
     path(f"{PROJECT_PATH}items/", items_views.show_items, name="items"),

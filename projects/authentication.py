@@ -33,8 +33,8 @@ _ACTIVE_TOKEN_SQL = (
 )
 
 
-def _get_active_token(token_digest: str, requested_id: int | None) -> ApiToken | None:
-    """Return the token with its user, or None if it is not valid.
+def _use_active_token(token_digest: str, requested_id: int | None) -> ApiToken | None:
+    """Return the token with its user and record its use; None if it is not valid.
 
     A token is not valid if it is unknown, expired or revoked, or its user inactive.
 
@@ -94,7 +94,7 @@ class TokenAuthentication(authentication.BaseAuthentication):
                 "The header must be 'Authorization: Bearer TOKEN'."
             )
         match = request.resolver_match
-        token = _get_active_token(
+        token = _use_active_token(
             tokens.compute_digest(header[1].decode("latin-1")),
             match.kwargs.get("project_id") if match else None,
         )

@@ -6,7 +6,7 @@ SQLite needs none: it has one writer at a time.
 from __future__ import annotations
 
 from core.db.bulk import Statement
-from core.db.transactions import build_advisory_lock, share_row, take_advisory_lock
+from core.db.transactions import build_advisory_lock, lock_row_shared, take_advisory_lock
 
 # First keys of PostgreSQL advisory locks; the second key is an id.
 CATEGORIES_LOCK = 0x636174  # with a question id
@@ -59,4 +59,4 @@ def lock_project_row(project_id: int) -> None:
 
     Rows that refer to the project lock it only at commit, because the foreign key is deferred.
     """
-    share_row("projects_project", project_id)
+    lock_row_shared("projects_project", project_id)

@@ -15,18 +15,18 @@ def _register_pages() -> None:
     from metrics.views import charts
     from metrics.views.common import question_rows
     from metrics.views.dashboard import overview_context, rater_table
-    from metrics.views.project_list import rows as listing_rows
+    from metrics.views.project_list import project_row as listing_rows
     from metrics.views.saved_views import shared_views
     from ratings.items import bulk_views
 
     from .alerts import chart_annotations
-    from .inbox import rows, selectors
+    from .inbox import decision_rows, entry_counts
     from .rater_status import overview_raters
     from .rater_status import views as rater_status_views
     from .review import send_to_review
 
-    listing_rows.PROJECT_INBOX.register(rows.ProjectInbox())
-    question_rows.INBOX_SOURCES.register(selectors.get_entries_by_question)
+    listing_rows.PROJECT_INBOX.register(decision_rows.ProjectInbox())
+    question_rows.INBOX_SOURCES.register(entry_counts.get_entries_by_question)
     raters = shared_views.SharedPage(
         rater_status_views.render_raters, {"funnel": rater_status_views.render_funnel}
     )

@@ -1,4 +1,4 @@
-"""Tell the workers after each request that may have changed something (core.jobs.wakeup)."""
+"""Wake the workers after each request that may have changed something (core.jobs.wakeup)."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ STATEMENT_MILLISECONDS = 1500
 MIN_FREE_BYTES = 32 << 20  # on the disk of the database
 
 
-def check_liveness() -> HealthResponse:
+def probe_liveness() -> HealthResponse:
     return 200, {"status": "alive", "release": releases.get_release()}
 
 
@@ -49,7 +49,7 @@ def build_no_database() -> HealthResponse:
     return build_not_ready("database", "The database does not answer, or takes nothing.")
 
 
-def check_readiness() -> HealthResponse:
+def probe_readiness() -> HealthResponse:
     """Check disk, schema and database; database errors become a 503."""
     if connection.vendor == "sqlite" and get_free_bytes() < MIN_FREE_BYTES:
         return build_not_ready("disk", "The disk of the database is full.")
@@ -79,7 +79,7 @@ def _write_probe_row() -> None:
 def _build_ready_body() -> dict[str, object]:
     now = timezone.now()
     lag = stale_results.record_and_measure_lag(now)
-    backlogs = backlog.list_progress().values()
+    backlogs = backlog.get_progress_by_question().values()
     return {
         "status": "ok",
         "release": releases.get_release(),
@@ -96,12 +96,12 @@ def _build_ready_body() -> dict[str, object]:
 @never_cache
 @require_safe
 def livez(request: HttpRequest) -> JsonResponse:
-    status, body = check_liveness()
+    status, body = probe_liveness()
     return JsonResponse(body, status=status)
 
 
 @never_cache
 @require_safe
 def healthz(request: HttpRequest) -> JsonResponse:
-    status, body = check_readiness()
+    status, body = probe_readiness()
     return JsonResponse(body, status=status)

@@ -98,7 +98,7 @@ def _query_gauges() -> dict[str, tuple[str, Any]]:
     with transaction.atomic():
         limit_statement_time(connection, health.STATEMENT_MILLISECONDS)
         lag = stale_results.record_and_measure_lag(now)
-        backlogs = backlog.list_progress().values()
+        backlogs = backlog.get_progress_by_question().values()
         swept_at = Worker.objects.aggregate(at=Max("swept_at"))["at"]
         audit = schedule.get_audit_summary()
         imports = ImportRun.objects.filter(state__in=leases.WORKING_STATES).count()

@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy as _
 
 from projects.models import Member, Project
 from projects.models.roles import Capability, may
-from quality.inbox import selectors
+from quality.inbox import entry_counts
 from ratings.models import Assignment
 
 Role = Member.Role
@@ -238,14 +238,14 @@ class ProjectNavigation(NamedTuple):
     entries: list[NavigationLink]
     tabs: list[NavigationLink]
     rate_link: NavigationLink | None
-    inbox: list[selectors.InboxEntry]
+    inbox: list[entry_counts.InboxEntry]
 
     @property
     def current_entry(self) -> NavigationLink | None:
         return next((entry for entry in self.entries if entry.is_current), None)
 
 
-def list_permitted_entries(role: str) -> Iterator[tuple[NavigationEntry, list[NavigationTab]]]:
+def iter_permitted_entries(role: str) -> Iterator[tuple[NavigationEntry, list[NavigationTab]]]:
     """Yield the entries of the sidebar for a role, each with the tabs that the role may open."""
     for entry in PROJECT_ENTRIES:
         tabs = [tab for tab in entry.tabs if tab.capability is None or may(role, tab.capability)]
@@ -259,7 +259,7 @@ def build_project_navigation(project: Any, path: str, question: str = "") -> Pro
     ``path``: the path of the page; ``question``: key of the question that it shows, which the tabs
     keep.
     """
-    permitted_entries = list(list_permitted_entries(project.role))
+    permitted_entries = list(iter_permitted_entries(project.role))
     inbox = list_inbox_entries(project)
     counts = _count_by_page(project, inbox)
     current = _find_current_tab([tab for _entry, tabs in permitted_entries for tab in tabs], path)
@@ -284,7 +284,7 @@ def build_project_navigation(project: Any, path: str, question: str = "") -> Pro
 def list_project_pages(project: Any) -> list[NavigationLink]:
     """Return a link to each page of the navigation that the user may open, without counts."""
     links = []
-    for entry, tabs in list_permitted_entries(project.role):
+    for entry, tabs in iter_permitted_entries(project.role):
         for tab in tabs:
             label = entry.label if tab is tabs[0] and len(tabs) == 1 else tab.label
             links.append(NavigationLink(label, reverse(tab.url_name, args=[project.pk])))
@@ -308,13 +308,15 @@ def _find_current_tab(tabs: list[NavigationTab], path: str) -> NavigationTab | N
     return by_path.get("") if not segments else None
 
 
-def _count_by_page(project: Any, inbox: list[selectors.InboxEntry]) -> dict[str, int]:
+def _count_by_page(project: Any, inbox: list[entry_counts.InboxEntry]) -> dict[str, int]:
     """Return {URL name: number of things on the page that need an action of the user}."""
     counts: dict[str, int] = {}
     for entry in inbox:
         counts[entry.kind] = counts.get(entry.kind, 0) + entry.number
     if may(project.role, Capability.REVIEW):
-        counts[selectors.UNCERTAIN_ITEMS] = selectors.count_uncertain_items(project, MAX_COUNT)
+        counts[entry_counts.UNCERTAIN_ITEMS] = entry_counts.count_uncertain_items(
+            project, MAX_COUNT
+        )
     if may(project.role, Capability.MANAGE):
         counts["skipped_and_flagged"] = count_skipped_or_flagged_items(project)
     return counts
@@ -358,11 +360,11 @@ def count_skipped_or_flagged_items(project: Project) -> int:
     return Assignment.objects.skipped_or_flagged_in(project)[:MAX_COUNT].count()
 
 
-def list_inbox_entries(project: Any) -> list[selectors.InboxEntry]:
+def list_inbox_entries(project: Any) -> list[entry_counts.InboxEntry]:
     """Return the inbox of the project for its leads; empty for other roles."""
     if not may(project.role, Capability.MANAGE):
         return []
-    return selectors.get_entries_by_project({project.pk: project.role}).get(project.pk, [])
+    return entry_counts.get_entries_by_project({project.pk: project.role}).get(project.pk, [])
 
 
 def list_other_projects(user: Any, project: Any) -> list[tuple[str, str]]:

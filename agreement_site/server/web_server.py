@@ -33,7 +33,7 @@ STOP_TIMEOUT_SECONDS = 25
 PROCESS_LIFETIME_SECONDS = 24 * 60 * 60
 
 
-def find_free_address(host: str, port: int) -> tuple[str, int]:
+def resolve_free_address(host: str, port: int) -> tuple[str, int]:
     """Return the address in numbers, with a free port for port 0. Raises OSError if it is in use.
 
     Granian accepts numbers only, and would share the port with a server that listens there already.
@@ -95,7 +95,7 @@ def prepare_fork() -> None:
 def main() -> None:
     host, port = os.environ.get("HOST") or "127.0.0.1", int(os.environ.get("PORT") or 8000)
     try:
-        host, port = find_free_address(host, port)
+        host, port = resolve_free_address(host, port)
     except OSError as error:
         sys.exit(f"The web server cannot listen on {host}, port {port}: {error.strerror or error}.")
     with exit_with_one_sentence():

@@ -70,7 +70,7 @@ def collect_status() -> SystemStatus:
     now = timezone.now()
     lag = stale_results.record_and_measure_lag(now)
     sweeps = Worker.objects.order_by("-swept_at").values_list("name", "swept_at")
-    backlogs = backlog.list_progress().items()
+    backlogs = backlog.get_progress_by_question().items()
     return SystemStatus(
         release=releases.get_release(),
         schema=releases.describe_schema_mismatch() or MATCHING_SCHEMA,

@@ -26,7 +26,7 @@ def take_advisory_lock(lock_key: int, object_id: int, *, shared: bool = False) -
     execute_statements(build_advisory_lock(lock_key, object_id, shared=shared))
 
 
-def share_row(table: str, row_id: int) -> None:
+def lock_row_shared(table: str, row_id: int) -> None:
     """Lock a row against exclusive locks until the transaction ends; wait for a running one."""
     if connection.vendor == "postgresql":
         execute_statements([(f"SELECT 1 FROM {table} WHERE id = %s FOR KEY SHARE", [row_id])])  # noqa: S608 - fixed names

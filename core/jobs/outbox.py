@@ -1,4 +1,4 @@
-"""Pauses between the attempts of outboxes, and how long they keep their rows."""
+"""Times of the next attempts of failed deliveries and mails, and deletion of ended ones."""
 
 from __future__ import annotations
 
@@ -24,5 +24,5 @@ def get_retry_time(
 
 
 def delete_old_rows(ended: QuerySet[Any], *, column: str) -> int:
-    """Delete the rows whose time ``column`` is older than KEEP_ENDED; return how many."""
+    """Delete the rows whose time ``column`` is older than KEEP_ENDED; return their number."""
     return ended.filter(**{f"{column}__lt": timezone.now() - KEEP_ENDED}).delete()[0]

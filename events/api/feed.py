@@ -73,7 +73,7 @@ class EventListView(ApiView):
         PARAMETERS,
     )
     def get(self, request: Request) -> Response:
-        """Return of each project what the caller's role in it may see."""
+        """Return the events of all projects, of each those that the caller may see."""
         events = get_user_feed(request.user, project_id=get_token_project_id(request))
         return _build_page(request, events, list(KINDS))
 

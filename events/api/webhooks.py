@@ -203,7 +203,7 @@ class WebhookSecretView(ApiView):
 class WebhookTestView(ApiView):
     @describe_write("testWebhook", "Send a test", body=None, response=DeliveryOut, status=202)
     def post(self, request: Request, webhook_id: int, project_id: int | None = None) -> Response:
-        """Let a worker send it at once; the answer is in the list of deliveries."""
+        """Queue a test, which a worker sends at once; its answer is in the list of deliveries."""
         webhook = _get_webhook(request, project_id, webhook_id)
         parse_query_parameters(request)
         try:

@@ -62,7 +62,7 @@ def build_request(webhook: Webhook, event: Event | None, *, now: datetime.dateti
     return ChatRequest(url, json.dumps(body, ensure_ascii=False).encode(), HEADERS)
 
 
-def check_answer(webhook: Webhook, answer: Answer) -> Answer:
+def interpret_answer(webhook: Webhook, answer: Answer) -> Answer:
     """Return the answer, as rejected where only its body says that the message was not accepted."""
     key = RESULT_KEYS.get(Format(webhook.format))
     if key is None or not answer.is_success:

@@ -28,7 +28,7 @@ class Answer:
     """Outcome of a request.
 
     ``status`` is None where there was no answer; ``error`` then says why: url, not_found,
-    not_allowed, certificate, timeout or connection. ``error`` is rejected where the answer of a
+    not_allowed, certificate, timeout or connection. ``error`` is "rejected" where the answer of a
     chat says so in its body.
     """
 

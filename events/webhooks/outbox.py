@@ -119,7 +119,7 @@ def _send(webhook: Webhook, delivery: Delivery) -> Answer:
     if webhook.is_chat:
         request = chat.build_request(webhook, delivery.event, now=timezone.now())
         answer = http_client.post(request.url, request.body, request.headers)
-        return chat.check_answer(webhook, answer)
+        return chat.interpret_answer(webhook, answer)
     body = json.dumps(build_body(webhook, delivery), cls=DjangoJSONEncoder, ensure_ascii=False)
     headers = signing.build_headers(webhook, delivery.message_id, body, now=timezone.now())
     return http_client.post(webhook.url, body.encode(), headers)

@@ -33,7 +33,7 @@ from .all_statistics import report
 from .batch import estimate_coefficient, pattern_coefficients, table_coefficients
 from .coefficients.declaration import Coefficient
 from .estimate import REASONS, Estimate, Value
-from .outliers import name_raters
+from .outliers import detect_alerted_raters
 from .registry import COEFFICIENTS
 
 __all__ = [
@@ -42,8 +42,8 @@ __all__ = [
     "Coefficient",
     "Estimate",
     "Value",
+    "detect_alerted_raters",
     "estimate_coefficient",
-    "name_raters",
     "pattern_coefficients",
     "report",
     "table_coefficients",

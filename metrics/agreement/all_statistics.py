@@ -23,7 +23,7 @@ from .coefficients.intraclass.icc import Icc
 from .coefficients.intraclass.incomplete import compute_incomplete_icc, icc_of_ratings
 from .coefficients.marginal_tests import ChiSquareTest
 from .counts.grouping import Ints
-from .counts.sums import build_pattern_sums
+from .counts.pattern_sums import build_pattern_sums
 from .counts.tally import PairTables, count_pair_tables, count_patterns
 from .estimate import NORMAL_QUANTILE, REASONS, Estimate, Floats, to_finite_float
 from .registry import COEFFICIENTS

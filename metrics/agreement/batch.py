@@ -8,8 +8,8 @@ import numpy.typing as npt
 
 from .coefficients.conger import RatedItems
 from .coefficients.declaration import Formula
+from .counts.pattern_sums import PatternSums, build_pattern_sums
 from .counts.score_intervals import solve_together
-from .counts.sums import PatternSums, build_pattern_sums
 from .estimate import Estimate, Floats
 from .registry import (
     COEFFICIENTS,

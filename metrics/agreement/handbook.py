@@ -11,8 +11,8 @@ import textwrap
 from .coefficients.declaration import Coefficient
 from .explain.bands import SCHEMES, Band
 from .glossary import TERMS
+from .handbook_sections import SECTIONS
 from .registry import COEFFICIENTS
-from .texts import SECTIONS
 from .weights import WEIGHTINGS
 
 _INTRODUCTION = """\

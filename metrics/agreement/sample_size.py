@@ -250,7 +250,7 @@ def _find_assured_items(table: Floats, half_width: float, start: int) -> int:
 
 
 def _simulate_half_width(table: Floats, n: int) -> float:
-    """Return the quantile ASSURANCE of the half-width in studies of n items; infinite without."""
+    """Return the quantile ASSURANCE of the half-width in studies of n items; or infinity."""
     rng = np.random.default_rng(0)
     studies = rng.multinomial(n, table.ravel() / table.sum(), size=SIMULATED_STUDIES)
     kappa = cohen.kappa(studies.reshape(-1, *table.shape))

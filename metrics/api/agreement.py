@@ -26,6 +26,7 @@ from metrics.agreement.registry import MEAN_PAIRWISE
 from metrics.agreement.weights import get_weighted_name
 from metrics.counting.store import encode_json
 from metrics.models import PairTally, RaterResult
+from metrics.question_scale import QuestionScale
 from metrics.results.clusters import QuestionClusters, describe_clusters
 from metrics.results.headline.headline_computation import MODELS, PEOPLE
 from metrics.results.pairs import pair_results
@@ -37,7 +38,6 @@ from metrics.results.values import (
     build_uncounted_value,
     build_undefined_value,
 )
-from metrics.scale import QuestionScale
 from projects.api.base import ApiView
 from projects.models import Member, Project, Question, Rater
 
@@ -60,15 +60,16 @@ RANK_WEIGHTED_MEANS = [
 class AgreementView(ApiView):
     @describe_get(
         "getAgreement",
-        "All coefficients of a question, and what they rest on",
+        "All coefficients of a question, and what they are based on",
         AgreementOut,
         [QUESTION_PARAMETER, *filtered.FILTER_PARAMETERS],
         may_be_pending=True,
     )
     def get(self, request: Request, project_id: int) -> Response:
-        """With a filter: of the selected ratings only, as if there were no others.
+        """Return the coefficients of all ratings, or of those that a filter selects.
 
-        202 while a worker computes the result.
+        A filter's results are those of its ratings alone, as if there were no others; 202 while a
+        worker computes them.
         """
         project, question, params, rating_filter = filtered.parse_results_request(
             self, request, project_id
@@ -106,7 +107,7 @@ class PairListView(ApiView):
         may_be_pending=True,
     )
     def get(self, request: Request, project_id: int) -> Response:
-        """With a filter: of the 40 raters with the most of these ratings."""
+        """Return the pairs; with a filter, those of the 40 raters with the most of its ratings."""
         _project, question, params, rating_filter = filtered.parse_results_request(
             self, request, project_id, "weights", *pagination.PAGE_PARAMETER_NAMES
         )
@@ -121,7 +122,7 @@ class PairListView(ApiView):
         reader = partial(_read_pairs, question, scale, weights=weights)
         page = paginate(request, params, key_length=2, read=reader)
         if not page["results"]:
-            filtered.wait_for_first_results(question)
+            filtered.require_first_results(question)
         return Response(page)
 
 
@@ -134,7 +135,7 @@ class RaterListView(ApiView):
         may_be_pending=True,
     )
     def get(self, request: Request, project_id: int) -> HttpResponse:
-        """With a filter: the 500 raters with the most of these ratings."""
+        """Return the raters; with a filter, the 500 with the most of its ratings."""
         _project, question, params, rating_filter = filtered.parse_results_request(
             self, request, project_id, *pagination.PAGE_PARAMETER_NAMES
         )
@@ -144,7 +145,7 @@ class RaterListView(ApiView):
             return Response(paginate(request, params, key_length=1, read=list_reader))
         page = paginate(request, params, key_length=1, read=partial(_read_raters, question))
         if not page["results"]:
-            filtered.wait_for_first_results(question)
+            filtered.require_first_results(question)
         return render_json_page(page)
 
 

@@ -13,10 +13,10 @@ from core.api.parameters import get_choice, parse_query_parameters
 from core.api.schema import QUESTION_PARAMETER, build_parameter, describe_get
 from metrics import attribution
 from metrics.models import Attribution, PeriodUnit, Result
+from metrics.question_scale import QuestionScale
 from metrics.results.disagreement import disputed_items
 from metrics.results.disagreement.findings import load_diagnosis
 from metrics.results.values import build_uncounted_value
-from metrics.scale import QuestionScale
 from projects.api.base import ApiView, ResultPending, get_question
 from projects.models import Member, Question, Rater
 
@@ -106,7 +106,7 @@ class CategoryAgreementView(ApiView):
         )
         agreement = filtered.SelectedAgreement.load(question, rating_filter).agreement
         if agreement is None:
-            filtered.wait_for_first_results(question)
+            filtered.require_first_results(question)
         categories = agreement.details.get("categories", []) if agreement else []
         return Response({"question": question.key, "categories": categories})
 
@@ -135,7 +135,7 @@ class DisputedItemsView(ApiView):
             else load_diagnosis(question)
         )
         if not diagnosis.disputes:
-            filtered.wait_for_first_results(question)
+            filtered.require_first_results(question)
         disputed = disputed_items.load_disputed_items(diagnosis.disputes, scale, weights)
         return Response(
             {
@@ -159,7 +159,7 @@ class DisputedItemsView(ApiView):
 class ChangeExplanationView(ApiView):
     @describe_get(
         "explainChange",
-        "How much of a move between two weeks or months each rater, category and kind of item "
+        "How much of a change between two weeks or months each rater, category and kind of item "
         "explains",
         ChangeOut,
         [
@@ -173,7 +173,7 @@ class ChangeExplanationView(ApiView):
         may_be_pending=True,
     )
     def get(self, request: Request, project_id: int) -> Response:
-        """Computed on request: 202 while a worker computes it."""
+        """Return the contributions to the change; 202 while a worker computes them."""
         project = self.get_project(request, project_id, role=VIEWER)
         names = ("question", "period", "from", "to", "weights", "population")
         params = parse_query_parameters(request, names)

@@ -13,10 +13,10 @@ from core.api.schema import QUESTION_PARAMETER, build_parameter, describe_get
 from metrics.filtered.coefficient_results import CoefficientResults
 from metrics.filters import EVERY_KIND, ITEM_PREFIX, is_filterable_attribute
 from metrics.models import FilteredResult
+from metrics.question_scale import QuestionScale
 from metrics.results.clusters import QuestionClusters
 from metrics.results.pairs.pair_details import PairDetails, load_pair_table
 from metrics.results.scored_agreement import CATEGORY_VALUES
-from metrics.scale import QuestionScale
 from projects.api.base import ApiView, get_question
 from projects.models import Member, Project, Rater
 
@@ -117,7 +117,7 @@ class CoefficientsView(ApiView):
         may_be_pending=True,
     )
     def get(self, request: Request, project_id: int) -> Response:
-        """Computed on request; 202 until a worker has computed them."""
+        """Return all coefficients; 202 until a worker has computed them."""
         _project, question, params, rating_filter = filtered.parse_results_request(
             self, request, project_id, "scores", pools_all=True
         )
@@ -162,7 +162,7 @@ class PairDetailsView(ApiView):
         ],
     )
     def get(self, request: Request, project_id: int) -> Response:
-        """The population has no effect, because the raters are named."""
+        """Return all statistics of the two raters; a population has no effect on them."""
         project = self.get_project(request, project_id, role=VIEWER)
         params = parse_query_parameters(request, ("question", "rater_a", "rater_b", "population"))
         get_choice(params, "population", list(filtered.POPULATION_KINDS), default="people")

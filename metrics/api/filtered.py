@@ -39,10 +39,10 @@ from metrics.filters import (
 )
 from metrics.jobs import question_updates
 from metrics.models import CountState, FilteredResult
+from metrics.question_scale import QuestionScale, get_weighted_name
 from metrics.results.disagreement.findings import load_diagnosis
 from metrics.results.headline.headline_trend import get_headline_weighting
 from metrics.results.question_agreement import QuestionAgreement, load_question_agreement
-from metrics.scale import QuestionScale, get_weighted_name
 from projects.api.base import ApiView, ResultPending, get_question
 from projects.models import Member, Project, Question, Rater
 from projects.selectors.item_counts import count_items
@@ -105,7 +105,7 @@ def parse_filtered_request(
 def get_filtered_results(
     question: Question, rating_filter: RatingFilter, kind: str, *raters: Rater, scores: str = ""
 ) -> tuple[Mapping[str, Any], datetime.datetime | None]:
-    """Return the body that a worker computed for the filter, and its time.
+    """Return the body that a worker computed for the filter, and its time; request it if missing.
 
     Raises ResultPending, and BadRequest for a filter by values that do not exist.
     """
@@ -186,8 +186,8 @@ def count_pending_ratings(question: Question) -> int:
     return question_updates.count_pending_ratings(question, state)
 
 
-def wait_for_first_results(question: Question) -> None:
-    """Raise ResultPending if the question has ratings, but none were counted yet."""
+def require_first_results(question: Question) -> None:
+    """Raise ResultPending if the question has ratings, but no results of them yet."""
     is_rated = Rating.objects.current().filter(question=question).exists()
     if is_rated and not load_diagnosis(question).disputes:
         raise ResultPending
@@ -285,8 +285,9 @@ def parse_results_request(
 ) -> tuple[Project, Question, dict[str, str], RatingFilter]:
     """Return project, question, parameters and filter of a request for results.
 
-    The project is fetched with the permission check. ``pools_all``: the population "all" is people
-    and models as one group, and not all ratings, of which the response has several populations.
+    The project is fetched with the permission check. ``pools_all``: whether the population "all"
+    pools people and models into one group; otherwise it selects all ratings, and the response shows
+    each population.
     """
     project = view.get_project(request, project_id, role=Member.Role.VIEWER)
     params, rating_filter = parse_filtered_request(request, ("question", "population", *allowed))

@@ -29,12 +29,12 @@ from metrics.agreement import Value
 from metrics.agreement.headline import ICCS
 from metrics.filtered.rater_results import RaterResults
 from metrics.models import FilteredResult, Result
+from metrics.question_scale import QuestionScale, list_headline_coefficients
 from metrics.results.clusters import QuestionClusters
 from metrics.results.headline import headline_trend
 from metrics.results.headline.headline_computation import PEOPLE
 from metrics.results.raters import rater_periods
 from metrics.results.values import build_uncounted_value
-from metrics.scale import QuestionScale, list_headline_coefficients
 from projects.api.base import ApiView
 from projects.models import Question, Rater
 
@@ -66,11 +66,12 @@ class TrendView(ApiView):
         may_be_pending=True,
     )
     def get(self, request: Request, project_id: int) -> Response:
-        """A period has the items whose second rating lies in it; empty ones are left out.
+        """Return the periods with comparable items, each with those whose second rating lies in it.
 
-        The headline: of people where models are separate; Cohen's kappa by the later of
-        the two days; and the substitute of an intraclass correlation. With a filter: the newest 400
-        periods, of the coefficients that pages show over time.
+        The headline is that of people where models are separate. Of two raters it is Cohen's kappa,
+        and an item belongs to the later of its two days; of more raters, alpha stands for an
+        intraclass correlation. With a filter: the newest 400 periods, of the coefficients that
+        pages show over time.
         """
         _project, question, params, rating_filter = filtered.parse_results_request(
             self, request, project_id, "period", "coefficient", *pagination.PAGE_PARAMETER_NAMES
@@ -112,7 +113,7 @@ class RaterTrendView(ApiView):
         may_be_pending=True,
     )
     def get(self, request: Request, project_id: int, rater_key: str) -> Response:
-        """The rater's ratings that could first be compared in the period, against all others."""
+        """Return the periods, each with the ratings that could first be compared in it."""
         project, question, params, rating_filter = filtered.parse_results_request(
             self, request, project_id, "period", "coefficient", *pagination.PAGE_PARAMETER_NAMES
         )

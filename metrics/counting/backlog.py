@@ -29,7 +29,7 @@ from core.jobs.lease import (
     update_leased_row,
 )
 from metrics.models import BacklogRange, CountState
-from metrics.scale import QuestionScale
+from metrics.question_scale import QuestionScale
 from projects.models import Question
 from ratings.services import uncounted
 
@@ -198,7 +198,7 @@ def get_progress(state: CountState) -> dict[str, int] | None:
     return {"done": min(state.backlog_done, state.backlog_total), "total": state.backlog_total}
 
 
-def list_progress() -> dict[int, dict[str, int]]:
+def get_progress_by_question() -> dict[int, dict[str, int]]:
     """Return question id -> progress of its backlog, for all open backlogs."""
     by_question = {}
     for state in CountState.objects.filter(backlog_from__isnull=False).order_by("pk"):

@@ -18,7 +18,7 @@ from django.utils import timezone
 from metrics.agreement.counts import tally
 from metrics.agreement.counts.grouping import rank_rows
 from metrics.models import CountState
-from metrics.scale import QuestionScale
+from metrics.question_scale import QuestionScale
 from projects.models import Question
 from ratings.models import NO_CODE
 from ratings.services import uncounted

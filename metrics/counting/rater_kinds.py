@@ -167,11 +167,11 @@ def build_kinds_stale_filter() -> Q:
     )
 
 
-def has_changed_kinds(question_id: int) -> bool:
+def detect_changed_kinds(question_id: int) -> bool:
     """Return True if raters with counted ratings changed their kind since they were counted.
 
-    If not, it stores the version of the project's items and raters, so that it checks again only
-    after that version has changed.
+    If not, the version of the project's items and raters is stored, so that nothing is read again
+    before it has changed.
     """
     state = CountState.objects.filter(build_kinds_stale_filter(), pk=question_id).first()
     if state is None:

@@ -19,7 +19,7 @@ from django.utils import timezone
 from core.db import bulk
 from metrics.agreement.counts import tally
 from metrics.models import CountState, Population
-from metrics.scale import QuestionScale
+from metrics.question_scale import QuestionScale
 from projects.models import Question, Rater
 from ratings.models import NO_CODE
 from ratings.services import uncounted

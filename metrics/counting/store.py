@@ -19,7 +19,7 @@ from core.db import bulk
 from metrics.agreement.counts import tally
 from metrics.agreement.weights import WEIGHTINGS
 from metrics.models import ALL_DAYS, PairTally, PatternTally, PeerTally, Population
-from metrics.scale import QuestionScale
+from metrics.question_scale import QuestionScale
 
 PATTERN_DTYPE = np.dtype("<i8")
 ROWS_AT_ONCE = 2_000

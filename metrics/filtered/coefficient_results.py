@@ -26,6 +26,7 @@ from metrics.agreement.explain.missing_ratings import MissingDataPolicy
 from metrics.agreement.headline import ICC_AGREEMENT
 from metrics.agreement.registry import MEAN_PAIRWISE
 from metrics.filters import ITEM_PREFIX
+from metrics.question_scale import QuestionScale
 from metrics.results import bootstrap, scored_agreement
 from metrics.results.clusters import QuestionClusters
 from metrics.results.headline.headline_computation import ALL, MODELS, PEOPLE
@@ -37,7 +38,6 @@ from metrics.results.values import (
     build_undefined_value,
     copy_sample_sizes,
 )
-from metrics.scale import QuestionScale
 from projects.models import Item, Project
 
 from . import pair_results
@@ -86,7 +86,7 @@ def compute_coefficients(
     clusters: QuestionClusters | None,
     scored: ScoredAgreement | None,
 ) -> CoefficientResults:
-    """Compute every coefficient of ratings."""
+    """Return every coefficient that suits the scale, computed from the ratings."""
     is_model = np.isin(ratings["rater"], models)
     displayed = select_displayed(ratings, scale, models=models)
     separate = len(displayed) < len(ratings)
@@ -139,7 +139,7 @@ def _compute_values(
 def select_displayed(
     ratings: np.ndarray, scale: QuestionScale, *, models: Sequence[int]
 ) -> np.ndarray:
-    """Return the ratings that coefficients display: without models, unless they are pooled."""
+    """Return the ratings that coefficients are of: without models, unless they are pooled."""
     is_model = np.isin(ratings["rater"], models)
     separate = bool(is_model.any() and not is_model.all()) and not scale.pooled
     return ratings[~is_model] if separate else ratings
@@ -148,7 +148,7 @@ def select_displayed(
 def compute_scored_agreement(
     ratings: np.ndarray, scale: QuestionScale, project: Project, score_source: str
 ) -> ScoredAgreement:
-    """Compute agreement on scores: the categories' values, or the means of an item attribute."""
+    """Return the agreement on scores: the categories' values, or the means of an item attribute."""
     if len(np.unique(ratings["item"])) * scale.k > MAX_CELLS:
         return scored_agreement.build_undefined_scores("too_many_items")
     scores, reason = scale.values, "no_scores" if scale.values is None else None

@@ -15,6 +15,7 @@ import numpy as np
 from metrics import periods
 from metrics.agreement.counts import tally
 from metrics.agreement.counts.tally import PairTables
+from metrics.question_scale import QuestionScale, list_headline_coefficients
 from metrics.results import bootstrap, question_results
 from metrics.results.clusters import QuestionClusters
 from metrics.results.disagreement import disputed_items, findings
@@ -24,7 +25,6 @@ from metrics.results.headline import random_sample
 from metrics.results.headline.headline_computation import build_headline_from_ratings
 from metrics.results.question_agreement import AgreementParts, QuestionAgreement
 from metrics.results.values import Values, copy_sample_sizes
-from metrics.scale import QuestionScale, list_headline_coefficients
 from ratings.services.rating_times import date_from_day
 
 from . import pair_results, rater_results

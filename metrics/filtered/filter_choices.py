@@ -16,9 +16,9 @@ from projects.models import Question, Rater
 from . import filtered_jobs
 
 
-def get_filter_choices(question: Question) -> FilterChoices | None:
-    """Return the available filter values; None until they are computed."""
-    row = _get_stored_choices(question)
+def get_or_request_filter_choices(question: Question) -> FilterChoices | None:
+    """Return the available filter values, or request them and return None."""
+    row = _get_or_request_choices(question)
     return None if row.body is None else _sort_choices(row.body)
 
 
@@ -31,7 +31,7 @@ def validate_filter(question: Question, rating_filter: RatingFilter) -> None:
         or rating_filter.content_version not in ("", CURRENT_VERSION)
     ):
         return
-    row = _get_stored_choices(question)
+    row = _get_or_request_choices(question)
     if (
         row.body is not None
         and row.items_and_raters_version == question.project.items_and_raters_version
@@ -49,7 +49,7 @@ def _validate_raters(question: Question, rating_filter: RatingFilter) -> None:
         raise build_invalid_value_error("exclude", unknown[0], allowed[: MAX_LISTED_VALUES + 1])
 
 
-def _get_stored_choices(question: Question) -> FilteredResult:
+def _get_or_request_choices(question: Question) -> FilteredResult:
     return filtered_jobs.get_or_request_filtered_result(
         question, filtered_jobs.FilteredRequest(FilteredResult.Kind.CHOICES, NO_FILTER), version=0
     )

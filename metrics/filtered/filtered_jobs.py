@@ -23,13 +23,13 @@ from metrics.counting.store import encode_json
 from metrics.filtered import coefficient_results, dashboard_results, pair_results, rater_results
 from metrics.filters import EVERY_KIND, FilterChoices, RatingFilter, is_filterable_attribute
 from metrics.models import CountState, FilteredResult
+from metrics.question_scale import QuestionScale
 from metrics.results.clusters import (
     QuestionClusters,
     compute_headline_clusters,
     find_cluster_numbers,
 )
 from metrics.results.headline import random_sample
-from metrics.scale import QuestionScale
 from projects.models import Item, Project, Question, Rater
 from ratings.models import NO_CODE, Rating
 

@@ -15,11 +15,11 @@ from metrics.agreement.counts.tally import PairTables
 from metrics.agreement.estimate import Value
 from metrics.agreement.registry import MEAN_PAIRWISE
 from metrics.agreement.weights import get_weighted_name
+from metrics.question_scale import QuestionScale
 from metrics.results.clusters import QuestionClusters
 from metrics.results.pairs import mean_kappas
 from metrics.results.pairs.pair_results import PairAgreement
 from metrics.results.values import Values, build_pair_mean_value
-from metrics.scale import QuestionScale
 from projects.models import Rater
 from ratings.services.rating_times import date_from_day
 

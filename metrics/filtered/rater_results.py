@@ -15,10 +15,10 @@ from metrics.agreement.counts.tally import PairTables
 from metrics.agreement.estimate import Estimate, to_finite_float
 from metrics.agreement.registry import MEAN_PAIRWISE
 from metrics.agreement.weights import get_weighted_name
+from metrics.question_scale import QuestionScale
 from metrics.results.clusters import QuestionClusters
 from metrics.results.raters.rater_results import RaterAgreement
 from metrics.results.values import Values, copy_sample_sizes
-from metrics.scale import QuestionScale
 from projects.models import Rater
 from ratings.services.rating_times import date_from_day
 

@@ -19,10 +19,10 @@ from metrics.agreement.counts.tally import PairTables
 from metrics.counting import store
 from metrics.counting.rater_kinds import RaterKinds
 from metrics.models import ALL_DAYS, CountState, Diagnosis, PairTally, PatternTally, PeerTally
+from metrics.question_scale import QuestionScale
 from metrics.results.disagreement import disputed_items, findings
 from metrics.results.period_patterns import AllTimePatterns
 from metrics.results.values import Values
-from metrics.scale import QuestionScale
 from projects.models import Question
 from ratings.models import Rating
 from ratings.services import uncounted as services_uncounted

@@ -9,11 +9,11 @@ import numpy as np
 from metrics import periods
 from metrics.counting import store
 from metrics.models import ALL_DAYS, ALL_START, CountState, RaterResult, Result
+from metrics.question_scale import QuestionScale
 from metrics.results.grouped_patterns import GroupedPatterns, iter_values_by_name
 from metrics.results.headline.headline_computation import CountedRaters, HeadlineBuilder
 from metrics.results.pairs import mean_kappas
 from metrics.results.raters import rater_results
-from metrics.scale import QuestionScale
 from ratings.services.rating_times import date_from_day
 
 from .recount import PeerRows, Recount

@@ -73,7 +73,7 @@ def update_question_for_seconds(
     """
     deadline = time.monotonic() + seconds
     n_items, in_parallel = 0, False
-    if rater_kinds.has_changed_kinds(question_id):
+    if rater_kinds.detect_changed_kinds(question_id):
         delete_counts_and_results(Question.objects.get(pk=question_id))
     while True:
         progress = question_counting.count_items(question_id)
@@ -211,7 +211,7 @@ def _update_with_time_limit(question_id: int) -> RemainingWork:
     try:
         _n_items, remaining = update_question_for_seconds(question_id, seconds=TURN_SECONDS)
         if remaining is RemainingWork.NOTHING:
-            refresh.compute_deferred_cumulative_results(question_id)
+            refresh.recompute_deferred_cumulative_results(question_id)
     except Exception:
         logger.exception("counting question %s failed; the next sweep will retry", question_id)
         return RemainingWork.OTHER_WORKERS

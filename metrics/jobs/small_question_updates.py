@@ -55,7 +55,7 @@ def _update_candidates(candidates: list[int]) -> int:
     versions = {pk: state.version for pk, state in states.items()}
     groups, rows, notes = counting.count_uncounted_items(states)
     for batch in groups:
-        _compute_results(batch)
+        _refresh_results(batch)
     changed = [pk for pk, state in states.items() if state.version > versions[pk]]
     _save_states([states[pk] for pk in changed])
     counting.mark_ratings_counted(rows, notes)
@@ -81,7 +81,7 @@ def _save_states(states: list[CountState]) -> None:
     bulk.update_rows_by_id("metrics_countstate", _SAVED_COLUMNS, rows, key="question_id")
 
 
-def _compute_results(batch: counting.SmallQuestionCounts) -> None:
+def _refresh_results(batch: counting.SmallQuestionCounts) -> None:
     """Compute and store the results of these questions that counting changed.
 
     Under the questions' locks and in the transaction of counting, which marks nothing stale.
@@ -110,10 +110,10 @@ def _compute_results(batch: counting.SmallQuestionCounts) -> None:
                 state, builder, days, (items_by_day[0], items_by_day[1]), deferred=deferred
             )
             updates.append(update)
-        question_results.compute_and_write_results(
+        question_results.compute_and_store_results(
             updates, loaded.patterns, scale, [batch.labels[pk] for pk in batch.days]
         )
-    rater_results.compute_rater_results(batch.scope, batch.raters, scale)
+    rater_results.refresh_rater_results(batch.scope, batch.raters, scale)
     for pk in {*batch.changed_questions, *map(batch.scope.get_question_id, batch.raters)}:
         batch.states[pk].refreshed_at = timezone.now()
         batch.states[pk].version += 1

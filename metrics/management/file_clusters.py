@@ -14,8 +14,8 @@ from metrics.agreement.headline import COHEN, get_unweighted_name
 from metrics.management.file_headline import ROW
 from metrics.management.file_statistics import PairStatistics
 from metrics.management.rating_file import RatingFile
+from metrics.question_scale import QuestionScale, get_weighted_name
 from metrics.results.clusters import ClusterDescription, QuestionClusters
-from metrics.scale import QuestionScale, get_weighted_name
 
 GROUPS = ("headline", "people", "models", "people_models")
 

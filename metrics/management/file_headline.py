@@ -10,13 +10,13 @@ import numpy as np
 from metrics.agreement.all_statistics import ReportDict
 from metrics.agreement.weights import CUSTOM
 from metrics.management.rating_file import RatingFile
+from metrics.question_scale import QuestionScale
 from metrics.results.headline.headline_computation import (
     MODELS,
     PEOPLE,
     build_headline_from_ratings,
 )
 from metrics.results.values import build_undefined_value
-from metrics.scale import QuestionScale
 
 # Reasons for the choice of the headline (metrics.agreement.headline), as text.
 REASON_TEXTS = {

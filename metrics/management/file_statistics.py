@@ -12,10 +12,10 @@ import numpy as np
 from metrics.agreement.counts import tally
 from metrics.agreement.explain.missing_ratings import MissingDataPolicy
 from metrics.management.rating_file import RatingFile, RatingFileError
+from metrics.question_scale import QuestionScale
 from metrics.results import scored_agreement
 from metrics.results.pairs.pair_details import PairDetails
 from metrics.results.values import Values
-from metrics.scale import QuestionScale
 
 
 class PairStatistics(TypedDict):

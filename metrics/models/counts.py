@@ -43,7 +43,7 @@ class CountState(models.Model):
     # number of pairs.
     pair_sums = models.JSONField(default=dict)
     # Cumulative results of the periods from this day on are still to be computed
-    # (metrics.results.refresh.compute_deferred_cumulative_results).
+    # (metrics.results.refresh.recompute_deferred_cumulative_results).
     cumulative_from = models.IntegerField(null=True, blank=True)
     # A backlog is counted in ranges of items (metrics.counting.backlog): the items after
     # backlog_from, up to backlog_to, are not assigned to a worker yet. Null: there is no backlog.

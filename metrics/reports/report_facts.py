@@ -19,6 +19,7 @@ from metrics.agreement.counts import tally
 from metrics.agreement.counts.additive import PatternCounts
 from metrics.agreement.estimate import Value
 from metrics.agreement.weights import get_weighted_name
+from metrics.question_scale import QuestionScale
 from metrics.results import bootstrap, clusters
 from metrics.results.clusters import ClusterDescription
 from metrics.results.disagreement import findings
@@ -29,7 +30,6 @@ from metrics.results.headline.headline_computation import RaterGroup, build_head
 from metrics.results.question_agreement import QuestionAgreement
 from metrics.results.question_results import compute_details
 from metrics.results.values import HeadlineResult, ResultDetails, Values
-from metrics.scale import QuestionScale
 from projects.models import Item, Project, Question, ScaleVersion
 from ratings.models import ImportRun
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from metrics.agreement import bootstrap as agreement_bootstrap
 from metrics.agreement import registry
-from metrics.scale import QuestionScale
+from metrics.question_scale import QuestionScale
 
 from .grouped_patterns import GroupedPatterns
 from .values import Value, Values

@@ -26,7 +26,7 @@ from metrics.agreement.counts.clusters import (
 from metrics.agreement.headline import FLEISS, ICCS, get_unweighted_name
 from metrics.agreement.weights import WEIGHTINGS, get_weighted_name
 from metrics.models import CountState
-from metrics.scale import QuestionScale
+from metrics.question_scale import QuestionScale
 from projects.models import Item, Project
 
 from .values import CategoryAgreement, HeadlineResult, ResultDetails, Value, Values

@@ -21,7 +21,7 @@ from django.db.models import F, Q
 from django.utils import timezone
 
 from metrics.models import CountState, Diagnosis, PeriodUnit, Result
-from metrics.scale import QuestionScale
+from metrics.question_scale import QuestionScale
 from ratings.services import uncounted
 
 from . import bootstrap

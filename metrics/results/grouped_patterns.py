@@ -16,7 +16,7 @@ from metrics.agreement.coefficients.krippendorff import compute_distances
 from metrics.agreement.estimate import Estimate, Value
 from metrics.agreement.weights import score_weights
 from metrics.models import Population
-from metrics.scale import QuestionScale
+from metrics.question_scale import QuestionScale
 
 from .values import Values
 

@@ -11,7 +11,7 @@ import numpy as np
 from metrics import periods
 from metrics.counting import store
 from metrics.models import ALL_DAYS, CountState, PatternTally, Population
-from metrics.scale import QuestionScale
+from metrics.question_scale import QuestionScale
 from ratings.services.rating_times import date_from_day
 
 from .clusters import QuestionClusters

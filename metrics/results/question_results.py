@@ -28,7 +28,7 @@ from metrics.models import (
     Population,
     Result,
 )
-from metrics.scale import QuestionScale
+from metrics.question_scale import QuestionScale
 
 from .grouped_patterns import GroupedPatterns, GroupValues
 from .headline.headline_computation import HeadlineBuilder
@@ -178,7 +178,7 @@ class ResultRows:
         _save_rows(self.cumulative_only, kept_columns=("coefficients", "details", "headline"))
 
 
-def compute_and_write_results(
+def compute_and_store_results(
     updates: Sequence[QuestionUpdate],
     patterns: GroupedPatterns,
     scale: QuestionScale,

@@ -5,7 +5,7 @@ Rows of counts that changed are marked ``stale`` in the transaction that changed
 transaction under the same lock, so that after a crash the rows still say what is left to do. A
 change on an old day affects every later cumulative result. Where these are many, it stores the day
 in ``CountState.cumulative_from``, and seconds later the sweep computes them
-(``compute_deferred_cumulative_results``).
+(``recompute_deferred_cumulative_results``).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from metrics import periods
 from metrics.counting import store
 from metrics.counting.question_counting import lock_count_state
 from metrics.models import ALL_DAYS, CountState, Diagnosis, PatternTally, PeerTally, Result
-from metrics.scale import QuestionScale
+from metrics.question_scale import QuestionScale
 from projects.models import Question
 
 from . import question_results
@@ -110,8 +110,8 @@ def has_deferred_results(question_id: int) -> bool:
 
 
 @transaction.atomic
-def compute_deferred_cumulative_results(question_id: int) -> bool:
-    """Compute the cumulative results that ``refresh_results`` deferred; False if none."""
+def recompute_deferred_cumulative_results(question_id: int) -> bool:
+    """Compute and store the cumulative results that ``refresh_results`` deferred; False if none."""
     if not has_deferred_results(question_id):
         return False
     state = lock_count_state(question_id)
@@ -175,7 +175,7 @@ def _refresh_project(state: CountState, scale: QuestionScale, days: list[int]) -
         question_id, scale, day_filter
     )
     builder = HeadlineBuilder(CountedRaters.from_state(state, scale), patterns, all_time, scale)
-    question_results.compute_and_write_results(
+    question_results.compute_and_store_results(
         [
             question_results.QuestionUpdate.for_days(
                 state, builder, days, (items_by_day[0], items_by_day[1]), deferred=deferred

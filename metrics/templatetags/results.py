@@ -108,7 +108,7 @@ def bounds(value: Any) -> str:
 
 
 def build_report_interval(cell: str | EstimateCell) -> str | Interval:
-    """Return a cell of a report's table; an estimate with its interval."""
+    """Return a text cell of a report's table unchanged, and an estimate as an Interval."""
     return (
         number_formats.build_estimate_interval(cell.estimate)
         if isinstance(cell, EstimateCell)
@@ -160,7 +160,7 @@ def total(counts: Iterable[int]) -> int:
 
 
 @register.filter
-def safe_band(estimate: Estimate | None, scheme: str) -> str:
+def benchmark_band(estimate: Estimate | None, scheme: str) -> str:
     """Return the band that the true value reaches or exceeds with 95 % probability.
 
     Empty without a standard error or an interval, with too little data, and for the lowest band,
@@ -183,7 +183,7 @@ def fits_scheme(name: str, scheme: str) -> bool:
 
 
 @register.filter
-def reaches(estimate: Estimate, target: float) -> str:
+def compare_with_target(estimate: Estimate, target: float) -> str:
     """Return "above", "below" or "unsure": whether an estimate reaches the project's target.
 
     "unsure" where the interval contains the target.

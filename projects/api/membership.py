@@ -24,7 +24,11 @@ class InvitationListView(ApiView):
         status=201,
     )
     def post(self, request: Request, project_id: int) -> Response:
-        """As on *Raters, Members*: the owner of an account unknown to the caller is asked."""
+        """Add an account that the caller knows, or offer the role to the owner of another.
+
+        An account is known if it is in a project that the caller leads. With `account` "new" an
+        account is created, and the response has its invitation link.
+        """
         project = self.get_project(request, project_id, role=Member.Role.LEAD)
         data = self.parse_body(request, InvitationIn)
         is_new = data["account"] == "new"

@@ -84,7 +84,10 @@ class QuestionDetailView(ApiView):
         response=QuestionOut,
     )
     def patch(self, request: Request, project_id: int, question_key: str) -> Response:
-        """A category keeps its ratings under another label where `renames` has the earlier one."""
+        """Change the question.
+
+        A category keeps its ratings under another label where `renames` has the earlier one.
+        """
         project = self.get_project(request, project_id, role=LEAD)
         question = _get_question_or_404(project, question_key)
         data = self.parse_body(request, QuestionPatch)

@@ -64,7 +64,7 @@ class ScaleVersionListView(ApiView):
         [QUESTION_PARAMETER, *PAGE_PARAMETERS],
     )
     def get(self, request: Request, project_id: int) -> Response:
-        """The last version is the current one."""
+        """Return the versions, oldest first; the last one is the current one."""
         project = self.get_project(request, project_id, role=Member.Role.VIEWER)
         query = parse_query_parameters(request, ("question", *PAGING_NAMES))
         question = get_question(project, query.get("question"))
@@ -92,7 +92,7 @@ class WeightsView(ApiView):
         response=QuestionOut,
     )
     def post(self, request: Request, project_id: int) -> Response:
-        """The scale gets a new version, and results are computed again."""
+        """Set the weights: the scale gets a new version, and results are computed again."""
         project = self.get_project(request, project_id, role=Member.Role.LEAD)
         fields = self.parse_body(request, WeightsIn)
         question = get_question(project, fields.get("question"))

@@ -153,7 +153,10 @@ class ArchiveView(ApiView):
         response=ProjectOut,
     )
     def post(self, request: Request, project_id: int) -> Response:
-        """Nobody rates in an archived project; its ratings and results stay."""
+        """Archive a project or restore it.
+
+        Nobody rates in an archived project; its ratings and results stay.
+        """
         project = self.get_project(request, project_id, role=LEAD)
         data = self.parse_body(request, ArchiveIn)
         projects.archive_project(project=project, archived=data["archived"], by=request.user)

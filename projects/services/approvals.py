@@ -72,7 +72,7 @@ def decide_approval(*, approval: Approval, approved: bool, by: Any) -> Approval:
     if locked.requested_by_id == by.pk:
         raise InvalidApproval(_("You requested this. Someone else must decide."))
     if locked.state != State.OPEN:
-        raise InvalidApproval(_("This was decided already."))
+        raise InvalidApproval(_("Already decided."))
     locked.state = State.APPROVED if approved else State.REJECTED
     locked.decided_by, locked.decided_at = by, timezone.now()
     locked.save(update_fields=["state", "decided_by", "decided_at"])
@@ -87,7 +87,7 @@ def use_approval(*, project: Project, action: Approval.Action, by: Any) -> None:
     """
     if not is_needed() or by is None:
         return
-    approval = find_usable(project, action, by).select_for_update().first()
+    approval = list_usable_approvals(project, action, by).select_for_update().first()
     if approval is None:
         raise PermissionDenied(
             _("A second person has to approve “%(action)s”: request it under Settings, Approvals.")
@@ -98,7 +98,7 @@ def use_approval(*, project: Project, action: Approval.Action, by: Any) -> None:
     _log("approval_used", approval, by)
 
 
-def find_usable(project: Project, action: str, by: Any) -> QuerySet[Approval]:
+def list_usable_approvals(project: Project, action: str, by: Any) -> QuerySet[Approval]:
     """Return the approvals that ``by`` can still use for the action."""
     return Approval.objects.filter(
         project=project,

@@ -24,7 +24,7 @@ def approval_hint(context: Context, project: Project, action: str) -> dict[str, 
     """Show the approval that the user has for the action, or where to request one."""
     if not approvals.is_needed():
         return {"is_needed": False}
-    approval = approvals.find_usable(project, action, context["request"].user)
+    approval = approvals.list_usable_approvals(project, action, context["request"].user)
     return {
         "is_needed": True,
         "approval": approval.select_related("decided_by").first(),

@@ -153,7 +153,7 @@ class AlertDetailView(ApiView):
         "updateAlert", "Change the state of an alert", body=AlertStepIn, response=AlertDetailOut
     )
     def post(self, request: Request, project_id: int, alert_id: int) -> Response:
-        """The numbers of an alert never change; every step is stored."""
+        """Change the alert's state and store the step; the numbers of an alert never change."""
         project = self.get_project(request, project_id, role=LEAD)
         alert = _get_alert_or_404(project, alert_id)
         data = self.parse_body(request, AlertStepIn)

@@ -17,19 +17,19 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from core.web.tables import clean_row, get_page_size
-from metrics.scale import QuestionScale
+from metrics.question_scale import QuestionScale
 from metrics.views.common.charts import vega_lite
 from metrics.views.common.selection import get_choice, get_page_number
 from projects.models import Member, Project
 from projects.permissions import get_project
 from quality.alerts import services
 from quality.alerts.kinds import ABOUT_QUESTION, CATEGORY_USE, DEVIATING_RATINGS, KINDS
-from quality.inbox import selectors
+from quality.inbox import entry_counts
 from quality.models import Alert, AlertCause, AlertScan, AlertState, AlertStep, DriftState
 from quality.models.alert import AlertQuerySet
-from quality.rater_status import texts
+from quality.rater_status import status_texts
 
-from . import chart
+from . import alert_evidence
 
 VIEWER = Member.Role.VIEWER
 LEAD = Member.Role.LEAD
@@ -76,7 +76,7 @@ def show_alerts(request: HttpRequest, project_id: int) -> HttpResponse:
         "watched": watched.select_related("rater", "question").order_by("-evidence")[:20],
         "last_scan": max((run.computed_at for run in runs if run.computed_at), default=None),
         "not_scanned": [
-            (run.question, texts.NOT_SCANNED_TEXTS[run.reason]) for run in runs if run.reason
+            (run.question, status_texts.NOT_SCANNED_TEXTS[run.reason]) for run in runs if run.reason
         ],
     }
     return render(request, "quality/alerts/list.html", context)
@@ -133,9 +133,9 @@ def export_chart(request: HttpRequest, project_id: int, alert_id: int, form: str
     alert = Alert.objects.filter(question__project=project, pk=alert_id).first()
     if alert is None or form not in ("json", "csv"):
         raise Http404(_("Page not found."))
-    rows = chart.list_chart_rows(alert)
+    rows = alert_evidence.list_chart_rows(alert)
     if form == "json":
-        spec = chart.build_spec(alert)
+        spec = alert_evidence.build_spec(alert)
         return JsonResponse({"spec": spec, "rows": rows, "locale": vega_lite.build_locale()})
     response = HttpResponse(content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="concord-alert-{alert.pk}.csv"'
@@ -146,10 +146,10 @@ def export_chart(request: HttpRequest, project_id: int, alert_id: int, form: str
     return response
 
 
-def _list_other_tasks(project: Any) -> list[selectors.InboxEntry]:
+def _list_other_tasks(project: Any) -> list[entry_counts.InboxEntry]:
     """Return the reader's inbox entries of the project other than alerts."""
-    entries = selectors.get_entries_by_project({project.pk: project.role}).get(project.pk, [])
-    return [entry for entry in entries if entry.kind != selectors.ALERTS]
+    entries = entry_counts.get_entries_by_project({project.pk: project.role}).get(project.pk, [])
+    return [entry for entry in entries if entry.kind != entry_counts.ALERTS]
 
 
 def _get_project_alerts(project: Project) -> AlertQuerySet:
@@ -217,12 +217,12 @@ def _render_alert(
         "basis": [*definition.basis(alert), definition.error_rate(alert)],
         "explanations": definition.explanations(alert),
         "link": definition.link(alert),
-        "rows": chart.list_chart_rows(alert),
+        "rows": alert_evidence.list_chart_rows(alert),
         "weekly": definition.about == ABOUT_QUESTION,
-        "category_use": chart.compute_category_use(alert, scale)
+        "category_use": alert_evidence.compute_category_use(alert, scale)
         if CATEGORY_USE in definition.sections
         else None,
-        "deviating_ratings": chart.list_deviating_ratings(alert, scale)
+        "deviating_ratings": alert_evidence.list_deviating_ratings(alert, scale)
         if DEVIATING_RATINGS in definition.sections
         else None,
         "steps": AlertStep.objects.filter(alert=alert).select_related("by"),

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from metrics.agreement import consensus
-from metrics.scale import QuestionScale
+from metrics.question_scale import QuestionScale
 from quality.models import ConsensusMethod
 
 from .votes import FixedCodes

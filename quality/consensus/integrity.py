@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from metrics.scale import QuestionScale
+from metrics.question_scale import QuestionScale
 from projects.models import Item, Question
 from quality.models import Consensus
 

@@ -13,7 +13,7 @@ from django.db.models import Max
 from django.utils import timezone
 
 from core.jobs.lease import get_leased_rows, update_leased_row
-from metrics.scale import QuestionScale
+from metrics.question_scale import QuestionScale
 from projects.models import Question
 from quality import recomputation
 from quality.consensus import storage, votes

@@ -16,7 +16,7 @@ from core.db import bulk
 from core.jobs.lease import LeaseLost
 from events.models import Event
 from events.services import MAX_ITEMS, add_to_batch, record_event
-from metrics.scale import QuestionScale
+from metrics.question_scale import QuestionScale
 from projects.models import AVAILABLE, Item, Question
 from quality.models import Consensus, ItemLabel, LabelSource, RaterConfusion
 

@@ -15,13 +15,13 @@ from django.views.decorators.http import require_http_methods
 from core.web.settings_form import SettingsForm
 from metrics.views.common.selection import Selection, get_permitted_selection
 from projects.models import Member
-from quality.escalation import settings
-from quality.escalation.settings import summarize_escalations
+from quality.escalation import label_rules
+from quality.escalation.label_rules import summarize_escalations
 from quality.validation import InvalidSettings
 
 
 class LabelRulesForm(SettingsForm):
-    """Form of the rules; bounds are checked in quality.escalation.settings."""
+    """Form of the rules; bounds are checked in quality.escalation.label_rules."""
 
     request_ratings = forms.BooleanField(
         label=_lazy("Request extra ratings for uncertain items"), required=False
@@ -54,12 +54,12 @@ class LabelRulesForm(SettingsForm):
 def edit_label_rules(request: HttpRequest, project_id: int) -> HttpResponse:
     selection = get_permitted_selection(request, project_id, role=Member.Role.LEAD)
     question = selection.question
-    rules = settings.get_label_rules(question)
+    rules = label_rules.get_label_rules(question)
     current = {name: getattr(rules, name) for name in LabelRulesForm.base_fields}
     form = LabelRulesForm(request.POST or None, initial=current)
     if request.method == "POST" and form.is_valid():
         try:
-            settings.set_label_rules(question=question, by=request.user, **form.get_changes())
+            label_rules.set_label_rules(question=question, by=request.user, **form.get_changes())
         except InvalidSettings as invalid:
             for name, message in invalid.fields.items():
                 form.add_error(name, message)

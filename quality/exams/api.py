@@ -28,7 +28,7 @@ from core.api.strict_fields import (
 )
 from projects.api.base import ApiView, get_question
 from projects.models import Member, Question
-from quality.exams import lead_decisions, settings
+from quality.exams import exam_rules, lead_decisions
 from quality.exams.lead_decisions import MAX_REASON_LENGTH
 from quality.validation import InvalidSettings
 from ratings.annotation.assignments import exams
@@ -36,7 +36,7 @@ from ratings.models import Exam
 
 
 class ExamRulesIn(StrictSerializer):
-    """Rules to change; bounds are checked in quality.exams.settings."""
+    """Rules to change; bounds are checked in quality.exams.exam_rules."""
 
     question = StrictCharField(required=False)
     # The metaclass removes fields from the class: the serializer's own "required" stays.
@@ -119,12 +119,12 @@ class ExamRulesView(ApiView):
         parameters=[QUESTION_PARAMETER],
     )
     def patch(self, request: Request, project_id: int) -> Response:
-        """Fields left out stay unchanged. Running exams continue unchanged."""
+        """Change the given rules, the others stay; running exams continue unchanged."""
         project = self.get_project(request, project_id, role=LEAD)
         data = self.parse_body(request, ExamRulesIn, ("question",))
         question = get_question(project, data.pop("question", None))
         try:
-            settings.set_exam_rules(question=question, by=request.user, **data)
+            exam_rules.set_exam_rules(question=question, by=request.user, **data)
         except InvalidSettings as error:
             raise BadRequest("The rules were not changed.", fields=error.fields) from None
         return Response(_serialize_rules(question))
@@ -160,11 +160,11 @@ class ExamListView(ApiView):
         response=ExamOut,
     )
     def post(self, request: Request, project_id: int) -> Response:
-        """The reason is stored. Rejected for a rater who has passed or needs no exam."""
+        """Store the decision with its reason; 400 for a rater who has passed or needs no exam."""
         project = self.get_project(request, project_id, role=LEAD)
         data = self.parse_body(request, ExamDecisionIn)
         question = get_question(project, data.get("question"))
-        question.exam_rules = settings.get_exam_rules(question)
+        question.exam_rules = exam_rules.get_exam_rules(question)
         rater = project.raters.filter(key=data["rater"]).first()
         if rater is None:
             raise BadRequest("Nothing was decided.", fields={"rater": "no rater of the project"})
@@ -181,8 +181,8 @@ class ExamListView(ApiView):
 
 
 def _serialize_rules(question: Question) -> dict[str, object]:
-    rules = question.exam_rules = settings.get_exam_rules(question)
-    values = {name: getattr(rules, name) for name in settings.RULES}
+    rules = question.exam_rules = exam_rules.get_exam_rules(question)
+    values = {name: getattr(rules, name) for name in exam_rules.RULES}
     counts = {
         "items": len(exams.get_eligible_answers(question)),
         "min_items": exams.compute_min_correct_answers(question),

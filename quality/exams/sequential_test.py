@@ -17,7 +17,7 @@ from ratings.annotation.assignments.exams import ExamPolicy, ExamResult
 from ratings.models import ExamRules
 from ratings.models.exam import ExamTest
 
-from . import settings
+from . import exam_rules
 
 MAX_LOOPHOLE = 0.1  # probability
 
@@ -88,7 +88,7 @@ def compute_power(question: Question, rules: ExamRules) -> ExamPower:
 
 def _find_loophole(question: Question, test: ExamTest) -> ExamLoophole | None:
     """Return the most frequent gold answer if a rater who always gives it often passes."""
-    answer = settings.get_most_frequent_answer(question)
+    answer = exam_rules.get_most_frequent_answer(question)
     if answer is None:
         return None
     label, n, n_items = answer

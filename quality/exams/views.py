@@ -23,7 +23,7 @@ from metrics.agreement.rater_quality.gold import expected_exam_length
 from metrics.views.common.number_formats import format_percent
 from metrics.views.common.selection import Selection, get_permitted_selection
 from projects.models import Category, GoldAnswer, Item, Member, Question, Rater
-from quality.exams import lead_decisions, sequential_test, settings
+from quality.exams import exam_rules, lead_decisions, sequential_test
 from quality.models import Appeal
 from quality.own_rater import get_own_rater_or_404
 from quality.review import gold_appeals
@@ -38,7 +38,7 @@ FINISHED_STATES = (Exam.State.PASSED, Exam.State.FAILED, Exam.State.WAIVED)
 
 
 class ExamRulesForm(SettingsForm):
-    """Form of the exam's rules; bounds are checked in quality.exams.settings."""
+    """Form of the exam's rules; bounds are checked in quality.exams.exam_rules."""
 
     required = forms.BooleanField(label=_lazy("Require an exam before rating"), required=False)
     preset = forms.ChoiceField(
@@ -80,7 +80,7 @@ class ExamRulesForm(SettingsForm):
         """Use the numbers of a preset that was chosen now; changed numbers are custom."""
         cleaned = super().clean()
         changes = self.get_changes()
-        numbers = settings.PRESETS.get(cleaned.pop("preset", ""))
+        numbers = exam_rules.PRESETS.get(cleaned.pop("preset", ""))
         if numbers is None or "preset" not in changes:
             return cleaned
         typed = set(numbers) & set(changes)
@@ -93,7 +93,7 @@ def _list_preset_choices() -> list[tuple[str, str]]:
     """Return the presets, each with the accuracy that passes or fails and the usual length."""
     labels = {"easy": _("Easy"), "standard": _("Standard"), "strict": _("Strict")}
     choices = []
-    for name, numbers in settings.PRESETS.items():
+    for name, numbers in exam_rules.PRESETS.items():
         length = expected_exam_length(
             numbers["p_pass"],
             p_fail=numbers["p_fail"],
@@ -110,7 +110,7 @@ def _list_preset_choices() -> list[tuple[str, str]]:
             "n": round(length),
         }
         choices.append((name, description))
-    return [*choices, (settings.CUSTOM, _("Custom: see Advanced."))]
+    return [*choices, (exam_rules.CUSTOM, _("Custom: see Advanced."))]
 
 
 # --- pages for raters
@@ -219,13 +219,13 @@ def edit_exam_rules(request: HttpRequest, project_id: int) -> HttpResponse:
     """Show and change the rules of a question's exam, with each rater's result."""
     selection = get_permitted_selection(request, project_id, role=LEAD)
     question = selection.question
-    rules = settings.get_exam_rules(question)
-    initial = {name: getattr(rules, name) for name in settings.RULES}
-    initial["preset"] = settings.find_preset(rules)
+    rules = exam_rules.get_exam_rules(question)
+    initial = {name: getattr(rules, name) for name in exam_rules.RULES}
+    initial["preset"] = exam_rules.get_preset_name(rules)
     form = ExamRulesForm(request.POST or None, initial=initial)
     if request.method == "POST" and form.is_valid():
         try:
-            settings.set_exam_rules(question=question, by=request.user, **form.get_changes())
+            exam_rules.set_exam_rules(question=question, by=request.user, **form.get_changes())
         except InvalidSettings as invalid:
             for name, message in invalid.fields.items():
                 form.add_error(name, message)
@@ -239,7 +239,7 @@ def edit_exam_rules(request: HttpRequest, project_id: int) -> HttpResponse:
         "selection": selection,
         "form": form,
         "rules": rules,
-        "is_custom": form["preset"].value() == settings.CUSTOM or bool(form.errors),
+        "is_custom": form["preset"].value() == exam_rules.CUSTOM or bool(form.errors),
         "power": exam_power,
         "page": _build_results_page(question, rules, exam_power.min_items, request.GET.get("page")),
     }
@@ -287,7 +287,7 @@ class ExamResultRow:
         """Reason of the latest attempt, translated where the program wrote it."""
         reason = self.exam.reason if self.exam is not None else ""
         return (
-            _("Rated before the exam was required") if reason == settings.RATED_BEFORE else reason
+            _("Rated before the exam was required") if reason == exam_rules.RATED_BEFORE else reason
         )
 
     @property
@@ -337,7 +337,7 @@ def submit_decision(request: HttpRequest, project_id: int, rater_id: int) -> Htt
     selection = get_permitted_selection(request, project_id, role=LEAD)
     rater = get_object_or_404(Rater, project=selection.project, pk=rater_id)
     question = selection.question
-    question.exam_rules = settings.get_exam_rules(question)
+    question.exam_rules = exam_rules.get_exam_rules(question)
     is_waiver = request.POST.get("do") == "waive"
     apply_decision = lead_decisions.waive_exam if is_waiver else lead_decisions.grant_attempt
     try:

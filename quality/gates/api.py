@@ -189,7 +189,7 @@ class GateDetailView(ApiView):
         response=GateOut,
     )
     def patch(self, request: Request, project_id: int, gate_name: str) -> Response:
-        """Fields left out stay as they are; `rules` replaces all rules."""
+        """Change the given fields, the others stay; `rules` replaces all rules."""
         project = self.get_project(request, project_id, role=LEAD)
         gate = services.get_gate(project, gate_name)
         data = self.parse_body(request, GatePatch)
@@ -222,15 +222,17 @@ class GateVerdictView(ApiView):
         may_be_pending=True,
     )
     def get(self, request: Request, project_id: int, gate_name: str) -> Response:
-        """The same moment always gives the same verdict.
+        """Return the verdict, which is always the same for the same moment.
 
-        Of a question with more than 20,000 ratings a worker computes it; until then the response
+        For a question with more than 20,000 ratings a worker computes it; until then the response
         is 202.
         """
         project = self.get_project(request, project_id, role=VIEWER)
         query = parse_query_parameters(request, ("as_of",))
         gate = services.get_gate(project, gate_name)
-        document = verdict_jobs.get_verdict(gate, _parse_as_of(query.get("as_of"), project))
+        document = verdict_jobs.get_or_request_verdict(
+            gate, _parse_as_of(query.get("as_of"), project)
+        )
         if document is None:
             return Response({"computed_at": None}, status=202, headers={"Retry-After": "2"})
         return Response(document)

@@ -6,7 +6,7 @@ from xml.sax.saxutils import escape
 
 from quality.models import Gate, GateDecision
 
-from .texts import get_verdict_label
+from .verdict_texts import get_verdict_label
 
 # White text on them has a contrast of 4.5 or more.
 COLORS = {

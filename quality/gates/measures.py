@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from metrics.agreement import registry
 from metrics.agreement.headline import COHEN, ICCS
-from metrics.scale import QuestionScale, get_weighted_name
+from metrics.question_scale import QuestionScale, get_weighted_name
 from metrics.views.common.display_names import get_coefficient_name
 
 HEADLINE = "headline"

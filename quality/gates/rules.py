@@ -19,7 +19,7 @@ from metrics.filters import (
     build_invalid_value_error,
     join_keys,
 )
-from metrics.scale import QuestionScale
+from metrics.question_scale import QuestionScale
 from projects.models import Question
 
 from .measures import AT_LEAST, AT_MOST, Measure, get_measure, list_measures

@@ -94,7 +94,7 @@ class Signer:
         return {**unsigned, "signature": encode_base64url(signature)}
 
 
-def get_signer() -> Signer:
+def get_or_create_signer() -> Signer:
     """Return the signer of this host; create its key if there is none.
 
     Raises ImproperlyConfigured for a file that is no Ed25519 key or that others may read.
@@ -118,9 +118,9 @@ def rotate_key() -> str:
 
     Verdicts that the old key signed can still be verified.
     """
-    get_signer()  # the public key of the old one is stored
+    get_or_create_signer()  # the public key of the old one is stored
     _write_new_key(Path(settings.GATE_SIGNING_KEY_FILE), replace=True)
-    return get_signer().key_id
+    return get_or_create_signer().key_id
 
 
 def list_public_keys() -> list[dict[str, str]]:

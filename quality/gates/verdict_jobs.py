@@ -25,8 +25,11 @@ class InvalidMoment(ValueError):
     """A moment that no verdict can be of; the message says why."""
 
 
-def get_verdict(gate: Gate, as_of: datetime.datetime | None) -> Document | None:
-    """Return the verdict at a moment (default: now), or None while a worker computes it."""
+def get_or_request_verdict(gate: Gate, as_of: datetime.datetime | None) -> Document | None:
+    """Return the verdict at a moment (default: now), or request it and return None.
+
+    The verdict on a question with few ratings is computed at once.
+    """
     n_filters = len({Rule.from_stored(stored).filter for stored in gate.rules})
     limit = MAX_IMMEDIATE_RATINGS // max(n_filters, 1)
     if Rating.objects.filter(question=gate.question_id)[: limit + 1].count() <= limit:

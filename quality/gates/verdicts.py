@@ -83,7 +83,7 @@ def compute_document(
     inputs = inputs or GateInputs(gate.question, moment)
     rules = [Rule.from_stored(stored) for stored in gate.rules]
     outcomes = [_judge_rule(rule, inputs) for rule in rules]
-    ratings = merge_ratings(list(_list_entering_ratings(rules, inputs)))
+    ratings = merge_ratings(list(_iter_entering_ratings(rules, inputs)))
     document = {
         "format": FORMAT,
         "project": gate.project_id,
@@ -97,7 +97,7 @@ def compute_document(
         "n_ratings": len(ratings.rows),
         "ratings_hash": ratings.compute_digest(),
     }
-    return signing.get_signer().sign(document)
+    return signing.get_or_create_signer().sign(document)
 
 
 def combine_decisions(decisions: Iterable[str]) -> str:
@@ -150,7 +150,7 @@ def _widen(value: Value, rule: Rule) -> Value:
     return widened
 
 
-def _list_entering_ratings(rules: list[Rule], inputs: GateInputs) -> Iterable[HistoricalRatings]:
+def _iter_entering_ratings(rules: list[Rule], inputs: GateInputs) -> Iterable[HistoricalRatings]:
     """Yield the ratings and check answers that the rules are based on."""
     measures_by_filter: dict[Any, set[str]] = {}
     for rule in rules:

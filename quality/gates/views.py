@@ -18,11 +18,11 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST
 
 from metrics.filters import ITEM_PREFIX
-from metrics.scale import QuestionScale
+from metrics.question_scale import QuestionScale
 from metrics.views.common.selection import Selection, find_selection
 from projects.models import Member
 from projects.permissions import get_project
-from quality.gates import services, texts
+from quality.gates import services, verdict_texts
 from quality.models import MAX_GATE_NAME_LENGTH, Gate
 
 from .measures import AT_LEAST, AT_MOST, get_measure, list_measures
@@ -201,13 +201,15 @@ def _build_row(gate: Gate) -> Mapping[str, Any]:
     return {
         "gate": gate,
         "url": _get_url("gate", gate),
-        "rules": [texts.describe_rule(rule) for rule in gate.rules],
-        "verdict_label": texts.get_verdict_label(gate),
-        "style": texts.BADGE_STYLES.get(gate.verdict, ""),
-        "summary": texts.describe_verdict(document) if document else "",
-        "rows": texts.build_rows(document) if document else [],
+        "rules": [verdict_texts.describe_rule(rule) for rule in gate.rules],
+        "verdict_label": verdict_texts.get_verdict_label(gate),
+        "style": verdict_texts.BADGE_STYLES.get(gate.verdict, ""),
+        "summary": verdict_texts.describe_verdict(document) if document else "",
+        "rows": verdict_texts.build_rows(document) if document else [],
         "document": document,
-        "has_intervals": any(map(texts.has_interval, document["rules"] if document else [])),
+        "has_intervals": any(
+            map(verdict_texts.has_interval, document["rules"] if document else [])
+        ),
         "decided_at": parse_datetime(document["as_of"]) if document else None,
     }
 

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 from django.db.models import Exists, OuterRef
 
-from metrics.scale import QuestionScale
+from metrics.question_scale import QuestionScale
 from projects.models import GoldAnswer, Question, Rater
 from projects.services.items.gold import list_right_codes
 from quality.models import GoldReview

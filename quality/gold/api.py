@@ -82,9 +82,9 @@ class GoldDetailView(ApiView):
         "setGold", "Set the gold answer of an item", body=GoldIn, response=GoldDetailOut
     )
     def put(self, request: Request, project_id: int, item_key: str) -> Response:
-        """A different answer becomes the next version; the same answer changes nothing.
+        """Store a different answer as the next version; null retires the gold answer.
 
-        Earlier versions are kept.
+        The same answer changes nothing. Earlier versions are kept.
         """
         project = self.get_project(request, project_id, role=LEAD)
         item = _get_item_or_404(project, item_key)

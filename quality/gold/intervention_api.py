@@ -74,7 +74,10 @@ class GoldInterventionDetailView(ApiView):
         response=GoldInterventionOut,
     )
     def post(self, request: Request, project_id: int, intervention_id: int) -> Response:
-        """An override needs a reason; it ends the intervention, and the evidence starts again."""
+        """Carry out the intervention, or override it for a reason.
+
+        An override ends the intervention, and the evidence starts again.
+        """
         project = self.get_project(request, project_id, role=LEAD)
         intervention = _get_intervention_or_404(project, intervention_id)
         data = self.parse_body(request, GoldInterventionIn)

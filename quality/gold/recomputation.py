@@ -19,7 +19,7 @@ from core.jobs.lease import LeaseLost, get_leased_rows
 from metrics.agreement.estimate import wilson_interval
 from metrics.agreement.rater_quality import gold as formulas
 from metrics.periods import compute_start_days
-from metrics.scale import QuestionScale
+from metrics.question_scale import QuestionScale
 from projects.models import Question
 from quality import recomputation
 from quality.gold import answers, interventions, suspected_answers

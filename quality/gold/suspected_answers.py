@@ -18,7 +18,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from metrics.agreement.rater_quality import gold as formulas
-from metrics.scale import QuestionScale
+from metrics.question_scale import QuestionScale
 from projects.models import GoldAnswer
 from projects.services.items import gold as gold_services
 from quality import validation
@@ -112,7 +112,7 @@ class _RightAnswersInOrder:
         return [self.is_right[position] for position in self.positions_of_item.get(item_id, ())]
 
     def count_others(self, item_id: int) -> formulas.RightAnswers:
-        """Count the answers to other items before and after the item's first third ends."""
+        """Return the answers to other items before and after the item's first third ends."""
         own = self.positions_of_item.get(item_id, [])
         first = len(own) // 3
         if not first:

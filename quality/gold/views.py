@@ -23,7 +23,7 @@ from metrics.agreement.rater_quality.gold import MIN_ANSWERS
 from metrics.views.common.selection import Selection, get_permitted_selection, get_selection
 from projects.models import GoldAnswer, Item, Member, Question, Rater, Scale
 from projects.permissions import get_project
-from quality.gold import interventions, recomputation, settings, suspected_answers
+from quality.gold import gold_rules, interventions, recomputation, suspected_answers
 from quality.models import GoldIntervention, GoldItem, GoldScore, GoldState
 from ratings.services.rating_times import date_from_day
 
@@ -83,11 +83,12 @@ def show_gold(request: HttpRequest, project_id: int) -> HttpResponse:
         "raters": raters,
         "score_rows": [_build_score_row(score) for score in raters],
         "suspected": [
-            _describe_gold(item, selection)
+            _build_suspected_answer(item, selection)
             for item in items.filter(suspected=True).order_by("-probability")[:ITEMS_PER_PAGE]
         ],
         "leaked": [
-            _describe_gold(item, selection) for item in items.filter(leaked=True)[:ITEMS_PER_PAGE]
+            _build_suspected_answer(item, selection)
+            for item in items.filter(leaked=True)[:ITEMS_PER_PAGE]
         ],
         "items": Paginator(by_exposure, get_page_size(ITEMS_PER_PAGE)).get_page(
             request.GET.get("items")
@@ -128,7 +129,7 @@ def _list_interventions(question: Question) -> list[GoldIntervention]:
     )
 
 
-def _describe_gold(row: GoldItem, selection: Selection) -> SuspectedAnswer:
+def _build_suspected_answer(row: GoldItem, selection: Selection) -> SuspectedAnswer:
     labels = {category.code: category.label for category in selection.question.categories.all()}
     answer = row.gold.answer
     right = [labels.get(int(code), "") for code in answer]
@@ -222,14 +223,14 @@ def change_rules(request: HttpRequest, project_id: int) -> HttpResponse:
         return _redirect_to_gold(selection)
     changes = {name: value for name, value in form.get_changes().items() if value}
     try:
-        settings.set_gold_rules(question=question, by=request.user, **changes)
+        gold_rules.set_gold_rules(question=question, by=request.user, **changes)
     except ValueError as error:
         return HttpResponseBadRequest(str(error), content_type="text/plain; charset=utf-8")
     return _redirect_to_gold(selection)
 
 
 class GoldRulesForm(SettingsForm):
-    """The rules as the page shows them; quality.gold.settings validates them."""
+    """The rules as the page shows them; quality.gold.gold_rules validates them."""
 
     pass_mark = forms.CharField(required=False)
     tolerance = forms.CharField(required=False)

@@ -13,13 +13,13 @@ from core.api.parameters import parse_query_parameters
 from core.api.schema import PAGE_PARAMETERS, build_page_serializer, describe_get
 from projects.api.base import ApiView, get_token_project_id
 
-from . import rows
+from . import decision_rows
 
 
 class InboxRowOut(serializers.Serializer):
     project = serializers.IntegerField()
     question = serializers.CharField(allow_null=True, help_text="null: of the whole project")
-    kind = serializers.ChoiceField(list(rows.ACTIONS))
+    kind = serializers.ChoiceField(list(decision_rows.ACTIONS))
     text = serializers.CharField()
     impact = serializers.FloatField(
         help_text="Of a rater: expected number of wrong ratings, near misses in part; of uncertain"
@@ -39,17 +39,17 @@ class InboxView(ApiView):
         PAGE_PARAMETERS,
     )
     def get(self, request: Request) -> Response:
-        """The decisions of the page Inbox, in all active projects of the caller."""
+        """Return the decisions of the page Inbox, in all active projects of the caller."""
         params = parse_query_parameters(request, PAGE_PARAMETER_NAMES)
         token_project_id = get_token_project_id(request)
-        scope = rows.InboxScope.for_user(
+        scope = decision_rows.InboxScope.for_user(
             request.user, None if token_project_id is None else [token_project_id]
         )
-        decisions = rows.select_rows(scope).order_by(*rows.ORDER)
+        decisions = decision_rows.select_rows(scope).order_by(*decision_rows.ORDER)
 
         def read(after: CursorKey | None, size: int) -> list[tuple[CursorKey, Any]]:
             start = after[0] if after and after[0] > 0 else 0
-            described = rows.describe_rows(list(decisions[start : start + size]))
+            described = decision_rows.describe_rows(list(decisions[start : start + size]))
             return [
                 ((start + number,), _serialize_row(request, row))
                 for number, row in enumerate(described, start=1)
@@ -58,7 +58,7 @@ class InboxView(ApiView):
         return Response(paginate(request, params, key_length=1, read=read))
 
 
-def _serialize_row(request: Request, row: rows.InboxRow) -> dict[str, object]:
+def _serialize_row(request: Request, row: decision_rows.InboxRow) -> dict[str, object]:
     question = row.alert.question if row.alert else row.question
     return {
         "project": row.project.pk,

@@ -25,7 +25,7 @@ from quality.alerts import services
 from quality.models import AlertState
 from quality.rater_status import site_raters
 
-from . import rows, selectors
+from . import decision_rows, entry_counts
 
 ROWS_PER_PAGE = 50
 MUTE_DAYS = 7
@@ -36,16 +36,16 @@ MUTE_DAYS = 7
 def show_inbox(request: HttpRequest) -> HttpResponse:
     """Show the decisions of all the user's projects, or of ``?project=``, most impact first."""
     project = _get_project(request)
-    scope = rows.InboxScope.for_user(request.user, [project.pk] if project else None)
-    size = rows.count_rows(scope)
-    decisions = rows.select_rows(scope).order_by(*rows.ORDER)
+    scope = decision_rows.InboxScope.for_user(request.user, [project.pk] if project else None)
+    size = decision_rows.count_rows(scope)
+    decisions = decision_rows.select_rows(scope).order_by(*decision_rows.ORDER)
     paginator = Paginator(decisions, get_page_size(ROWS_PER_PAGE))
     paginator.count = size.n_rows  # else it would count them again
     number = get_page_number(request)
     if number > paginator.num_pages:
         raise Http404(_("Page not found."))
     page = paginator.page(number)
-    shown_rows = rows.describe_rows(list(page.object_list))
+    shown_rows = decision_rows.describe_rows(list(page.object_list))
     shown_projects = {row.project.pk for row in shown_rows}
     led_ids = set(scope.led.filter(pk__in=shown_projects).values_list("pk", flat=True))
     context: dict[str, object] = {
@@ -60,7 +60,7 @@ def show_inbox(request: HttpRequest) -> HttpResponse:
     n_to_check = site_raters.count_raters_to_check(scope.results if project else scope.led)
     if n_to_check:
         context |= {
-            "to_check": selectors.describe_number(selectors.RATERS, n_to_check),
+            "to_check": entry_counts.describe_number(entry_counts.RATERS, n_to_check),
             "to_check_url": reverse("raters", args=[project.pk])
             if project
             else reverse("all_raters"),
@@ -83,8 +83,8 @@ def act_on_alerts(request: HttpRequest) -> HttpResponse:
     ids = [alert_id for text in request.POST.getlist("alert") if (alert_id := parse_id(text))]
     if action not in ("mute", "investigate") or len(ids) > ROWS_PER_PAGE:
         raise BadRequest(_("Choose an action and at most %(n)s alerts.") % {"n": ROWS_PER_PAGE})
-    led = rows.InboxScope.for_user(request.user).led
-    open_alerts = selectors.get_open_alerts().filter(question__project__in=led, pk__in=ids)
+    led = decision_rows.InboxScope.for_user(request.user).led
+    open_alerts = entry_counts.get_open_alerts().filter(question__project__in=led, pk__in=ids)
     if action == "investigate":
         open_alerts = open_alerts.filter(state=AlertState.OPEN)
     alerts = list(open_alerts.order_by("pk").select_related("question"))

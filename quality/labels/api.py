@@ -115,7 +115,7 @@ class LabelListView(FileView, ApiView):
         default=build_page_serializer("Label", LabelOut),
     )
     def get(self, request: Request, project_id: int) -> HttpResponseBase:
-        """A decision takes precedence over a gold answer, and that over the ratings."""
+        """Return the labels: of a decision, else of a gold answer, else of the ratings."""
         project = self.get_project(request, project_id, role=VIEWER)
         params = parse_query_parameters(
             request,
@@ -163,7 +163,10 @@ class LabelListView(FileView, ApiView):
         status=201,
     )
     def post(self, request: Request, project_id: int) -> Response:
-        """Ratings and earlier decisions are kept. 409 while somebody else has claimed the item."""
+        """Store the decision; ratings and earlier decisions are kept.
+
+        409 while somebody else has claimed the item.
+        """
         project = self.get_project(request, project_id, role=ADJUDICATOR)
         data = self.parse_body(request, DecisionIn)
         question = get_question(project, data.get("question"))

@@ -83,7 +83,7 @@ def _build_agreement_section(question: Question) -> list[str]:
     people = kinds.filter(kind=Rater.Kind.HUMAN).count()
     lines = [
         f"* Raters: {people} people, {kinds.count() - people} models",
-        f"* Guidelines (number of ratings): {_list_guidelines(question)}",
+        f"* Guidelines (number of ratings): {_format_guideline_versions(question)}",
     ]
     agreement = load_question_agreement(question)
     if agreement is not None and (clusters := agreement.clusters) is not None:
@@ -111,7 +111,7 @@ def _build_agreement_section(question: Question) -> list[str]:
     return ["## Raters and agreement", "\n".join(lines)]
 
 
-def _list_guidelines(question: Question) -> str:
+def _format_guideline_versions(question: Question) -> str:
     """Return the versions of the guidelines under which ratings were given, with their numbers."""
     ratings = Rating.objects.current().filter(question=question).order_by("guidelines")
     counts = ratings.values_list("guidelines").annotate(Count("pk"))

@@ -182,13 +182,13 @@ class _Writer:
             if (own_parts or row) and (row is None or row.digest != _compute_digest(own_parts)):
                 score = min(scores[task.item_id or 0], default=None)
                 outdated.append((task, own_parts, score))
-        self._find_unstored_objects(
+        self._collect_unstored_objects(
             [task.task for task, *_ in outdated if task.task not in self.written]
         )
         return outdated
 
-    def _find_unstored_objects(self, tasks: Sequence[int]) -> None:
-        """Find what was written to these tasks without its ID being stored (``remote_ids``)."""
+    def _collect_unstored_objects(self, tasks: Sequence[int]) -> None:
+        """Add to ``remote_ids`` what was written to these tasks without its ID being stored."""
         self.remote_ids = {}
         if not tasks:
             return

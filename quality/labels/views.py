@@ -27,8 +27,8 @@ from metrics.views.common.selection import (
     get_permitted_selection,
 )
 from projects.models import Item, Member, Project, Question
-from quality.consensus import recomputation, settings
-from quality.escalation.settings import get_label_rules, summarize_escalations
+from quality.consensus import consensus_method, recomputation
+from quality.escalation.label_rules import get_label_rules, summarize_escalations
 from quality.labels import data_card, files, selectors
 from quality.models import Appeal, Consensus, ConsensusMethod, Escalation, ItemLabel, LabelSource
 from quality.review import decisions, second_opinions
@@ -155,7 +155,7 @@ def set_method(request: HttpRequest, project_id: int) -> HttpResponse:
     method = request.POST.get("method", "")
     if method not in ConsensusMethod.values:
         return HttpResponseBadRequest(_("Choose an action."), content_type="text/plain")
-    settings.set_method(
+    consensus_method.set_method(
         question=selection.question,
         method=method,
         with_models="with_models" in request.POST,

@@ -13,12 +13,12 @@ from metrics.agreement import sample_size
 from metrics.agreement.estimate import Value
 from metrics.agreement.explain import bands
 from metrics.agreement.headline import COHEN, FLEISS
+from metrics.question_scale import QuestionScale, get_weighted_name
 from metrics.results.clusters import QuestionClusters
 from metrics.results.headline import sample_headline
 from metrics.results.headline.headline_trend import get_headline_weighting
 from metrics.results.period_patterns import AllTimePatterns
 from metrics.results.question_agreement import load_question_agreement
-from metrics.scale import QuestionScale, get_weighted_name
 from projects.models import Question
 
 MAX_PATTERNS = 2_000  # possible patterns of the item with most ratings: some ten milliseconds

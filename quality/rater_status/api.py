@@ -20,20 +20,14 @@ from core.api.schema import (
 )
 from metrics.api.filtered import POPULATION_KINDS
 from metrics.api.serializers import ValueOut
-from metrics.scale import QuestionScale
+from metrics.question_scale import QuestionScale
 from projects.api.base import ApiView, get_question
 from projects.models import Member, Rater
 from quality.models import AlertMeasure, DriftState
 
-from .status import (
-    RaterStatus,
-    RaterSummary,
-    ReasonCode,
-    StatusReason,
-    build_undefined_value,
-    list_rater_summaries,
-)
-from .texts import get_reason_text
+from .reasons import RaterStatus, ReasonCode, StatusReason
+from .status import RaterSummary, build_undefined_value, list_rater_summaries
+from .status_texts import get_reason_text
 
 
 class DriftStateOut(serializers.Serializer):
@@ -99,7 +93,7 @@ class RaterStatusListView(ApiView):
         ],
     )
     def get(self, request: Request, project_id: int) -> Response:
-        """The rules are for people, so the status of a model is unknown."""
+        """Return the statuses; that of a model is unknown, because the rules are for people."""
         project = self.get_project(request, project_id, role=Member.Role.VIEWER)
         params = parse_query_parameters(
             request, ("question", "population", *pagination.PAGE_PARAMETER_NAMES)

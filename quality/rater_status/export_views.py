@@ -15,7 +15,7 @@ from django.views.decorators.http import require_safe
 
 from core import security_log
 from core.web.tables import clean_row, get_page_size
-from metrics.scale import QuestionScale
+from metrics.question_scale import QuestionScale
 from metrics.views.common.selection import get_choice, get_page_number, get_permitted_selection
 from projects.models import Member
 from quality.rater_status import comparison, site_raters

@@ -21,12 +21,12 @@ from metrics.views.dashboard.overview_context import (
 from metrics.views.dashboard.recommendation import ActionKind, NextAction
 from projects.models import Question
 from quality.alerts.kinds import KINDS
-from quality.inbox.selectors import get_uncertain_labels
+from quality.inbox.entry_counts import get_uncertain_labels
 from quality.models import Alert, AlertState
 
 from .rater_list import RaterFilter, RaterList, RaterListEntry
-from .status import RaterStatus
-from .texts import STATUS_LABELS, get_reason_text
+from .reasons import RaterStatus
+from .status_texts import STATUS_LABELS, get_reason_text
 
 MAX_NAMED_RATERS = 3  # in an action
 ITEMS_PER_SITTING = 40

@@ -19,13 +19,9 @@ from quality.repeats import find_inconsistent_scores
 
 from .comparison import get_comparisons
 from .rater_list import RaterListEntry, build_entry
-from .status import (
-    RaterStatus,
-    build_rank,
-    list_failed_exams,
-    list_unresolved_alerts,
-)
-from .texts import STATUS_LABELS, get_reason_text
+from .reasons import RaterStatus
+from .status import build_rank, get_failed_exams_by_question, get_unresolved_alerts_by_question
+from .status_texts import STATUS_LABELS, get_reason_text
 
 MAX_QUESTIONS_SHOWN = 8  # questions shown for a person: those with the most ratings
 MAX_QUESTIONS_WITH_STATUS = 500  # with more questions, people are not sorted by status
@@ -205,8 +201,8 @@ def _list_raters_with_status(question_ids: Collection[int]) -> list[RaterWithSta
         project__in={question.project_id for question in questions}, kind=Rater.Kind.HUMAN
     ):
         people_of.setdefault(rater.project_id, []).append(rater)
-    alerts = list_unresolved_alerts(questions)
-    failed_exams = list_failed_exams(questions)
+    alerts = get_unresolved_alerts_by_question(questions)
+    failed_exams = get_failed_exams_by_question(questions)
     drift = {
         (row.question_id, row.rater_id): row
         for row in DriftState.objects.filter(question__in=questions, watched=True)

@@ -17,9 +17,9 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from metrics.filters import RatingFilter, join_keys
+from metrics.question_scale import get_weighted_name
 from metrics.results.question_agreement import load_question_agreement
 from metrics.results.values import Value
-from metrics.scale import get_weighted_name
 from metrics.views.common import display_names, live_updates
 from metrics.views.common.charts import vega_lite
 from metrics.views.common.selection import Selection, get_choice, get_page_number, get_selection
@@ -33,7 +33,7 @@ from quality.models import Alert, GoldIntervention
 from quality.rater_status.comparison import MIN_ITEMS
 from quality.rater_status.status import RaterSummary, list_rater_summaries
 
-from . import funnel_plot, texts
+from . import funnel_plot, status_texts
 from .message_views import build_message_url
 from .rater_list import (
     ITEM_COUNTS,
@@ -62,7 +62,7 @@ class RaterTableRow:
     """A row of the table: the listed rater, the summary (``card``), texts and alerts.
 
     ``other_reasons``: texts of the reasons that the alerts do not state themselves; ``note``: why a
-    rater on another level than the others on the same items is not named; "" for all others.
+    rater who rates higher or lower than the others is not called biased; "" for all others.
     """
 
     listed: RaterListEntry
@@ -150,10 +150,10 @@ def _build_rows(
         RaterTableRow(
             listed=rater,
             card=summary,
-            status=texts.get_status_label(summary),
-            reasons=texts.list_reason_texts(summary),
-            other_reasons=texts.list_other_reason_texts(summary),
-            note="" if summary.reasons else texts.describe_level(rater.result),
+            status=status_texts.get_status_label(summary),
+            reasons=status_texts.list_reason_texts(summary),
+            other_reasons=status_texts.list_other_reason_texts(summary),
+            note="" if summary.reasons else status_texts.describe_level(rater.result),
             interventions=[
                 intervention for intervention in interventions if intervention.rater_id == rater.pk
             ],

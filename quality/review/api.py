@@ -33,8 +33,8 @@ from core.api.strict_fields import (
 from metrics.api.serializers import ValueOut
 from projects.api.base import ApiView, get_question
 from projects.models import Member, Question
-from quality.consensus import settings as consensus_settings
-from quality.escalation import settings
+from quality.consensus import consensus_method as consensus_settings
+from quality.escalation import label_rules
 from quality.models import Appeal, Consensus, ConsensusMethod
 from quality.review import appeals, second_opinions
 from quality.validation import InvalidSettings
@@ -42,7 +42,7 @@ from ratings.annotation import rater_selectors
 
 
 class LabelRulesIn(StrictSerializer):
-    """Rules to change; bounds are checked in quality.escalation.settings."""
+    """Rules to change; bounds are checked in quality.escalation.label_rules."""
 
     question = StrictCharField(required=False)
     method = StrictChoiceField(
@@ -144,14 +144,14 @@ class LabelRulesView(ApiView):
         parameters=[QUESTION_PARAMETER],
     )
     def patch(self, request: Request, project_id: int) -> Response:
-        """Fields left out stay unchanged. The next sweep applies the rules."""
+        """Change the given rules, the others stay; the next sweep applies them."""
         project = self.get_project(request, project_id, role=Role.LEAD)
         data = self.parse_body(request, LabelRulesIn, ("question",))
         question = get_question(project, data.pop("question", None))
         method = {name: data.pop(name) for name in METHOD_FIELDS if name in data}
         try:
             with transaction.atomic():
-                settings.set_label_rules(question=question, by=request.user, **data)
+                label_rules.set_label_rules(question=question, by=request.user, **data)
                 if method:
                     method = _get_method(question) | method
                     consensus_settings.set_method(question=question, by=request.user, **method)
@@ -166,8 +166,8 @@ def _get_method(question: Question) -> dict[str, Any]:
 
 
 def _serialize_rules(question: Question) -> dict[str, object]:
-    row = settings.get_label_rules(question)
-    values = {name: getattr(row, name) for name in (*settings.RULES, "n_requested")}
+    row = label_rules.get_label_rules(question)
+    values = {name: getattr(row, name) for name in (*label_rules.RULES, "n_requested")}
     return {"question": question.key, **_get_method(question), **values}
 
 
@@ -227,7 +227,11 @@ class AppealListView(ApiView):
         status=201,
     )
     def post(self, request: Request, project_id: int) -> Response:
-        """Once, and only for a decision that the caller may see; 400 is the same for all others."""
+        """Create an appeal, once for each decision that the caller may see.
+
+        The error 400 is the same for an item without a decision and for one that the caller may not
+        see.
+        """
         project = self.get_project(request, project_id, role=Role.ANNOTATOR)
         data = self.parse_body(request, AppealIn)
         question = get_question(project, data.get("question"))
@@ -250,7 +254,10 @@ class AppealDetailView(ApiView):
         "answerAppeal", "Answer an appeal, once", body=AppealAnswerIn, response=AppealOut
     )
     def post(self, request: Request, project_id: int, appeal_id: int) -> Response:
-        """The label stays unchanged; where the rater is right, make a new decision."""
+        """Store the answer, which changes no label.
+
+        Where the rater is right, decide the item again.
+        """
         project = self.get_project(request, project_id, role=Role.ADJUDICATOR)
         rows = Appeal.objects.filter(question__project=project)
         row = rows.select_related("question", "item").filter(pk=appeal_id).first()

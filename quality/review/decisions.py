@@ -12,11 +12,11 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from events.services import record_event
-from metrics.scale import QuestionScale
+from metrics.question_scale import QuestionScale
 from projects.models import Item, Project, Question
 from quality import validation
 from quality.consensus import storage
-from quality.escalation.settings import get_label_rules
+from quality.escalation.label_rules import get_label_rules
 from quality.models import (
     Appeal,
     Decision,
@@ -64,7 +64,7 @@ def create_decision(
     storage.lock_consensus(question.pk)
     scale = QuestionScale.for_question(question)
     index_of_code = _validate_answer(scale, code, reason)
-    _check_not_claimed(question, item, by)
+    _reject_claimed_item(question, item, by)
     previous = Decision.objects.filter(question=question, item=item).order_by("number").last()
     if code is None and (previous is None or previous.code is None):
         raise InvalidDecision("label", _("there is no decision to undo"))
@@ -120,7 +120,7 @@ def submit_answer(
     if code is None or not second_opinions.is_second_opinion(question=question, item=item, by=by):
         return create_decision(question=question, item=item, code=code, reason=reason, by=by)
     _validate_answer(QuestionScale.for_question(question), code, reason)
-    _check_not_claimed(question, item, by)
+    _reject_claimed_item(question, item, by)
     ReviewClaim.objects.filter(question=question, item=item).delete()
     return second_opinions.create_second_opinion(
         question=question, item=item, code=code, reason=reason, by=by
@@ -137,7 +137,7 @@ def _validate_answer(scale: QuestionScale, code: int | None, reason: str) -> dic
     return index_of_code
 
 
-def _check_not_claimed(question: Question, item: Item, by: Any) -> None:
+def _reject_claimed_item(question: Question, item: Item, by: Any) -> None:
     """Raise ItemClaimed where another user has claimed the item."""
     claims = ReviewClaim.objects.filter(question=question, item=item, expires_at__gt=timezone.now())
     other_claim = claims.exclude(by=by).select_related("by").first()
@@ -206,7 +206,7 @@ def claim_item(*, question: Question, item: Item, by: Any, postponed: bool = Fal
     """
     with transaction.atomic():
         storage.lock_consensus(question.pk)
-        _check_not_claimed(question, item, by)
+        _reject_claimed_item(question, item, by)
         ReviewClaim.objects.update_or_create(
             question=question,
             item=item,

@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from metrics.agreement.coefficients import fleiss
 from metrics.agreement.weights import UNWEIGHTED
-from metrics.scale import QuestionScale
+from metrics.question_scale import QuestionScale
 from projects.models import Item, Question
 from quality.models import (
     Appeal,
@@ -120,7 +120,7 @@ def create_second_opinion(
 
 
 def compute_agreement(question: Question) -> AdjudicatorAgreement:
-    """Compute the agreement from the stored pairs of decision and second opinion."""
+    """Return the agreement from the stored pairs of decision and second opinion."""
     rows = SecondOpinion.objects.filter(question=question)
     pairs = rows.values_list("decision__code", "code").annotate(n=Count("pk")).order_by()
     scale = QuestionScale.for_question(question)

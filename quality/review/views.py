@@ -22,7 +22,7 @@ from projects.models import GoldAnswer, Item, Member, Project, Question
 from projects.services import projects
 from projects.services.items.gold import set_gold_answer
 from projects.services.project_validation import InvalidProjectChange
-from quality.escalation.settings import get_label_rules
+from quality.escalation.label_rules import get_label_rules
 from quality.models import Appeal, Decision, Escalation, LabelSource
 from quality.review import decisions as review_decisions
 from quality.review.queue_filter import CONFIDENCE_LIMITS, ReviewFilter
@@ -91,7 +91,7 @@ def _render_review(
     review_filter = ReviewFilter.from_query(request.GET, selection.filter)
     rows = review_decisions.get_review_queue(selection.question, review_filter=review_filter)
     n_remaining = rows.order_by().count()
-    choices = filter_choices.get_filter_choices(selection.question)
+    choices = filter_choices.get_or_request_filter_choices(selection.question)
     context: dict[str, object] = {
         "review_filter": review_filter,
         "certain_from": get_label_rules(selection.question).certain_from,

@@ -9,7 +9,7 @@ from django import template
 
 from metrics.agreement.estimate import Value
 from metrics.agreement.weights import get_weighted_name
-from metrics.scale import QuestionScale
+from metrics.question_scale import QuestionScale
 from metrics.views.common import number_formats
 from projects.models import Item, Project, Question, Rater, Scale
 from projects.services.members import usernames
@@ -25,13 +25,9 @@ from quality.models import (
     RepeatScore,
     RepeatState,
 )
-from quality.rater_status import comparison, texts
-from quality.rater_status.status import (
-    RaterSummary,
-    ReasonCode,
-    is_outlier,
-    list_rater_summaries,
-)
+from quality.rater_status import comparison, status_texts
+from quality.rater_status.reasons import ReasonCode
+from quality.rater_status.status import RaterSummary, is_outlier, list_rater_summaries
 from quality.review.decisions import get_item_review
 from ratings.models import Assignment, CheckAnswer, RaterMessage
 from ratings.services.rating_times import date_from_day
@@ -149,10 +145,10 @@ def describe_rater(question: Question, rater: Rater) -> RaterDescription | None:
         rater_ids=[rater.pk],
         comparison=rater_comparison,
     )
-    reasons = [texts.get_reason_text(reason, rater.pk) for reason in summary.reasons[:1]]
+    reasons = [status_texts.get_reason_text(reason, rater.pk) for reason in summary.reasons[:1]]
     return RaterDescription(
         summary.status.value,
-        texts.get_status_label(summary),
+        status_texts.get_status_label(summary),
         "".join(reasons),
         _describe_agreement(question, summary, rater_comparison),
         summary.gold if ReasonCode.GOLD in {reason.code for reason in summary.reasons} else None,
@@ -166,18 +162,22 @@ def _describe_agreement(
     rater = summary.rater
     has_outlier_alert = rater_comparison.computed_at is not None and is_outlier(question, rater)
     result = rater_comparison.raters.get(rater.pk)
-    is_biased = result is not None and result.is_biased
-    note = texts.describe_level(result)
-    agreement = texts.describe_agreement(
-        rater_comparison,
-        rater.pk,
-        is_outlier=has_outlier_alert,
-        has_cause=is_biased or bool(summary.alerts or note),
+    codes = {reason.code for reason in summary.reasons}
+    # The level is of all days: beside a drift it seems to contradict it.
+    note = (
+        ""
+        if codes & {ReasonCode.DRIFT, ReasonCode.REVERSED}
+        else status_texts.describe_level(result)
+    )
+    is_biased = not codes.isdisjoint(status_texts.BIAS_REASONS)
+    has_cause = is_biased or ReasonCode.REVERSED in codes or bool(summary.alerts or note)
+    agreement = status_texts.describe_agreement(
+        rater_comparison, rater.pk, is_outlier=has_outlier_alert, has_cause=has_cause
     )
     if result is None or not is_biased:
         return f"{note} {agreement}".strip()
     labels = QuestionScale.for_question(question).labels
-    return f"{texts.describe_bias(result, labels)} {agreement}".rstrip()
+    return f"{status_texts.describe_bias(result, labels)} {agreement}".rstrip()
 
 
 @register.simple_tag

@@ -186,7 +186,7 @@ class ItemsView(ApiView):
         def read(
             after: pagination.CursorKey | None, size: int
         ) -> tuple[list[Any], pagination.CursorKey | None]:
-            page = item_search.find_item_page(
+            page = item_search.search_item_page(
                 project, filters, after=after[0] if after else 0, size=size
             )
             return format_items(project, page.items), None if page.after is None else [page.after]

@@ -113,7 +113,7 @@ def is_attribute_name(name: str) -> bool:
     return 0 < len(name) <= 100 and "\0" not in name and not name.lstrip("+-").isdecimal()
 
 
-def find_item_page(project: Project, filters: ItemFilters, *, after: int, size: int) -> ItemPage:
+def search_item_page(project: Project, filters: ItemFilters, *, after: int, size: int) -> ItemPage:
     """Return up to ``size`` matching items after id ``after``, scanning up to MAX_ITEMS_SCANNED.
 
     If a rater is given who rated no more than that, all of the rater's items are searched.
@@ -200,7 +200,7 @@ def iter_all_matches(project: Project, filters: ItemFilters) -> Iterator[Item]:
     """Yield all matching items, reading one page at a time, for streamed responses."""
     after: int | None = 0
     while after is not None:
-        page = find_item_page(project, filters, after=after, size=ITEMS_PER_READ)
+        page = search_item_page(project, filters, after=after, size=ITEMS_PER_READ)
         yield from page.items
         after = page.after
 

@@ -28,7 +28,7 @@ from events.models import Webhook
 from events.webhooks import services as webhooks
 from metrics import saved_views
 from metrics import tasks as counting
-from metrics.example import loader
+from metrics.example import example_projects
 from metrics.models import Report, SavedView
 from projects.models import GoldAnswer, Item, Member, Project, Question, Rater
 from projects.services import approvals, tokens
@@ -36,7 +36,7 @@ from projects.services.items.gold import set_gold_answer
 from projects.services.question_validation import NewCategory, NewQuestion
 from projects.services.questions import add_question
 from quality import tasks
-from quality.exams import settings as exam_settings
+from quality.exams import exam_rules as exam_settings
 from quality.gates import services as gates
 from quality.models import Alert, Appeal, GoldIntervention, LabelRules
 from quality.review import decisions
@@ -187,8 +187,8 @@ BODY_BY_KIND: dict[str, Any] = {
 
 def create_sample_world() -> SampleWorld:
     lead, _admin = make_user("lead"), make_user("admin", is_staff=True, is_superuser=True)
-    loader.load_examples(owner=lead)
-    project = loader.find_example(lead)
+    example_projects.load_examples(owner=lead)
+    project = example_projects.find_example(lead)
     assert project is not None
     # Examples are read-only and left out of many pages: these count as real projects here.
     Project.objects.update(is_example=False)

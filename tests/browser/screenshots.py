@@ -15,7 +15,7 @@ from django.test import Client
 from playwright.sync_api import Browser, Page, ViewportSize, expect
 
 from metrics import tasks
-from metrics.example import loader
+from metrics.example import example_projects
 from projects.models import Member, Project
 from quality import tasks as quality_tasks
 
@@ -29,8 +29,8 @@ PHONE: ViewportSize = {"width": 390, "height": 844}
 
 @pytest.fixture
 def example(lead: User) -> Project:
-    loader.load_examples(owner=lead)
-    project = loader.find_example(lead)
+    example_projects.load_examples(owner=lead)
+    project = example_projects.find_example(lead)
     assert project is not None
     # As a project of the lead's own: examples are read-only.
     Project.objects.update(is_example=False)

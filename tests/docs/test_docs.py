@@ -54,6 +54,7 @@ ALLOWED_PATHS = {
     "sign-in.txt": "a file of DATA_DIR with the first password",
     "pg_hba.conf": "a file of PostgreSQL",
 }
+MAX_CHANGELOG_BYTES = 8_000  # it lists features; the documents describe them
 COMMANDS_OF_MANAGE = {"services"}  # handled by manage.py itself
 
 
@@ -263,3 +264,7 @@ def test_patterns_find_what_they_look_for() -> None:
     assert find_unknown_path("groundwork/rest/", BASE_DIR / "README.md")
     assert find_unknown_path("nowhere.py", BASE_DIR / "README.md")
     assert not is_existing_object("metrics.readings.first")
+
+
+def test_changelog_is_short() -> None:
+    assert len((BASE_DIR / "CHANGELOG.md").read_bytes()) <= MAX_CHANGELOG_BYTES

@@ -149,7 +149,7 @@ def test_finishing_deferred_results_is_atomic(question: Any, ids: Any) -> None:
     refresh.refresh_results(question.pk)
     CountState.objects.update(cumulative_from=0)
     assert (
-        crash_at_each_statement(lambda: refresh.compute_deferred_cumulative_results(question.pk))
+        crash_at_each_statement(lambda: refresh.recompute_deferred_cumulative_results(question.pk))
         > 3
     )
 

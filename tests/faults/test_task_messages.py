@@ -227,7 +227,7 @@ def test_a_gate_verdict_delivered_three_times_changes_nothing(
         changed_at=timezone.now(),
     )
     monkeypatch.setattr(verdict_jobs, "MAX_IMMEDIATE_RATINGS", 0)
-    assert verdict_jobs.get_verdict(gate, None) is None
+    assert verdict_jobs.get_or_request_verdict(gate, None) is None
     (row,) = GateVerdict.objects.all()
     quality_tasks.compute_gate_verdict(row.pk)
     row.refresh_from_db()

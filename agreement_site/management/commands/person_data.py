@@ -78,7 +78,7 @@ def _iter_lines(user: User) -> Iterator[bytes]:
             str(offer.project_id): offer.role for offer in MemberOffer.objects.filter(user=user)
         },
     }
-    yield (json.dumps(account | _list_mail_data(user), ensure_ascii=False) + "\n").encode()
+    yield (json.dumps(account | _collect_mail_data(user), ensure_ascii=False) + "\n").encode()
     for rater in _list_raters(user):
         yield from personal_data.iter_personal_data(rater)
     for entry in AuditLogEntry.objects.filter(actor_id=user.pk).order_by("pk").iterator():
@@ -90,7 +90,7 @@ def _iter_lines(user: User) -> Iterator[bytes]:
         yield (json.dumps(record, ensure_ascii=False) + "\n").encode()
 
 
-def _list_mail_data(user: User) -> dict[str, object]:
+def _collect_mail_data(user: User) -> dict[str, object]:
     """Return what is stored about a person's mail; it is deleted with the account."""
     rows = NotificationSettings.objects.filter(user=user)
     names = ("at_once", "personal", "digest", "weekday", "hour", "time_zone", "language")

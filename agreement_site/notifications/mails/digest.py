@@ -24,11 +24,11 @@ from events.models import Event
 from metrics.views.common.number_formats import format_count
 from projects.models import Rater
 from quality.alerts.kinds import KINDS
-from quality.gates import texts
-from quality.inbox import rows
+from quality.gates import verdict_texts
+from quality.inbox import decision_rows
 from quality.models import Alert, AlertState, Gate, GateDecision
 from quality.rater_status import site_raters
-from quality.rater_status.status import RaterStatus
+from quality.rater_status.reasons import RaterStatus
 
 from .content import Line, MailContent, Section
 
@@ -95,7 +95,7 @@ def _parse_gate_id(event: Event) -> int:
 def _describe_gate(event: Event) -> Line:
     document = {**event.data, "verdict": GATE_VERDICTS[event.kind].value}
     url = build_absolute_url(reverse("gates", args=[event.project_id]))
-    return Line(texts.describe_verdict(document), url)
+    return Line(verdict_texts.describe_verdict(document), url)
 
 
 def _describe_rater(event: Event) -> Line | None:
@@ -148,8 +148,8 @@ MAX_EVENTS = 2_000  # the newest ones
 def compose_digest(mail: QueuedMail, _row: NotificationSettings) -> MailContent | None:
     """Return the digest of a person; None where there is nothing to decide and nothing changed."""
     user = mail.user
-    scope = rows.InboxScope.for_user(user)
-    size = rows.count_rows(scope)
+    scope = decision_rows.InboxScope.for_user(user)
+    size = decision_rows.count_rows(scope)
     raters = _list_raters(user)
     changes = _list_changes(user, mail.after_event, mail.until_event)
     sections = [*_list_decisions(scope, size), *raters, *changes]
@@ -167,14 +167,16 @@ def compose_digest(mail: QueuedMail, _row: NotificationSettings) -> MailContent 
     )
 
 
-def _list_decisions(scope: rows.InboxScope, size: rows.InboxSize) -> list[Section]:
-    stored = list(rows.select_rows(scope).order_by(*rows.ORDER)[:MAX_DECISIONS])
+def _list_decisions(
+    scope: decision_rows.InboxScope, size: decision_rows.InboxSize
+) -> list[Section]:
+    stored = list(decision_rows.select_rows(scope).order_by(*decision_rows.ORDER)[:MAX_DECISIONS])
     lines = [
         Line(row.text, build_absolute_url(row.url), row.project.name)
-        for row in rows.describe_rows(stored)
+        for row in decision_rows.describe_rows(stored)
     ]
     if size.n_rows > len(lines):
-        lines.append(_build_more(size.n_rows - len(lines), str(INBOX_PATH)))
+        lines.append(_build_more_line(size.n_rows - len(lines), str(INBOX_PATH)))
     return [Section(_("What to do first"), tuple(lines))] if lines else []
 
 
@@ -195,7 +197,7 @@ def _list_raters(user: Any) -> list[Section]:
         text = f"{person.name}: {person.exported_status}"
         lines.append(Line(text, build_absolute_url(url), project.name))
     if len(people) > len(lines):
-        lines.append(_build_more(len(people) - len(lines), reverse("all_raters")))
+        lines.append(_build_more_line(len(people) - len(lines), reverse("all_raters")))
     return [Section(_("Raters to check"), tuple(lines))] if lines else []
 
 
@@ -218,13 +220,15 @@ def _list_changes(user: Any, after: int, until: int) -> list[Section]:
         own_lines = lines[-MAX_CHANGES:]
         if len(lines) > len(own_lines):
             own_lines.append(
-                _build_more(len(lines) - len(own_lines), reverse("dashboard", args=[project.pk]))
+                _build_more_line(
+                    len(lines) - len(own_lines), reverse("dashboard", args=[project.pk])
+                )
             )
         title = _("What changed in “%(project)s”") % {"project": project.name}
         sections.append(Section(title, tuple(own_lines)))
     return sections
 
 
-def _build_more(number: int, path: str) -> Line:
+def _build_more_line(number: int, path: str) -> Line:
     text = _("%(n)s more") % {"n": format_count(number)}
     return Line(text, build_absolute_url(path))

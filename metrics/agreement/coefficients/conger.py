@@ -26,8 +26,8 @@ from metrics.agreement.coefficients.declaration import (
 )
 from metrics.agreement.counts.common_correlation import CommonCorrelationModel, Margins
 from metrics.agreement.counts.grouping import Ints, index_distinct
+from metrics.agreement.counts.pattern_sums import build_pattern_sums
 from metrics.agreement.counts.score_intervals import ScoreLimits
-from metrics.agreement.counts.sums import build_pattern_sums
 from metrics.agreement.estimate import (
     REASON_CODES,
     ChanceCorrected,

@@ -28,8 +28,8 @@ from metrics.agreement.coefficients.declaration import (
     Formula,
 )
 from metrics.agreement.counts.common_correlation import CommonCorrelationModel, Margins
+from metrics.agreement.counts.pattern_sums import PatternSums, build_pattern_sums
 from metrics.agreement.counts.score_intervals import ScoreLimits, solve_together
-from metrics.agreement.counts.sums import PatternSums, build_pattern_sums
 from metrics.agreement.estimate import (
     ChanceCorrected,
     Estimate,

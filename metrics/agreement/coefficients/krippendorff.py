@@ -35,8 +35,8 @@ from metrics.agreement.counts.common_correlation import (
     Margins,
     compute_weights_within_group,
 )
+from metrics.agreement.counts.pattern_sums import PatternSums, build_pattern_sums
 from metrics.agreement.counts.score_intervals import ScoreLimits
-from metrics.agreement.counts.sums import PatternSums, build_pattern_sums
 from metrics.agreement.estimate import (
     REASON_CODES,
     ChanceCorrected,

@@ -17,7 +17,7 @@ from metrics.agreement.coefficients.declaration import (
     Example,
     Formula,
 )
-from metrics.agreement.counts.sums import PatternSums, build_pattern_sums
+from metrics.agreement.counts.pattern_sums import PatternSums, build_pattern_sums
 from metrics.agreement.estimate import Estimate
 from metrics.agreement.glossary import gettext_noop as _
 

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from scipy import special
 
 from metrics.agreement.coefficients import fleiss
-from metrics.agreement.counts.sums import build_pattern_sums
+from metrics.agreement.counts.pattern_sums import build_pattern_sums
 from metrics.agreement.estimate import (
     CONFIDENCE_LEVEL,
     NORMAL_QUANTILE,

@@ -8,6 +8,7 @@ from .calibration import (
     calibrate,
     calibrate_on_gold,
 )
+from .dawid_skene import compute_posterior_from_fit, fit_dawid_skene, fit_dawid_skene_ml
 from .fitted_model import DawidSkene, StartingValues
 from .labels import (
     TIED,
@@ -23,7 +24,6 @@ from .labels import (
     select_labels,
     weighted_majority_vote,
 )
-from .model import compute_posterior_from_fit, fit_dawid_skene, fit_dawid_skene_ml
 
 __all__ = [
     "MIN_GOLD_ITEMS",

@@ -33,8 +33,8 @@ from scipy import special
 from metrics.agreement.counts.grouping import Ints, index_distinct, validate_ratings
 from metrics.agreement.estimate import Floats
 
+from .dawid_skene import DawidSkene, fit_dawid_skene
 from .labels import raise_to_power, select_labels
-from .model import DawidSkene, fit_dawid_skene
 
 TEMPERATURES = (0.8, 0.6, 0.5, 0.4, 0.3)
 GOLD_TEMPERATURES = np.geomspace(1.0, 0.01, 24)
@@ -263,7 +263,10 @@ def _get_confusion(fit: DawidSkene, raters: Ints) -> Floats:
 
 
 def _select_temperature(loss: dict[float, Floats]) -> tuple[float, float | None, float | None]:
-    """Return the tau that predicts best, if by more than 2 standard errors, with its gain."""
+    """Return the tau that predicts best, its gain and the standard error of the gain.
+
+    1, None and None where no other tau is better by more than 2 standard errors.
+    """
     selected: tuple[float, float | None, float | None] = (1.0, None, None)
     largest_gain = 0.0
     for tau in TEMPERATURES:

@@ -100,14 +100,16 @@ def _compute_ratios(tally: _ClusterTally, estimate: Estimator) -> dict[str, list
     effects = {}
     for name, values in full.items():
         point = values.reshape(1, -1)
-        changes = _fill(without_item[name].reshape(len(total), -1) - point)
+        changes = _replace_undefined(without_item[name].reshape(len(total), -1) - point)
         if without_cluster is None:
             cluster_changes = tally.n_items @ changes
         else:
-            cluster_changes = _fill(without_cluster[name].reshape(n_clusters, -1) - point)
+            cluster_changes = _replace_undefined(
+                without_cluster[name].reshape(n_clusters, -1) - point
+            )
         of_items = _compute_jackknife_variance(changes, total)
         of_clusters = _compute_jackknife_variance(cluster_changes, np.ones(n_clusters))
-        scale = np.finfo(float).eps * np.maximum(np.abs(_fill(point[0])), 1)
+        scale = np.finfo(float).eps * np.maximum(np.abs(_replace_undefined(point[0])), 1)
         varies = of_items > scale**2 * total.sum()
         ratio = np.divide(of_clusters, of_items, out=np.full_like(of_items, greatest), where=varies)
         # Clusters of one item each are exactly 1.
@@ -129,7 +131,7 @@ def _estimate_without(
     return {name: np.concatenate(values) for name, values in parts.items()}
 
 
-def _fill(values: Floats) -> Floats:
+def _replace_undefined(values: Floats) -> Floats:
     """Return the values with 0 where they are undefined."""
     return np.where(np.isfinite(values), values, 0.0)
 

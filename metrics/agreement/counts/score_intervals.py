@@ -123,7 +123,7 @@ def _solve(numbers: Floats, model: CommonCorrelationModel) -> Floats:
     )
     rest = np.flatnonzero(~is_found.all(axis=0))
     if rest.size:
-        ends = _list_piece_ends(centre[rest], farthest[rest], polynomials.end[rest])
+        ends = _compute_piece_ends(centre[rest], farthest[rest], polynomials.end[rest])
         lower = excess[:, :, rest]
         upper = np.where(centre[rest] > 1, lower[:, ::-1], lower)
         crossing[:, rest] = _find_crossing(
@@ -154,7 +154,7 @@ def _compute_gamma_limits(value: Floats, variance: Floats) -> Floats:
     return limits
 
 
-def _list_piece_ends(centre: Floats, farthest: Floats, end: Floats) -> Floats:
+def _compute_piece_ends(centre: Floats, farthest: Floats, end: Floats) -> Floats:
     """Return the ends (4, 2, n) of the pieces for lower and upper limits, in the order of search.
 
     centre, farthest: where the search of the lower limit begins and ends; end: of the second piece.

@@ -1,6 +1,6 @@
 """Estimates of the part of a score change that all raters share, by time or by items.
 
-A rater is named for a drift only if the rater fell beyond the others since the same onset
+A rater gets a drift alert only if the rater fell beyond the others since the same onset
 (difference in differences). So agreement has a second score for each other explanation, from which
 the part that is common to all is removed:
 

@@ -97,8 +97,9 @@ class DatedRatings:
 def move_to_last_days(rater: Ints, cluster: Ints, day: Ints) -> Ints:
     """Return the days (M,) with all ratings of a rater and cluster on the last of their days.
 
-    The errors of a rater in a cluster are alike, so that its days are no independent news of the
-    rater. In a longer cluster, each MAX_CLUSTER_DAYS days have a day. UNDATED stays.
+    The errors of a rater in a cluster are alike, so that its days are not independent evidence
+    about the rater. A cluster that takes longer than MAX_CLUSTER_DAYS is split into parts of that
+    length. UNDATED stays.
     """
     dated = np.flatnonzero(day != UNDATED)
     first, group = rank_rows([rater[dated], cluster[dated]])

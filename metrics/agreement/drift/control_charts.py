@@ -90,7 +90,7 @@ class ControlChart:
         return max(self.channels, key=lambda name: float(self.channels[name].total[index]))
 
     def find_first_reaching(self, level: float) -> int | None:
-        """Return the index of the first day with this much evidence, or None."""
+        """Return the index of the first day whose evidence is at least `level`, or None."""
         reached = self.evidence >= level
         return int(np.argmax(reached)) if reached.any() else None
 

@@ -31,7 +31,7 @@ import numpy.typing as npt
 
 from metrics.agreement.batch import pattern_coefficients
 from metrics.agreement.coefficients import cohen, correlation, marginal_tests
-from metrics.agreement.counts.sums import PatternSums, build_pattern_sums
+from metrics.agreement.counts.pattern_sums import PatternSums, build_pattern_sums
 from metrics.agreement.counts.tally import PairTables
 from metrics.agreement.estimate import to_finite_float
 from metrics.agreement.weights import quadratic_weights, score_weights
@@ -110,7 +110,7 @@ def _drop_repeated(findings: list[DiagnosticFinding]) -> list[DiagnosticFinding]
 
 
 def is_band_withheld(counts: npt.ArrayLike, n_items: npt.ArrayLike) -> bool:
-    """Return whether a finding on patterns (P, k) and n_items (P,) forbids a word for the value."""
+    """Return whether a finding on patterns (P, k) and n_items (P,) forbids naming a band."""
     return any(finding.name in FINDINGS_WITHOUT_BAND for finding in diagnose(counts, n_items))
 
 

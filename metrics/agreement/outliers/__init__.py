@@ -16,9 +16,9 @@ examines newcomers and combines all findings, so that one cause raises one alert
 
 from .detection import (
     OutlierResult,
+    detect_alerted_raters,
     detect_outliers,
-    list_named_raters,
-    name_raters,
+    get_alerted_raters,
 )
 from .finding import (
     CATEGORY_COLLAPSED,
@@ -45,7 +45,7 @@ __all__ = [
     "EvidenceSeries",
     "OutlierFinding",
     "OutlierResult",
+    "detect_alerted_raters",
     "detect_outliers",
-    "list_named_raters",
-    "name_raters",
+    "get_alerted_raters",
 ]

@@ -9,8 +9,8 @@ with the same training). The evidence is that of disagreement.py with 100 times 
 as level, so that a question in which nobody copies ever raises such an alert with a probability of
 at most 1 / 100.
 
-Raters whom another rule names are left out: two good raters agree far more with each other than
-with one who always gives the same answer, or the reverse of what the others say.
+Raters with a finding of another rule are left out: two good raters agree far more with each other
+than with one who always gives the same answer, or the reverse of what the others say.
 
 Two raters who nearly always give the same answer agree without looking at the items. So they must
 agree more than expected by their own shares of categories, too: with a = p_g' D p_h, the mean of d
@@ -20,7 +20,8 @@ against the same bound by two standard errors.
 Where others rated the same items, the two must agree more than the third raters' agreement with
 them on these items explains, too: otherwise the items are easy. Where nobody else did, the levels
 are those on items with two ratings: items of which only few have further ratings differ from these
-(disputed items are rated again), and who has no other partner on such items is not judged.
+(disputed items are rated again), and a pair is not tested if one of the two has no other partner on
+such items.
 
 Where items are in clusters, variances are multiplied by the ratio of the squares of d_gh - l_g l_h
 summed by pair and cluster, and by item; and a pair needs MIN_CLUSTERS common clusters.
@@ -72,7 +73,7 @@ def find_copies(
 ) -> list[OutlierFinding]:
     """Return findings on pairs of raters who agree too often, as if one copied.
 
-    excluded_raters: keys of raters whose answers tell nothing of the others' levels. The clearest
+    excluded_raters: keys of raters whose answers say nothing about the others' levels. The clearest
     pair is found first, and the levels of the others are fitted without it: a copied level is too
     high, and those of the partners of the two too low.
     """
@@ -140,7 +141,7 @@ def _compute_design_effect(pair: Ints, cluster: Ints, residuals: Floats) -> floa
 def _compute_bounds(excess: Floats, noise: Floats) -> Floats:
     """Return the excess above which each pair is unlike all others (P,), infinite for few pairs.
 
-    noise (P,): variance of each excess by its number of items, which is no difference of pairs
+    noise (P,): variance of each excess that its number of items alone explains
     """
     if excess.size - 1 < MIN_OTHERS:
         return np.full(excess.size, np.inf)

@@ -94,14 +94,14 @@ class OutlierResult:
     """Findings of all outlier rules.
 
     findings: those that raise an alert besides drift; explained: indices of the drift alerts that
-    do not, because two raters cannot be told apart and the question's agreement fell.
+    do not, because two raters cannot be distinguished and the question's agreement fell.
     """
 
     findings: list[OutlierFinding] = field(default_factory=list)
     explained: set[int] = field(default_factory=set)
 
 
-def name_raters(
+def detect_alerted_raters(
     items: npt.ArrayLike,
     raters: npt.ArrayLike,
     codes: npt.ArrayLike,
@@ -120,10 +120,10 @@ def name_raters(
     """
     context = DriftContext(attributes=attributes, clusters=clusters)
     drift = detect_drift(items, raters, codes, days, categories, ordered, context=context)
-    return list_named_raters(drift, detect_outliers(drift, categories))
+    return get_alerted_raters(drift, detect_outliers(drift, categories))
 
 
-def list_named_raters(drift: DriftResult, outliers: OutlierResult) -> set[int]:
+def get_alerted_raters(drift: DriftResult, outliers: OutlierResult) -> set[int]:
     """Return the raters of the drift alerts that are raised, and of the findings."""
     named = {rater for finding in outliers.findings for rater in finding.raters}
     for index, alert in enumerate(drift.alerts):
@@ -146,7 +146,7 @@ def detect_outliers(
     drift, the same answer, too fast, below the team as a newcomer, disagreement, copies. Of a
     question, among findings with common days, the first of: its agreement, a pair, a category. The
     agreement of a question is that without the ratings of drifting raters. Where two raters cannot
-    be told apart and it fell, that finding replaces their alert.
+    be distinguished and it fell, that finding replaces their alert.
     """
     result = OutlierResult()
     if not drift.data.comparisons.own.size:
@@ -188,7 +188,7 @@ def _find_rater_outliers(drift: DriftResult, seconds: npt.ArrayLike | None) -> l
 def _merge_alerts_of_indistinguishable_pair(
     drift: DriftResult, falls: Sequence[OutlierFinding], result: OutlierResult
 ) -> None:
-    """Replace alerts on both of two raters, who cannot be told apart, by one on the question."""
+    """Replace alerts on both of two raters, who cannot be distinguished, by one on the question."""
     for fall in falls:
         alert_indices = {
             index

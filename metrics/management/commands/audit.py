@@ -33,24 +33,24 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         questions = get_questions(options["question"])
-        different = [question for question in questions if not self.is_exact(question)]
+        different = [question for question in questions if not self.audit_and_print(question)]
         if different and options["repair"]:
             for question in different:
                 question_updates.delete_counts_and_results(question)
                 question_updates.update_question(question.pk)
-                refresh.compute_deferred_cumulative_results(question.pk)
+                refresh.recompute_deferred_cumulative_results(question.pk)
                 for registered in audit_hooks.REGISTERED_AUDITS:
                     registered.repair(question.pk)
             self.stdout.write("Recounted:")
-            different = [question for question in different if not self.is_exact(question)]
+            different = [question for question in different if not self.audit_and_print(question)]
         if different:
             raise CommandError(
                 f"{len(different)} of {len(questions)} questions differ from a recount."
             )
         self.stdout.write(f"{len(questions)} questions: all counts are exact.")
 
-    def is_exact(self, question: Question) -> bool:
-        """Audit a question, print the result, and return True if everything is equal."""
+    def audit_and_print(self, question: Question) -> bool:
+        """Audit a question and print the result; return True if there is no difference."""
         audit_findings = audit_question(question.pk)
         for registered in audit_hooks.REGISTERED_AUDITS:
             audit_findings.differences += registered.find_differences(question.pk)

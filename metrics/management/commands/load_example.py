@@ -7,7 +7,7 @@ from typing import Any
 from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from metrics.example import loader
+from metrics.example import example_projects
 
 
 class Command(BaseCommand):
@@ -25,8 +25,8 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        owner = find_owner(options["owner"])
-        created = loader.load_examples(owner=owner, worked=options["worked"])
+        owner = get_owner(options["owner"])
+        created = example_projects.load_examples(owner=owner, worked=options["worked"])
         for project in created:
             self.stdout.write(
                 f"Loaded '{project.name}' for {owner.get_username()}: /projects/{project.pk}/"
@@ -35,7 +35,7 @@ class Command(BaseCommand):
             self.stdout.write(f"{owner.get_username()} has the example projects already.")
 
 
-def find_owner(username: str | None) -> Any:
+def get_owner(username: str | None) -> Any:
     """Return the active user with this name, or the first superuser. Raises CommandError."""
     users = get_user_model().objects.filter(is_active=True)
     if username is not None:

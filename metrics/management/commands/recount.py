@@ -24,5 +24,5 @@ class Command(BaseCommand):
         for question in get_questions(options["question"]):
             question_updates.delete_counts_and_results(question)
             n_items = question_updates.update_question(question.pk)
-            refresh.compute_deferred_cumulative_results(question.pk)
+            refresh.recompute_deferred_cumulative_results(question.pk)
             self.stdout.write(f"{question.project_id}/{question.key}: {n_items} items counted")

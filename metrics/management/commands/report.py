@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
 from metrics.reports.report_facts import compute_report_facts
-from metrics.views.reports import document, texts
+from metrics.views.reports import cautions_and_methods, document
 from projects.models import Project, Question
 
 
@@ -39,7 +39,7 @@ class Command(BaseCommand):
         moment = _parse_moment(options["as_of"], ZoneInfo(project.time_zone))
         facts = compute_report_facts(question, moment)
         if options["json"]:
-            data = texts.build_json(facts)
+            data = cautions_and_methods.build_json(facts)
             self.stdout.write(json.dumps(data, ensure_ascii=False, allow_nan=False))
         else:
             self.stdout.write(document.render_markdown(facts, project.time_zone))

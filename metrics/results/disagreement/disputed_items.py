@@ -13,8 +13,8 @@ import numpy as np
 from django.db.models import F, OuterRef, Subquery
 
 from metrics.filters import NO_FILTER, RatingFilter
+from metrics.question_scale import QuestionScale
 from metrics.results.period_patterns import AllTimePatterns
-from metrics.scale import QuestionScale
 from projects.models import Item, Question, Rater
 from ratings.models import NO_CODE, Rating
 
@@ -50,10 +50,10 @@ class DisputedItems:
 
 
 def find_newest_disputed(all_time: AllTimePatterns) -> StoredDisputes:
-    """Find the most disputed of the newest items, from what is counted of their ratings.
+    """Return the most disputed of the newest items, by their counted ratings.
 
-    From ratings of people where models are separate, unless the lead pooled them.
-    Adds ``is_complete`` to the result of `find_most_disputed`: whether these are all items with
+    The ratings are those of people where models are separate, unless the lead pooled them.
+    ``is_complete`` is added to the result of `find_most_disputed`: whether these are all items with
     ratings.
     """
     scale = all_time.scale
@@ -76,7 +76,7 @@ def find_newest_disputed(all_time: AllTimePatterns) -> StoredDisputes:
 def find_most_disputed(
     items: np.ndarray, counts: np.ndarray, scale: QuestionScale
 ) -> StoredDisputes:
-    """Find the items with the largest disagreement; ties by more ratings, then newer first.
+    """Return the items with the largest disagreement; ties by more ratings, then newer first.
 
     Ids (n,), counts (n, k) -> {"n_items": n, weighting -> [[id, counts, distance], ...]}.
     """
@@ -195,8 +195,8 @@ def list_recent_differences(
 ) -> list[PeerDifference]:
     """Return the rater's recent ratings from which most others differ, newest first.
 
-    Looks at the 300 ratings that changed last. Imported ratings changed at the same time: they are
-    sorted by the times when they were given.
+    Only the 300 ratings that changed last are searched. Imported ratings changed at the same time:
+    they are sorted by the times when they were given.
     """
     own_ratings = list(
         rating_filter.filter_ratings(

@@ -24,13 +24,13 @@ from metrics.agreement.headline import COHEN, FLEISS
 from metrics.agreement.registry import MEAN_BY_ITEMS
 from metrics.agreement.weights import UNWEIGHTED, get_weighted_name
 from metrics.models import Diagnosis, PeriodUnit, Result
+from metrics.question_scale import QuestionScale
 from metrics.results.clusters import get_cluster_numbers
 from metrics.results.headline import sample_headline
 from metrics.results.pairs import pair_results
 from metrics.results.period_patterns import AllTimePatterns
 from metrics.results.question_agreement import QuestionAgreement
 from metrics.results.values import Values, get_number
-from metrics.scale import QuestionScale
 from projects.models import Project, Question
 from ratings.models import NO_CODE, Rating
 

@@ -22,6 +22,7 @@ from metrics.agreement.estimate import Value
 from metrics.agreement.headline import Headline, HeadlineFacts
 from metrics.counting import store
 from metrics.models import CountState, PairTally
+from metrics.question_scale import QuestionScale, list_headline_coefficients
 from metrics.results.grouped_patterns import GroupedPatterns, GroupValues
 from metrics.results.values import (
     HeadlineResult,
@@ -30,7 +31,6 @@ from metrics.results.values import (
     build_undefined_value,
     get_number,
 )
-from metrics.scale import QuestionScale, list_headline_coefficients
 
 from .sample_headline import ALL, MODELS, PEOPLE, merge_sample_headline
 

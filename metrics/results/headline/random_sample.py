@@ -21,9 +21,9 @@ from django.utils import timezone
 from metrics.agreement.counts import tally
 from metrics.agreement.headline import ICCS, LEAD_CHOICE
 from metrics.models import CountState
+from metrics.question_scale import QuestionScale
 from metrics.results import bootstrap, clusters
 from metrics.results.values import HeadlineResult, RandomSample, build_undefined_value
-from metrics.scale import QuestionScale
 from ratings.models import NO_CODE, Assignment, Rating
 
 from .headline_computation import ALL, MODELS, PEOPLE, build_headline_from_ratings
@@ -72,8 +72,9 @@ def replace_by_sample_headline(
 ) -> HeadlineResult:
     """Return the headline of the ratings that are not excluded; unchanged where none is.
 
-    ``is_excluded``: a mask of the ratings to leave out. ``headline``: the headline of all ratings,
-    whose ``code`` is an index in declared order.
+    ``headline``: that of all ratings; ``ratings`` (M,): array with item, rater and code (index in
+    declared order); ``is_model``, ``is_excluded``: masks of the ratings of models, and of those to
+    leave out.
     """
     return merge_sample_headline(
         headline,
@@ -162,10 +163,10 @@ def _select_choice(headline: HeadlineResult) -> HeadlineResult:
 def compute_fields_from_ratings(
     state: CountState, headline: HeadlineResult, scale: QuestionScale
 ) -> SampleFields:
-    """Return the new values, by name, of the fields of ``state`` that depend on single ratings.
+    """Return the new values of the fields of ``state`` that depend on single ratings, by name.
 
-    The current sample headline, and the design effects of clusters of items. During the pause, only
-    that they are stale. ``headline``: that of all ratings.
+    These are the headline of the random sample, and the design effects of clusters of items; during
+    the pause, only that they are stale. ``headline``: that of all ratings.
     """
     question = state.question
     project = question.project

@@ -12,8 +12,8 @@ from metrics.agreement.headline import HeadlineFacts
 from metrics.agreement.weights import CUSTOM, get_weight_matrix
 from metrics.counting import store
 from metrics.models import ALL_DAYS, CountState, PatternTally, Population
+from metrics.question_scale import QuestionScale
 from metrics.results.grouped_patterns import GroupedPatterns, GroupValues
-from metrics.scale import QuestionScale
 from projects.models import Question
 
 from .headline_computation import ALL, PEOPLE, CountedRaters
@@ -24,8 +24,8 @@ MAX_CELLS = 2_000_000  # of the patterns; a larger question gets no preview
 def preview_weights(question_id: int, weights: list[list[float]]) -> dict[str, object] | None:
     """Return the weighted kappa under the declared weights (`now`) and under these (`then`).
 
-    With its `name`. None before anything is counted, for weights of another number of categories,
-    and where the patterns have more than MAX_CELLS cells.
+    The third key is its `name`. None before anything is counted, for weights of another number of
+    categories, and where the patterns have more than MAX_CELLS cells.
     """
     question = Question.objects.filter(pk=question_id).first()
     state = CountState.objects.filter(pk=question_id).first()

@@ -17,18 +17,19 @@ from metrics.agreement.registry import MEAN_BY_ITEMS, MEAN_PAIRWISE
 from metrics.agreement.weights import CUSTOM, get_weighted_name
 from metrics.counting import store
 from metrics.models import CountState, PairTally
+from metrics.question_scale import QuestionScale
 from metrics.results.grouped_patterns import GroupValues
 from metrics.results.period_patterns import AllTimePatterns
 from metrics.results.values import Values, build_pair_mean_value, copy_sample_sizes
-from metrics.scale import QuestionScale
 
 MAX_PAIRS = 20_000  # those with the most shared items; the others have almost no weight
 
 
 def add_means_over_pairs(state: CountState, values: GroupValues) -> GroupValues:
-    """Add the mean kappas of all pairs that share items (Light 1971), and of the pairs of people.
+    """Return the values with the mean kappas of all pairs that share items, and of pairs of people.
 
-    Call it under the question's lock, as the sums of the kappas are in ``state``.
+    Source: Light 1971. Call it under the question's lock, as the sums of the kappas are in
+    ``state``.
     """
     pairs = PairTally.objects.filter(question=state.question_id)
     sums = store.create_pair_sums() | state.pair_sums

@@ -15,8 +15,8 @@ from metrics.agreement.estimate import REASONS, Value, to_finite_float
 from metrics.agreement.explain.diagnosis import MIN_RARE_ITEMS
 from metrics.agreement.headline import COHEN
 from metrics.models import PairTally
+from metrics.question_scale import QuestionScale, get_weighted_name
 from metrics.results.clusters import QuestionClusters
-from metrics.scale import QuestionScale, get_weighted_name
 from projects.models import Question, Rater
 
 from . import pair_results

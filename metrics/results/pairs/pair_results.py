@@ -14,8 +14,8 @@ from metrics.agreement.estimate import Value
 from metrics.agreement.headline import COHEN
 from metrics.counting import store
 from metrics.models import PairTally, RaterResult, build_number_expression
+from metrics.question_scale import QuestionScale, get_weighted_name
 from metrics.results.clusters import QuestionClusters
-from metrics.scale import QuestionScale, get_weighted_name
 from projects.models import Question, Rater
 
 MAX_HEATMAP_RATERS = 40  # a larger heat map is unreadable

@@ -13,7 +13,7 @@ from metrics import periods
 from metrics.agreement.counts.additive import MAX_MOMENT_CATEGORIES
 from metrics.agreement.estimate import Estimate
 from metrics.counting import store
-from metrics.scale import QuestionScale
+from metrics.question_scale import QuestionScale
 
 COLUMNS = ("rater_id", "day", "n_items", "n_ratings", "width", "table", "moments")
 WITHOUT_MOMENTS = COLUMNS[:-1]  # if no interval is needed

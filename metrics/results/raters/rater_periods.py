@@ -24,7 +24,7 @@ from django.db.models import Max, Q, QuerySet
 
 from metrics import periods
 from metrics.models import ALL_DAYS, PeerTally
-from metrics.scale import QuestionScale
+from metrics.question_scale import QuestionScale
 from projects.models import Question, Rater
 from ratings.services.rating_times import EPOCH, date_from_day
 
@@ -41,7 +41,7 @@ def filter_rater_days(
 ) -> QuerySet[PeerTally]:
     """Return the peer counts of the single days on which a rating was given or first compared.
 
-    ``days``: which of both.
+    ``days``: COMPARED_DAYS, RATED_DAYS or both.
     """
     return _filter_days(question, [rater.pk], days)
 

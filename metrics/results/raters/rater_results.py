@@ -21,9 +21,9 @@ from metrics.agreement.weights import CUSTOM, WEIGHTINGS, get_weighted_name
 from metrics.counting import store
 from metrics.counting.store import CountScope
 from metrics.models import ALL_DAYS, CountState, PeerTally, RaterResult
+from metrics.question_scale import QuestionScale
 from metrics.results.clusters import QuestionClusters
 from metrics.results.values import Values, build_pair_mean_value, copy_sample_sizes
-from metrics.scale import QuestionScale
 from projects.models import Rater
 from ratings.models import NO_CODE, Rating
 
@@ -78,7 +78,7 @@ def refresh_stale_raters(question_id: int, scale: QuestionScale) -> bool | None:
     raters = list(stale.order_by("rater_id").values_list("rater_id", flat=True)[:MAX_RATERS])
     if not raters:
         return None
-    compute_rater_results(CountScope.for_question(question_id), raters, scale)
+    refresh_rater_results(CountScope.for_question(question_id), raters, scale)
     if len(raters) < MAX_RATERS:  # all of them: no other worker marks any while the lock is held
         stale.update(stale=False)
         return False
@@ -97,7 +97,7 @@ def refresh_unlocked_raters(question_id: int, scale: QuestionScale) -> bool:
     raters = list(unlocked.values_list("rater_id", flat=True)[:RATERS_AT_ONCE])
     if not raters:
         return False
-    compute_rater_results(CountScope.for_question(question_id), raters, scale)
+    refresh_rater_results(CountScope.for_question(question_id), raters, scale)
     stale.filter(rater__in=raters).update(stale=False)
     return True
 
@@ -107,8 +107,8 @@ def _filter_stale(question_id: int) -> QuerySet[PeerTally]:
     return PeerTally.objects.filter(question_id=question_id, day=ALL_DAYS, stale=True)
 
 
-def compute_rater_results(scope: CountScope, raters: Collection[int], scale: QuestionScale) -> None:
-    """Compute and store the results of these raters."""
+def refresh_rater_results(scope: CountScope, raters: Collection[int], scale: QuestionScale) -> None:
+    """Compute the results of these raters from the counts, and store them."""
     if not raters:
         return
     ids = list(raters)

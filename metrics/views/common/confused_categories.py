@@ -7,8 +7,8 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
+from metrics.question_scale import QuestionScale
 from metrics.results.disagreement.findings import Confusions
-from metrics.scale import QuestionScale
 from projects.models import Question
 
 

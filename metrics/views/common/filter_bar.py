@@ -96,7 +96,7 @@ class FilterBar:
     @classmethod
     def from_request(cls, request: HttpRequest, selection: Selection) -> FilterBar:
         """Build the filter bar of a request."""
-        choices = filter_choices.get_filter_choices(selection.question) or NO_CHOICES
+        choices = filter_choices.get_or_request_filter_choices(selection.question) or NO_CHOICES
         parameters = selection.filter.parameters
         other_parameters = [
             (name, str(value))

@@ -18,13 +18,13 @@ from django.utils.translation import ngettext
 from core.web.links import render_link
 from metrics.agreement.explain import bands
 from metrics.models import Diagnosis
+from metrics.question_scale import QuestionScale
 from metrics.results.disagreement.findings import (
     OUTLYING_RATERS,
     RECENT_CHANGE,
     Findings,
     list_outlying_raters,
 )
-from metrics.scale import QuestionScale
 from projects.models import Rater
 
 from . import display_names

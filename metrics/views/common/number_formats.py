@@ -1,6 +1,7 @@
 """Format numbers in the reader's notation, with a dash for undefined values.
 
-In a CSV file of a table (core/web/tables.py), numbers are unrounded and in programming notation.
+In a CSV file of a table (core/web/tables.py), numbers have up to 15 significant digits, in
+programming notation.
 """
 
 from __future__ import annotations
@@ -102,7 +103,10 @@ def format_interval_in(estimate: Estimate, language: str | None) -> str:
 
 
 def build_estimate_interval(value: Estimate | None, _signed: bool = False) -> Interval:
-    """Return an estimate with its interval, or why it has no value."""
+    """Return an estimate as an Interval for a file, or with the reason why it has no value.
+
+    The signature is that of the filter that it replaces; the sign is in the number.
+    """
     if not value or value.get("value") is None:
         return Interval(
             None, None, None, str(display_names.get_undefined_reason((value or {}).get("reason")))

@@ -13,11 +13,11 @@ from metrics.agreement import registry
 from metrics.agreement.explain import bands
 from metrics.agreement.headline import LEAD_CHOICE
 from metrics.filters import ALL_RATINGS, RANDOM_SAMPLE
+from metrics.question_scale import get_weighted_name, list_headline_coefficients
 from metrics.results.headline import headline_trend
 from metrics.results.pairs import pair_results
 from metrics.results.question_agreement import QuestionAgreement
 from metrics.results.values import Value, get_number
-from metrics.scale import get_weighted_name, list_headline_coefficients
 from metrics.views.common import confused_categories, display_names
 from metrics.views.common.charts import heat_maps
 from metrics.views.common.cluster_texts import build_cluster_note
@@ -26,7 +26,7 @@ from metrics.views.common.selection import Selection
 from metrics.views.common.sources.base import ProjectSource
 from metrics.views.common.trends.recent_changes import RecentChange
 from metrics.views.reports import headline_texts
-from metrics.views.reports.texts import MIN_ITEMS
+from metrics.views.reports.cautions_and_methods import MIN_ITEMS
 from projects.models import Rater
 
 from .rater_table import build_rater_table

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from core.web.tables import get_page_size, is_exporting
-from metrics.example import loader
+from metrics.example import example_projects
 from metrics.views import questions
 from metrics.views.common import live_updates
 from metrics.views.common.filter_bar import FilterBar, describe_empty_selection
@@ -22,7 +22,7 @@ from metrics.views.common.selection import Selection, find_selection, get_choice
 from metrics.views.common.sources import get_sources
 from metrics.views.common.sources.base import ProjectSource
 from metrics.views.project_list import example_views, listing
-from metrics.views.project_list.rows import ProjectGroup, ProjectRow
+from metrics.views.project_list.project_row import ProjectGroup, ProjectRow
 from projects.models import Member, Project
 from projects.models.roles import Capability, list_roles_with
 from projects.permissions import can_create_projects, get_project
@@ -102,7 +102,7 @@ def _get_available_examples(project_list_page: listing.ProjectListPage) -> tuple
     """Return whether the example, and the worked examples, can be loaded: those not loaded yet."""
     if project_list_page.search or project_list_page.group not in ("", ProjectGroup.EXAMPLES):
         return False, False
-    return loader.get_missing_examples(project_list_page.example_names)
+    return example_projects.are_examples_missing(project_list_page.example_names)
 
 
 @login_required

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from core.web import tables
-from metrics.scale import QuestionScale
+from metrics.question_scale import QuestionScale
 from projects.models import Item, Question
 from projects.services.items import gold
 from ratings.files.formula_escaping import escape_formula

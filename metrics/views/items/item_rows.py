@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from django.utils.translation import gettext as _
 
+from metrics.question_scale import QuestionScale
 from metrics.results.disagreement.disputed_items import compute_disagreement, label_counts
-from metrics.scale import QuestionScale
 from projects.models import Category, GoldAnswer, Item, ItemVersion, Question
 from projects.services.items import gold
 from ratings.models import NO_CODE, Rating, Revision

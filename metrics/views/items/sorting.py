@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from metrics.filtered import item_ranking
-from metrics.scale import QuestionScale
+from metrics.question_scale import QuestionScale
 from projects.models import Item, Question
 from ratings.items import item_search
 from ratings.items.item_search import ItemFilters

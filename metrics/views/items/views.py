@@ -38,7 +38,7 @@ from ratings.annotation import skipped_and_flagged
 from ratings.items import content, item_search
 from ratings.items.item_search import ItemFilters
 
-from . import csv_export, item_rows, sorting, texts
+from . import csv_export, item_rows, list_texts, sorting
 
 MAX_SEARCH_LENGTH = 255
 MAX_OFFERED_RATERS = 300  # with more raters, the user types the key or the name
@@ -104,8 +104,8 @@ def _build_list_context(request: HttpRequest, selection: Selection) -> dict[str,
             else item_filters
         )
         match_count = item_search.count_matches(selection.project, counted_filters)
-        context["fit"] = texts.describe_match_count(match_count, sizes.items)
-    context["place"] = texts.describe_page_range(
+        context["fit"] = list_texts.describe_match_count(match_count, sizes.items)
+    context["place"] = list_texts.describe_page_range(
         page.seen, len(page.rows), page.n_listed, match_count
     )
     context["last"] = None if page.seen is None else page.seen + len(page.rows)
@@ -166,7 +166,7 @@ def _get_page_by_id(
 ) -> ListedItems:
     """Return a page of the project's items by id, after the one that the URL names."""
     after = get_after_id(request.GET)
-    page = item_search.find_item_page(
+    page = item_search.search_item_page(
         selection.project, item_filters, after=after, size=item_rows.ITEMS_PER_PAGE
     )
     return ListedItems(
@@ -211,7 +211,7 @@ def _build_item_annotations(
         "shown_items": items,
         "golden": set(gold_ids),
         "aside": skipped_and_flagged.get_by_item(item_ids) if n_skips else {},
-        "set_aside": texts.describe_skip_count(n_skips, skipped_and_flagged.MAX_COUNTED)
+        "set_aside": list_texts.describe_skip_count(n_skips, skipped_and_flagged.MAX_COUNTED)
         if n_skips
         else "",
     }

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from core.text import parse_id
-from metrics.example import loader
+from metrics.example import example_projects
 from projects.models import Deletion, Member
 from projects.permissions import get_project, require_can_create_projects
 from ratings.items import purge
@@ -30,11 +30,11 @@ def load_example(request: HttpRequest) -> HttpResponse:
     """
     require_can_create_projects(request.user)
     if "worked" in request.POST:
-        loader.load_examples(owner=request.user, count=False, worked=True)
+        example_projects.load_examples(owner=request.user, count=False, worked=True)
         messages.success(request, _("Textbook examples added."))
         return redirect(f"{reverse('projects')}?group=examples")
-    loader.load_examples(owner=request.user, count=False)
-    project = loader.find_example(request.user)
+    example_projects.load_examples(owner=request.user, count=False)
+    project = example_projects.find_example(request.user)
     if project is None:  # removed meanwhile
         return redirect("projects")
     messages.success(request, _("Sample project added."))
@@ -45,7 +45,7 @@ def load_example(request: HttpRequest) -> HttpResponse:
 @require_POST
 def remove_examples(request: HttpRequest) -> HttpResponse:
     """Start the deletion of the user's example named by ``project``, or of all of them."""
-    examples = loader.list_examples(request.user).filter(archived_at=None)
+    examples = example_projects.list_examples(request.user).filter(archived_at=None)
     if (project_id := parse_id(request.POST.get("project", ""))) is not None:
         examples = examples.filter(pk=project_id)
     for project in examples:
@@ -56,7 +56,7 @@ def remove_examples(request: HttpRequest) -> HttpResponse:
 
 def is_tour_shown(request: HttpRequest, project: Any) -> bool:
     """Return whether the owner sees the tour of a sample project, not closed in this session."""
-    if project.created_by_id != request.user.pk or not loader.is_sample_project(project):
+    if project.created_by_id != request.user.pk or not example_projects.is_sample_project(project):
         return False
     return project.pk not in request.session.get(CLOSED_TOURS, [])
 

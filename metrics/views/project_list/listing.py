@@ -41,7 +41,7 @@ from ratings.models import Rating
 from ratings.services import uncounted as services_uncounted
 
 from .avatars import AvatarGroup, get_avatars
-from .rows import PROJECT_INBOX, ProjectGroup, ProjectRow
+from .project_row import PROJECT_INBOX, ProjectGroup, ProjectRow
 
 PROJECTS_PER_PAGE = 25
 MAX_PROJECTS = 500  # the newest projects

@@ -12,8 +12,8 @@ from django.db.models import OuterRef, Subquery
 from django.utils.translation import gettext as _
 
 from metrics.models import RaterResult
+from metrics.question_scale import QuestionScale, get_weighted_name
 from metrics.results.headline.headline_trend import get_headline_weighting
-from metrics.scale import QuestionScale, get_weighted_name
 from projects.models import Project, Rater
 from projects.selectors.people_list import PeopleColumn, ProvidedColumns
 from ratings.models import Rating

@@ -16,16 +16,16 @@ from django.utils.translation import ngettext
 
 from metrics.agreement.explain import bands
 from metrics.agreement.headline import LEAD_CHOICE
+from metrics.question_scale import QuestionScale
 from metrics.reports.report_facts import ReportFacts
 from metrics.results.disagreement.findings import is_band_withheld
 from metrics.results.values import Value
-from metrics.scale import QuestionScale
 from metrics.views.common import cluster_texts, display_names, insights
 from metrics.views.common.number_formats import format_count, format_number
 from projects.models import BandScheme, Scale
 
+from . import cautions_and_methods as reports_texts
 from . import headline_texts
-from . import texts as reports_texts
 from .headline_texts import format_estimate
 
 

@@ -21,7 +21,7 @@ from metrics.views.common.selection import find_selection
 from projects.models import Member, Project
 from projects.permissions import get_project
 
-from . import document, texts
+from . import cautions_and_methods, document
 
 MAX_LISTED = 100  # the newest reports
 
@@ -39,7 +39,7 @@ class ReportForm(forms.Form):
 
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
-def reports(request: HttpRequest, project_id: int) -> HttpResponse:
+def show_reports(request: HttpRequest, project_id: int) -> HttpResponse:
     """Show the reports of a project.
 
     POST by a lead requests another, as of now or of a past moment.
@@ -77,7 +77,7 @@ def reports(request: HttpRequest, project_id: int) -> HttpResponse:
 
 @login_required
 @require_safe
-def report(request: HttpRequest, project_id: int, number: int) -> HttpResponse:
+def show_report(request: HttpRequest, project_id: int, number: int) -> HttpResponse:
     """Show one report to anybody who may see results; pending until a worker has computed it."""
     project = get_project(request.user, project_id, role=Member.Role.VIEWER)
     row = _get_report(project, number)
@@ -92,7 +92,7 @@ def report(request: HttpRequest, project_id: int, number: int) -> HttpResponse:
 
 @login_required
 @require_safe
-def report_file(request: HttpRequest, project_id: int, number: int, form: str) -> HttpResponse:
+def download_report(request: HttpRequest, project_id: int, number: int, form: str) -> HttpResponse:
     """Return a report as Markdown in the reader's language, or its facts as JSON."""
     project = get_project(request.user, project_id, role=Member.Role.VIEWER)
     row = _get_report(project, number)
@@ -100,7 +100,7 @@ def report_file(request: HttpRequest, project_id: int, number: int, form: str) -
         raise Http404(_("Page not found."))
     response: HttpResponse
     if form == "json":
-        response = JsonResponse(texts.build_json(row.facts))
+        response = JsonResponse(cautions_and_methods.build_json(row.facts))
     else:
         text = document.render_markdown(row.facts, project.time_zone)
         response = HttpResponse(text, content_type="text/markdown; charset=utf-8")

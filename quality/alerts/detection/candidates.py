@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metrics.agreement import drift, outliers
-from metrics.scale import QuestionScale
+from metrics.question_scale import QuestionScale
 from quality.models import AlertKind, AlertMeasure
 from ratings.services.rating_times import date_from_day
 

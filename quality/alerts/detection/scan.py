@@ -13,9 +13,9 @@ import numpy.typing as npt
 from django.db.models.functions import Coalesce
 
 from metrics.agreement import drift, outliers
+from metrics.question_scale import QuestionScale
 from metrics.results.clusters import find_cluster_numbers
 from metrics.results.headline.random_sample import build_targeted_mask
-from metrics.scale import QuestionScale
 from projects.models import GuidelineVersion, Item, Question, Rater
 from projects.models.item import AVAILABLE
 from quality.alerts import sensitivity

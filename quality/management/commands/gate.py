@@ -12,7 +12,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
 from projects.models import Project
-from quality.gates import services, texts, verdict_jobs
+from quality.gates import services, verdict_jobs, verdict_texts
 from quality.gates.verdicts import Document, compute_document
 from quality.models import Gate, GateDecision
 
@@ -65,8 +65,8 @@ class Command(BaseCommand):
         if options["json"]:
             self.stdout.write(json.dumps(document, ensure_ascii=False, allow_nan=False))
         else:
-            self.stdout.write(texts.describe_verdict(document))
-            for line in texts.list_sentences(document):
+            self.stdout.write(verdict_texts.describe_verdict(document))
+            for line in verdict_texts.list_sentences(document):
                 self.stdout.write(f"  {line}")
         if status := EXIT_STATUSES[document["verdict"]]:
             sys.exit(status)

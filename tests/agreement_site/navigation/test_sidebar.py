@@ -44,7 +44,7 @@ def test_every_role_opens_its_entries_and_tabs(project, question, client_for, ma
         client = client_for(user)
         project.role = role
         assert [link.label for link in sidebar.list_project_pages(project)]
-        for entry, tabs in sidebar.list_permitted_entries(role):
+        for entry, tabs in sidebar.iter_permitted_entries(role):
             entry_url = reverse(tabs[0].url_name, args=[project.pk])
             for tab in tabs:
                 url = reverse(tab.url_name, args=[project.pk])

@@ -375,7 +375,7 @@ def test_broker_starts_with_the_settings_of_the_manual(tmp_path: Path) -> None:
     socket_settings = f"port 0\nunixsocket {tmp_path}/socket\ndir {tmp_path}\n"
     path.write_text(socket_settings + lines)
     server = subprocess.Popen(
-        [embedded_broker.find_broker_program(), str(path)], stdout=subprocess.PIPE
+        [embedded_broker.get_broker_program(), str(path)], stdout=subprocess.PIPE
     )
     try:
         wait_for((tmp_path / "socket").exists, "the broker")

@@ -18,7 +18,7 @@ from metrics.jobs import question_updates
 from projects.models import Item, Project, Question, Rater
 from projects.services.items.gold import set_gold_answer
 from quality import tasks
-from quality.exams import settings
+from quality.exams import exam_rules
 from quality.models import Appeal, DriftState, GoldIntervention, LabelRules
 from ratings.models import Exam
 from tests.browser.conftest import check_accessibility, wait_for_charts
@@ -88,7 +88,7 @@ def alert_question(
         )
     for number in range(6):
         rate(question, f"g{number:02}", "ben", "critical")
-    settings.set_exam_rules(
+    exam_rules.set_exam_rules(
         question=question, by=lead, required=True, max_attempts=1, everybody=True
     )
     LabelRules.objects.create(question=question, show_to_raters=True, show_after_days=0)

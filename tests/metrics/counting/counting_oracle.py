@@ -8,7 +8,7 @@ from typing import Any
 
 from metrics.counting import store
 from metrics.models import ALL_DAYS, PairTally, PatternTally, PeerTally
-from metrics.scale import QuestionScale
+from metrics.question_scale import QuestionScale
 from ratings.models import Rating
 
 

@@ -18,8 +18,8 @@ from metrics.counting import store
 from metrics.integrity.audit import audit_question
 from metrics.jobs import question_updates
 from metrics.models import ALL_DAYS, CountState, PatternTally, Population, RaterResult, Result
+from metrics.question_scale import QuestionScale
 from metrics.results import refresh
-from metrics.scale import QuestionScale
 from projects.models import Project, Rater
 from ratings.models import Rating
 
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.django_db
 
 def update_and_finish(question: Any) -> None:
     question_updates.update_question(question.pk)
-    refresh.compute_deferred_cumulative_results(question.pk)
+    refresh.recompute_deferred_cumulative_results(question.pk)
 
 
 def create_ratings(question: Any, rate: Any, *, items: int = 40, seed: int = 1) -> None:

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from django.core.management import CommandError, call_command
 
-from metrics.example import fleiss1971, loader, simulation
+from metrics.example import example_projects, fleiss1971, simulation
 from metrics.filtered import filtered_jobs
 from metrics.filters import RatingFilter
 from metrics.models import PairTally, RaterResult, Result
-from metrics.scale import QuestionScale
+from metrics.question_scale import QuestionScale
 from metrics.views.changes import guideline_effect
 from metrics.views.common.selection import Selection
-from metrics.views.project_list.rows import ProjectGroup
+from metrics.views.project_list.project_row import ProjectGroup
 from projects.models import Deletion, Item, Member, Project
 from quality import tasks
 from quality.models import Alert, GoldIntervention, GoldItem, GoldScore
@@ -61,8 +61,8 @@ def test_items_except_the_last_have_all_their_raters(simulated_data):
 
 @pytest.mark.django_db
 def test_guidelines_were_rewritten_in_the_fifth_week(lead):
-    loader.load_examples(owner=lead, count=False)
-    project = loader.find_example(lead)
+    example_projects.load_examples(owner=lead, count=False)
+    project = example_projects.find_example(lead)
     assert project
     assert project.guidelines_version == 2
     first, second = project.guideline_versions.all()
@@ -83,8 +83,8 @@ def test_guidelines_were_rewritten_in_the_fifth_week(lead):
 @pytest.mark.django_db
 def test_everything_in_the_story_is_found_and_nothing_else(lead, simulated_data):
     """Alerts, statuses and suspected gold answers are those that the simulation put in."""
-    loader.load_examples(owner=lead)
-    project = loader.find_example(lead)
+    example_projects.load_examples(owner=lead)
+    project = example_projects.find_example(lead)
     assert project
     question = project.questions.get()
     tasks.sweep_gold_and_repeats()
@@ -139,7 +139,9 @@ def test_example_matrix_is_valid():
     from projects.services import weight_matrix
 
     assert (
-        weight_matrix.find_matrix_problem(loader.SEVERITY_MATRIX, len(simulation.SEVERITY_LABELS))
+        weight_matrix.find_matrix_problem(
+            example_projects.SEVERITY_MATRIX, len(simulation.SEVERITY_LABELS)
+        )
         is None
     )
 
@@ -177,15 +179,15 @@ class TestLoadingExample:
     def test_ratings_end_yesterday_and_are_recorded_normally(self, admin):
         from django.utils import timezone
 
-        loader.load_examples(owner=admin, count=False)
+        example_projects.load_examples(owner=admin, count=False)
         ratings = Rating.objects.filter(question__key="severity")
         latest = ratings.latest("rated_at").rated_at
         assert (timezone.now().date() - latest.date()).days == 1
         assert not ratings.exclude(revisions__source=Revision.Source.EXAMPLE).exists()
         assert ratings.filter(comment="Looked at it again.")[0].revisions.count() == 2
-        unrated_items = Item.objects.filter(project__name=loader.TRANSLATIONS_PROJECT).order_by(
-            "-pk"
-        )[: simulation.N_UNRATED]
+        unrated_items = Item.objects.filter(
+            project__name=example_projects.TRANSLATIONS_PROJECT
+        ).order_by("-pk")[: simulation.N_UNRATED]
         assert {item.slots_taken for item in unrated_items} == {0}
 
     def test_loading_again_adds_nothing(self, admin, capsys):
@@ -199,13 +201,13 @@ class TestLoadingExample:
     def test_each_lead_has_own_example(self, lead, stranger):
         assert [
             project.members.get(role="lead").user
-            for project in loader.load_examples(owner=lead, count=False)
+            for project in example_projects.load_examples(owner=lead, count=False)
         ] == [lead] * 2
-        assert len(loader.load_examples(owner=stranger, count=False)) == 2
+        assert len(example_projects.load_examples(owner=stranger, count=False)) == 2
 
     def test_only_the_lead_has_an_account(self, lead):
-        loader.load_examples(owner=lead, count=False)
-        project = loader.find_example(lead)
+        example_projects.load_examples(owner=lead, count=False)
+        project = example_projects.find_example(lead)
         assert project
         assert [member.user for member in project.members.all()] == [lead]
         assert not project.raters.filter(user__isnull=False).exists()
@@ -217,11 +219,11 @@ class TestLoadingExample:
         assert [
             button_text in client.get("/").content.decode() for button_text in button_texts
         ] == [True, False]
-        loader.load_examples(owner=lead, count=False)
+        example_projects.load_examples(owner=lead, count=False)
         assert [
             button_text in client.get("/").content.decode() for button_text in button_texts
         ] == [False, True]
-        loader.load_examples(owner=lead, count=False, worked=True)
+        example_projects.load_examples(owner=lead, count=False, worked=True)
         assert [
             button_text in client.get("/").content.decode() for button_text in button_texts
         ] == [False, False]
@@ -229,7 +231,7 @@ class TestLoadingExample:
     def test_examples_are_left_out_of_lists_and_inbox_and_removed_at_once(self, lead, client_for):
         own = make_project("Own project")
         Member.objects.create(project=own, user=lead, role=Member.Role.LEAD)
-        project = loader.load_examples(owner=lead)[1]
+        project = example_projects.load_examples(owner=lead)[1]
         tasks.sweep_labels_and_queues()
         client = client_for(lead)
         page = client.get("/")
@@ -240,7 +242,7 @@ class TestLoadingExample:
         assert not client.get("/raters/").context["page"].object_list
         assert not client.get(f"/projects/{project.pk}/").context["navigation"].inbox
         rows = client.get("/?group=examples").context["rows"]
-        assert {row.project for row in rows} == {*loader.list_examples(lead)}
+        assert {row.project for row in rows} == {*example_projects.list_examples(lead)}
         assert len(rows) == 2
         deletions = Deletion.objects.filter(kind=Deletion.Kind.PROJECT)
         client.post("/example/remove/", {"project": own.pk})
@@ -251,13 +253,13 @@ class TestLoadingExample:
         assert {deletion.target for deletion in deletions} == {row.project.pk for row in rows}
 
     def test_list_without_own_projects_shows_the_examples(self, lead, client_for):
-        loader.load_examples(owner=lead, count=False)
+        example_projects.load_examples(owner=lead, count=False)
         page = client_for(lead).get("/")
         assert len(page.context["rows"]) == 2
         assert "Remove examples" in page.text
 
     def test_tour_links_to_what_there_is_to_find_until_it_is_closed(self, lead, client_for):
-        project = loader.load_examples(owner=lead)[1]
+        project = example_projects.load_examples(owner=lead)[1]
         client = client_for(lead)
         address = f"/projects/{project.pk}/"
         page = client.get(address).text
@@ -272,10 +274,10 @@ class TestLoadingExample:
     def test_project_with_same_name_is_not_the_example(self, lead, make_project):
         from projects.models import Member
 
-        own = make_project(loader.TRANSLATIONS_PROJECT)
+        own = make_project(example_projects.TRANSLATIONS_PROJECT)
         Member.objects.create(project=own, user=lead, role="lead")
-        assert loader.find_example(lead) is None
-        assert len(loader.load_examples(owner=lead, count=False)) == 2
+        assert example_projects.find_example(lead) is None
+        assert len(example_projects.load_examples(owner=lead, count=False)) == 2
 
     def test_unknown_owner_is_reported(self):
         with pytest.raises(CommandError, match="no active user 'nobody'"):
@@ -287,10 +289,10 @@ class TestLoadingExample:
         assert client.post("/example/")["Location"].startswith("/sign-in/")
         own = client_for(stranger)
         assert own.get("/example/").status_code == 405
-        project = loader.find_example(stranger)
+        project = example_projects.find_example(stranger)
         assert project is None
         first = own.post("/example/")["Location"]
-        project = loader.find_example(stranger)
+        project = example_projects.find_example(stranger)
         assert project and first == f"/projects/{project.pk}/"
         assert own.post("/example/")["Location"] == first
         assert Project.objects.count() == 2

@@ -9,7 +9,7 @@ import pytest
 from django.core.management import call_command
 
 from metrics.agreement import report
-from metrics.example import loader
+from metrics.example import example_projects
 from metrics.example.worked_examples import WORKED_EXAMPLES
 from metrics.filtered import filtered_jobs
 from metrics.models import Diagnosis, Result
@@ -44,7 +44,7 @@ def test_each_example_shows_correct_headline_and_reason(
         == len(WORKED_EXAMPLES)
         == len(EXPECTED_HEADLINES)
     )
-    assert loader.load_examples(owner=lead, worked=True) == []
+    assert example_projects.load_examples(owner=lead, worked=True) == []
     client = client_for(lead)
     for name, (coefficient, value, has_interval) in EXPECTED_HEADLINES.items():
         project = Project.objects.get(name=f"Worked: {name}")

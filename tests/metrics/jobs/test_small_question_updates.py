@@ -79,7 +79,7 @@ def test_any_history_is_counted_exactly_in_one_pass(
         assert small_question_updates.update_small_questions(excluded=set()) == len(questions)
         for question in questions:
             invariants.check(question.pk)
-            refresh.compute_deferred_cumulative_results(question.pk)
+            refresh.recompute_deferred_cumulative_results(question.pk)
         assert small_question_updates.update_small_questions(excluded=set()) == 0
     categories = Result.objects.get(question=questions[3], period_unit="all").details["categories"]
     assert categories[0]["label"] == "nothing at all"

@@ -17,7 +17,7 @@ from events.models import Event
 from metrics.jobs import question_updates
 from projects.models import Item, Member, Project, Question, Rater
 from quality.consensus import recomputation
-from quality.escalation import rating_requests, settings
+from quality.escalation import label_rules, rating_requests
 from quality.models import Escalation, ItemLabel, LabelRules
 from quality.review import decisions
 from quality.validation import InvalidSettings
@@ -108,7 +108,7 @@ def test_no_requests_until_a_lead_enables_them(question: Question, lead: User) -
 
 
 def test_uncertain_items_get_ratings_up_to_the_maximum(question: Question, lead: User) -> None:
-    settings.set_label_rules(question=question, by=lead, **RULE)
+    label_rules.set_label_rules(question=question, by=lead, **RULE)
     rate_all_items(question)
     assert set(count_ratings_by_item().values()) == {PLANNED}
     while recompute_and_scan(question):
@@ -126,7 +126,7 @@ def test_uncertain_items_get_ratings_up_to_the_maximum(question: Question, lead:
 
 
 def test_budget_is_never_exceeded_and_can_be_raised(question: Question, lead: User) -> None:
-    settings.set_label_rules(question=question, by=lead, **RULE | {"budget": 3})
+    label_rules.set_label_rules(question=question, by=lead, **RULE | {"budget": 3})
     rate_all_items(question)
     assert recompute_and_scan(question)
     assert LabelRules.objects.get().n_requested == 3
@@ -135,7 +135,7 @@ def test_budget_is_never_exceeded_and_can_be_raised(question: Question, lead: Us
     assert rate_all_items(question) == 3
     recompute_and_scan(question)
     assert LabelRules.objects.get().n_requested == 3
-    settings.set_label_rules(question=question, by=lead, **RULE | {"budget": 5})
+    label_rules.set_label_rules(question=question, by=lead, **RULE | {"budget": 5})
     recompute_and_scan(question)
     assert LabelRules.objects.get().n_requested == 5
     assert rate_all_items(question) == 2
@@ -143,7 +143,7 @@ def test_budget_is_never_exceeded_and_can_be_raised(question: Question, lead: Us
 
 def test_stale_label_requests_no_ratings(question: Question, lead: User) -> None:
     """The rating that makes an item certain may already be stored."""
-    settings.set_label_rules(question=question, by=lead, **RULE | {"certain_from": 0.999})
+    label_rules.set_label_rules(question=question, by=lead, **RULE | {"certain_from": 0.999})
     rate_all_items(question)
     question_updates.update_question(question.pk)
     recomputation.recompute_question(question.pk)
@@ -166,7 +166,7 @@ def test_stale_label_requests_no_ratings(question: Question, lead: User) -> None
 
 
 def test_requests_no_longer_needed_are_withdrawn(question: Question, lead: User) -> None:
-    settings.set_label_rules(question=question, by=lead, **RULE)
+    label_rules.set_label_rules(question=question, by=lead, **RULE)
     rate_all_items(question)
     recompute_and_scan(question)
     used = LabelRules.objects.get().n_requested
@@ -176,7 +176,7 @@ def test_requests_no_longer_needed_are_withdrawn(question: Question, lead: User)
     recompute_and_scan(question)
     assert Escalation.objects.get(item=item).state == "certain"
     assert LabelRules.objects.get().n_requested < used
-    settings.set_label_rules(question=question, by=lead, **RULE | {"request_ratings": False})
+    label_rules.set_label_rules(question=question, by=lead, **RULE | {"request_ratings": False})
     rating_requests.sweep_rating_requests()
     assert not Item.objects.filter(extra_slots__gt=0).exists()
     assert not Escalation.objects.filter(state="requested").exists()
@@ -186,7 +186,7 @@ def test_requests_no_longer_needed_are_withdrawn(question: Question, lead: User)
 
 
 def test_returned_budget_goes_to_items_that_lacked_it(question: Question, lead: User) -> None:
-    settings.set_label_rules(question=question, by=lead, **RULE | {"budget": 1})
+    label_rules.set_label_rules(question=question, by=lead, **RULE | {"budget": 1})
     rate_all_items(question)
     recompute_and_scan(question)
     first_request = Escalation.objects.get(state="requested")
@@ -199,7 +199,7 @@ def test_returned_budget_goes_to_items_that_lacked_it(question: Question, lead: 
 
 
 def test_item_without_available_raters_goes_to_review(question: Question, lead: User) -> None:
-    settings.set_label_rules(question=question, by=lead, **RULE)
+    label_rules.set_label_rules(question=question, by=lead, **RULE)
     Rater.objects.exclude(key__in=["desk0", "desk1"]).update(paused=True)
     rate_all_items(question)
     recompute_and_scan(question)
@@ -230,14 +230,14 @@ def test_invalid_rule_changes_nothing(
     question: Question, lead: User, field: str, value: Any
 ) -> None:
     with pytest.raises(InvalidSettings) as error_info:
-        settings.set_label_rules(question=question, by=lead, **RULE | {field: value})
+        label_rules.set_label_rules(question=question, by=lead, **RULE | {field: value})
     assert list(error_info.value.fields) == [field]
     assert not LabelRules.objects.exists()
 
 
 def test_rule_change_is_recorded_once(question: Question, lead: User) -> None:
     for _ in range(2):
-        settings.set_label_rules(question=question, by=lead, **RULE)
+        label_rules.set_label_rules(question=question, by=lead, **RULE)
     event = Event.objects.get(kind="label_rules.changed")
     assert (event.by, event.data["after"]["max_ratings"]) == (lead, 4)
 
@@ -252,7 +252,7 @@ def test_concurrent_annotators_and_sweeps_keep_the_limits(
     """
     for number in range(22):
         add_annotator(question.project, f"late{number}")
-    settings.set_label_rules(
+    label_rules.set_label_rules(
         question=question, by=lead, **RULE | {"budget": 5, "certain_from": 0.999}
     )
     rater_ids = list(question.project.raters.values_list("pk", flat=True))

@@ -14,7 +14,7 @@ from events.models import Event
 from projects.models import Item, Project, Question, Rater
 from projects.services.items.gold import retire_gold_answer, set_gold_answer
 from projects.services.projects import change_project
-from quality.exams import settings
+from quality.exams import exam_rules
 from quality.gold import recomputation
 from quality.models import GoldItem, GoldScore
 from ratings.annotation.assignments import exams
@@ -47,7 +47,7 @@ def items(project: Project, question: Question, lead: User) -> list[Item]:
         set_answer(item, RIGHT)
     # An exam whose gold answers are all the same is refused when it is required.
     set_answer(items[GOLD - 1], WRONG)
-    settings.set_exam_rules(question=question, by=lead, required=True)
+    exam_rules.set_exam_rules(question=question, by=lead, required=True)
     set_answer(items[GOLD - 1], RIGHT)
     return items
 
@@ -373,7 +373,7 @@ def test_hidden_gold_skips_exam_items_and_past_raters_are_waived(
         == 302
     )
     bea = Exam.objects.get(rater__key="bea")
-    assert (bea.state, bea.reason) == ("waived", settings.RATED_BEFORE)
+    assert (bea.state, bea.reason) == ("waived", exam_rules.RATED_BEFORE)
     exams_page = " ".join(lead_client.get(address).text.split())
     assert "at most 24 per attempt" in exams_page and "Waived" in exams_page
 
@@ -423,8 +423,8 @@ def test_exam_difficulty_is_chosen_by_a_preset_or_by_numbers(
     for preset in ("strict", "easy", "standard"):
         assert client.post(address, form | {"preset": preset}).status_code == 302
         rules = ExamRules.objects.get()
-        assert settings.find_preset(rules) == preset
-        form |= {name: str(getattr(rules, name)) for name in settings.PRESETS[preset]}
+        assert exam_rules.get_preset_name(rules) == preset
+        form |= {name: str(getattr(rules, name)) for name in exam_rules.PRESETS[preset]}
     # A number changed under Advanced wins over the preset that was shown as chosen.
     assert client.post(address, form | {"p_pass": "0.85"}).status_code == 302
     assert ExamRules.objects.get().p_pass == 0.85

@@ -179,14 +179,14 @@ def test_rotated_key_signs_and_old_verdicts_stay_valid(
 
 def test_unsafe_or_foreign_key_file_is_rejected(settings: Any) -> None:
     path = settings.GATE_SIGNING_KEY_FILE
-    signing.get_signer()
+    signing.get_or_create_signer()
     path.chmod(0o644)
     with pytest.raises(ImproperlyConfigured, match="chmod 600"):
-        signing.get_signer()
+        signing.get_or_create_signer()
     path.chmod(0o600)
     path.write_text("not a key")
     with pytest.raises(ImproperlyConfigured, match="no private key"):
-        signing.get_signer()
+        signing.get_or_create_signer()
 
 
 def test_key_id_is_the_thumbprint_of_the_standard() -> None:

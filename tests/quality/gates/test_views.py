@@ -10,7 +10,7 @@ from django.test import Client
 
 from projects.models import Project, Question
 from quality import tasks
-from quality.gates import texts
+from quality.gates import verdict_texts
 from quality.models import Gate, GateState
 
 pytestmark = pytest.mark.django_db
@@ -108,10 +108,10 @@ def test_sentence_of_a_verdict_says_how_many_items_are_missing() -> None:
         "estimate": estimate, "needed_items": 1_460,
     }  # fmt: skip
     document = {"gate": "release", "verdict": "not_enough", "rules": [rule]}
-    assert texts.describe_verdict(document) == (
+    assert verdict_texts.describe_verdict(document) == (
         "“release” is undecided: about 1,460 more items are needed."
     )
-    assert texts.list_sentences(document) == [
+    assert verdict_texts.list_sentences(document) == [
         "Headline coefficient, Fleiss’ kappa: 0.700, between 0.500 and 0.800; the floor is 0.60."
         " About 1,460 more items are needed."
     ]
@@ -145,9 +145,9 @@ def test_items_are_promised_only_where_they_decide_every_rule(
     """Items do not give a value to a rule whose ratings are all alike."""
     built = [build_rule(*rule) for rule in rules]
     document = {"gate": "release", "verdict": "not_enough", "rules": built}
-    assert texts.describe_verdict(document) == f"“release” is undecided: {sentence}."
+    assert verdict_texts.describe_verdict(document) == f"“release” is undecided: {sentence}."
     of_event = [{**rule, **rule.pop("estimate")} for rule in built]
-    assert texts.describe_verdict({**document, "rules": of_event}).endswith(f"{sentence}.")
+    assert verdict_texts.describe_verdict({**document, "rules": of_event}).endswith(f"{sentence}.")
 
 
 def test_new_items_are_not_promised_to_reach_a_coverage() -> None:
@@ -158,11 +158,11 @@ def test_new_items_are_not_promised_to_reach_a_coverage() -> None:
         "estimate": estimate, "needed_items": 10,
     }  # fmt: skip
     document = {"gate": "release", "verdict": "fail", "rules": [rule]}
-    assert texts.list_sentences(document) == [
+    assert verdict_texts.list_sentences(document) == [
         "Coverage: 0.800; the floor is 0.90. 10 more items must be complete."
     ]
-    assert not texts.has_interval(rule)
-    assert texts.has_interval(build_rule("pass", 0.8))
+    assert not verdict_texts.has_interval(rule)
+    assert verdict_texts.has_interval(build_rule("pass", 0.8))
 
 
 def describe_rule(estimate: Mapping[str, Any] | None = None, **fields: Any) -> str:
@@ -172,7 +172,7 @@ def describe_rule(estimate: Mapping[str, Any] | None = None, **fields: Any) -> s
         "measure": "coverage", "name": "coverage", "at_least": 0.9, "at_most": 3,
         "verdict": "fail", "estimate": value, "needed_items": None,
     }  # fmt: skip
-    (sentence,) = texts.list_sentences({"gate": "g", "rules": [rule | fields]})
+    (sentence,) = verdict_texts.list_sentences({"gate": "g", "rules": [rule | fields]})
     return sentence
 
 
@@ -215,7 +215,9 @@ def test_verdict_is_stated_as_decided() -> None:
     """A value above the floor does not pass as long as its interval reaches below it."""
     rule = build_rule("not_enough", 0.65)
     for verdict, text in (("pass", "passes"), ("fail", "fails"), ("not_enough", "is undecided")):
-        sentence = texts.describe_verdict({"gate": "g", "verdict": verdict, "rules": [rule]})
+        sentence = verdict_texts.describe_verdict(
+            {"gate": "g", "verdict": verdict, "rules": [rule]}
+        )
         others = {"passes", "fails", "is undecided"} - {text}
         assert f"“g” {text}: " in sentence
         assert not [other for other in others if other in sentence]

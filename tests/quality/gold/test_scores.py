@@ -20,7 +20,7 @@ from projects.services.items.gold import (
     set_gold_answer,
 )
 from quality import tasks
-from quality.gold import recomputation, settings, suspected_answers
+from quality.gold import gold_rules, recomputation, suspected_answers
 from quality.models import GoldItem, GoldReview, GoldScore, GoldState
 from ratings.annotation.assignments import exams
 from ratings.models import Rating
@@ -310,7 +310,7 @@ def test_tolerance_is_a_difference_of_values_and_not_for_nominal_scales(
     rated_question.refresh_from_db()
     assert rated_question.effective_gold_tolerance == 0
     with pytest.raises(ValueError, match="without an order"):
-        settings.set_gold_rules(question=rated_question, pass_mark=0.7, tolerance="1", by=lead)
+        gold_rules.set_gold_rules(question=rated_question, pass_mark=0.7, tolerance="1", by=lead)
 
 
 def test_changed_threshold_recomputes_the_evidence(
@@ -326,4 +326,4 @@ def test_changed_threshold_recomputes_the_evidence(
     recomputation.recompute_question(question_with_gold.pk, at_once=True)
     assert GoldScore.objects.get(rater__key="dan").max_evidence > before
     with pytest.raises(ValueError, match="must be between"):
-        settings.set_gold_rules(question=question_with_gold, pass_mark="high", by=lead)
+        gold_rules.set_gold_rules(question=question_with_gold, pass_mark="high", by=lead)

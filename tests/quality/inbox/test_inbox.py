@@ -14,7 +14,7 @@ from django.utils import timezone
 from events.models import Webhook
 from projects.models import Item, Member, Project, Question, Rater
 from projects.services.raters.updates import set_rater_paused
-from quality.inbox import rows
+from quality.inbox import decision_rows
 from quality.models import (
     Alert,
     AlertState,
@@ -128,7 +128,7 @@ def test_inbox_lists_decisions_of_all_projects_by_impact(site: Any, client_for: 
         assert row.text in html.unescape(page.text)
         assert client.get(row.url).status_code == 200, row.url
     only = client.get(f"/inbox/?project={site['Several'].pk}").context["size"]
-    assert only == rows.InboxSize(5, 1)
+    assert only == decision_rows.InboxSize(5, 1)
     assert client.get(f"/inbox/?project={site['Foreign'].pk}").status_code == 404
     assert client.get("/inbox/?page=2").status_code == 404
 
@@ -332,8 +332,10 @@ def test_annotators_have_no_inbox(project: Any, client_for: Any, annotator: User
 
 def test_inbox_by_api_equals_the_page(site: dict[str, Project], lead: User, api_for: Any) -> None:
     """The same decisions in the same order, with addresses that open."""
-    scope = rows.InboxScope.for_user(lead)
-    shown_rows = rows.describe_rows(list(rows.select_rows(scope).order_by(*rows.ORDER)))
+    scope = decision_rows.InboxScope.for_user(lead)
+    shown_rows = decision_rows.describe_rows(
+        list(decision_rows.select_rows(scope).order_by(*decision_rows.ORDER))
+    )
     api = api_for(lead)
     listed, address = [], "/api/v1/inbox/?page_size=2"
     while address:

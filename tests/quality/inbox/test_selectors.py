@@ -14,7 +14,7 @@ from django.utils import timezone
 from metrics.jobs.question_updates import update_question
 from projects.models import Item, Project, Question, Rater
 from quality.exams import lead_decisions
-from quality.inbox import selectors
+from quality.inbox import entry_counts
 from quality.models import Appeal, GoldIntervention
 from quality.rater_status import comparison
 from ratings.models import Exam, ExamRules
@@ -101,7 +101,7 @@ def test_only_the_lead_sees_inbox_entries_with_their_links(
 
 
 def count_entries(project: Project, kind: str) -> int:
-    entries = selectors.get_entries_by_project({project.pk: "lead"}).get(project.pk, [])
+    entries = entry_counts.get_entries_by_project({project.pk: "lead"}).get(project.pk, [])
     return sum(entry.number for entry in entries if entry.kind == kind)
 
 
@@ -134,7 +134,9 @@ def test_inbox_of_all_projects_takes_one_query(
 ) -> None:
     other_roles = {make_project(f"Other {number}").pk: "lead" for number in range(3)}
     with django_assert_num_queries(1):
-        entries_by_project = selectors.get_entries_by_project({project.pk: "lead", **other_roles})
+        entries_by_project = entry_counts.get_entries_by_project(
+            {project.pk: "lead", **other_roles}
+        )
     assert list(entries_by_project) == [project.pk]
     assert [entry.text for entry in entries_by_project[project.pk]] == [
         "1 rater has no exam attempts left"

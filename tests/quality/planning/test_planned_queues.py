@@ -18,7 +18,7 @@ from metrics.reports import report_facts
 from metrics.results import deferred_results
 from metrics.results.headline import random_sample
 from metrics.views.common import insights
-from metrics.views.reports import texts
+from metrics.views.reports import cautions_and_methods
 from projects.models import Item, Project, Question, QueueOrder, Rater
 from projects.services import projects
 from quality.alerts.detection import scan
@@ -194,7 +194,7 @@ def test_headline_uses_only_randomly_sampled_ratings(
         assert "of the random sample" in client.get(page).content.decode()
     facts = report_facts.compute_report_facts(rated_question, timezone.now())
     assert facts["headline"]["value"]["value"] == pytest.approx(before["value"])
-    assert "requested for uncertain items" in str(texts.build_methods(facts))
+    assert "requested for uncertain items" in str(cautions_and_methods.build_methods(facts))
     assert f"{len(planned)} ratings were requested because" in data_card.build_data_card(
         rated_question
     )

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from quality.rater_status import texts
+from quality.rater_status import status_texts
 from quality.rater_status.comparison import ComparedRater, RaterComparison
 
 LABELS = ("no", "yes")
@@ -63,17 +63,20 @@ def make_comparison(middle: float | None = 0.7, **changes: Any) -> RaterComparis
 def test_agreement_is_called_low_only_with_an_alert(
     comparison: RaterComparison, is_outlier: bool, expected: str
 ) -> None:
-    sentence = texts.describe_agreement(comparison, 1, is_outlier=is_outlier)
+    sentence = status_texts.describe_agreement(comparison, 1, is_outlier=is_outlier)
     assert sentence.startswith(expected)
     assert "clearly" not in sentence or expected.startswith("Agrees clearly")
-    assert texts.describe_agreement(comparison, 2, is_outlier=is_outlier) == ""
+    assert status_texts.describe_agreement(comparison, 2, is_outlier=is_outlier) == ""
 
 
 def test_items_are_no_explanation_of_a_rater_with_a_known_cause() -> None:
-    assert "The items may explain it." in texts.describe_agreement(
+    assert "The items may explain it." in status_texts.describe_agreement(
         make_comparison(), 1, is_outlier=False
     )
-    assert texts.describe_agreement(make_comparison(), 1, is_outlier=False, has_cause=True) == ""
+    assert (
+        status_texts.describe_agreement(make_comparison(), 1, is_outlier=False, has_cause=True)
+        == ""
+    )
 
 
 @pytest.mark.parametrize(
@@ -87,7 +90,7 @@ def test_items_are_no_explanation_of_a_rater_with_a_known_cause() -> None:
     ],
 )
 def test_bias_states_its_interval_and_items(changes: dict[str, Any], expected: str) -> None:
-    sentence = texts.describe_bias(make_rater(**changes), LABELS)
+    sentence = status_texts.describe_bias(make_rater(**changes), LABELS)
     assert sentence.startswith(expected)
     assert "“yes” for 75% of these 80 items, the others for 50%." in sentence
-    assert texts.describe_bias(make_rater(**changes), ("no",)) == expected
+    assert status_texts.describe_bias(make_rater(**changes), ("no",)) == expected

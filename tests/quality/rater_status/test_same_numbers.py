@@ -30,7 +30,7 @@ from metrics.views.dashboard.recommendation import ActionKind
 from projects.models import Member, Project, Question, Rater
 from quality import tasks
 from quality.rater_status.rater_list import RaterFilter, RaterList, RaterListEntry
-from quality.rater_status.texts import STATUS_LABELS
+from quality.rater_status.status_texts import STATUS_LABELS
 from tests.cast import LABELS, make_project, rate_many
 from tests.tools.full_run import choose_number
 

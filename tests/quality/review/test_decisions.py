@@ -11,8 +11,8 @@ from django.utils import timezone
 
 from projects.models import Item, Project, Question
 from quality.consensus import recomputation
-from quality.escalation.settings import set_label_rules
-from quality.inbox.selectors import count_uncertain_items
+from quality.escalation.label_rules import set_label_rules
+from quality.inbox.entry_counts import count_uncertain_items
 from quality.models import Decision, ItemLabel, LabelRules, ReviewAssignment, ReviewClaim
 from quality.review import decisions, send_to_review
 from ratings.models import Rating

@@ -23,8 +23,8 @@ from metrics.agreement.counts.common_correlation import (
     compute_weights_across_groups,
 )
 from metrics.agreement.counts.contingency import has_constant_side
+from metrics.agreement.counts.pattern_sums import build_pattern_sums
 from metrics.agreement.counts.score_intervals import ScoreLimits
-from metrics.agreement.counts.sums import build_pattern_sums
 from metrics.agreement.estimate import (
     ChanceCorrected,
     Estimate,

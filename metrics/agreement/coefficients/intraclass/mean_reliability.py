@@ -54,7 +54,7 @@ class VarianceComponents:
 
     @property
     def shares(self) -> dict[str, float] | None:
-        """Each component's share of the variance, None where there is none."""
+        """Each component's share of their sum; None where they are undefined or all 0."""
         if self.reason is not None:
             return None
         item, rater, residual = _clip_negative(self)

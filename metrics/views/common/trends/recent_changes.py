@@ -15,8 +15,8 @@ import numpy as np
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from metrics.question_scale import get_weighted_name
 from metrics.results.disagreement.findings import RECENT_CHANGE
-from metrics.scale import get_weighted_name
 from metrics.views.common import display_names
 from metrics.views.common.number_formats import format_number
 from metrics.views.common.selection import Selection

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from metrics.agreement.coefficients import cohen, fleiss, krippendorff, marginal_tests
-from metrics.agreement.counts.sums import build_pattern_sums
+from metrics.agreement.counts.pattern_sums import build_pattern_sums
 
 
 def build_patterns(k: int) -> tuple[np.ndarray, np.ndarray]:

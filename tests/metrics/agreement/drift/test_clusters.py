@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from metrics.agreement import drift, name_raters
+from metrics.agreement import detect_alerted_raters, drift
 from metrics.agreement.drift import UNDATED
 from metrics.agreement.drift.comparisons import MAX_CLUSTER_DAYS, move_to_last_days
 
@@ -38,7 +38,7 @@ def simulate_documents(seed, *, size, days, lapse=0.0):
 
 
 def name(columns, documents):
-    return name_raters(*columns, categories=K, ordered=False, clusters=documents)
+    return detect_alerted_raters(*columns, categories=K, ordered=False, clusters=documents)
 
 
 @pytest.mark.parametrize(("size", "days"), [(10, 1), (30, 5), (100, 10)])

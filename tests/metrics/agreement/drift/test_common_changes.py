@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from metrics.agreement import drift, name_raters, outliers
+from metrics.agreement import detect_alerted_raters, drift, outliers
 from metrics.agreement.drift.common_changes import CommonChange
 from metrics.agreement.drift.comparisons import (
     Comparisons,
@@ -84,7 +84,7 @@ def test_exactly_the_raters_who_changed_are_named(name, categories, named):
         (datetime.date.fromisoformat(row["date"]) - datetime.date(1970, 1, 1)).days for row in rows
     ]
     ordered = categories == 5
-    keys = name_raters(item, rater, code, day, categories=categories, ordered=ordered)
+    keys = detect_alerted_raters(item, rater, code, day, categories=categories, ordered=ordered)
     assert {str(raters[key]) for key in keys} == named
     result = drift.detect_drift(item, rater, code, day, categories, ordered)
     kinds = [finding.kind for finding in outliers.detect_outliers(result, categories).findings]

@@ -15,7 +15,7 @@ from metrics.agreement.explain import bands
 from metrics.agreement.explain.confusions import list_confusions
 from metrics.agreement.explain.diagnosis import diagnose
 from metrics.agreement.weights import score_weights
-from metrics.templatetags.results import safe_band
+from metrics.templatetags.results import benchmark_band
 from tests.metrics.agreement.test_truth import CASES, build_codes, load_case
 
 TRUTH = {path.stem: load_case(path) for path in CASES}
@@ -102,11 +102,11 @@ def test_band_and_interval_use_the_same_distribution(df):
 def test_wide_interval_gives_a_lower_safe_band():
     """The lower half of the interval stands for 1.96 standard errors."""
     estimate = {"value": 0.5, "se": 0.17, "low": 0.5 - 1.96 * 0.17}
-    assert safe_band(estimate, "landis_koch") == "fair"
-    assert safe_band(estimate | {"low": 0.03}, "landis_koch") == "slight"
-    assert safe_band(estimate | {"low": None}, "landis_koch") == ""
+    assert benchmark_band(estimate, "landis_koch") == "fair"
+    assert benchmark_band(estimate | {"low": 0.03}, "landis_koch") == "slight"
+    assert benchmark_band(estimate | {"low": None}, "landis_koch") == ""
     # Full agreement of a few items has a standard error of 0, and an interval.
-    assert safe_band({"value": 1.0, "se": 0.0, "low": 0.2}, "landis_koch") == "fair"
+    assert benchmark_band({"value": 1.0, "se": 0.0, "low": 0.2}, "landis_koch") == "fair"
 
 
 def test_missing_value_has_no_band():

@@ -180,7 +180,7 @@ def test_raters_beside_one_who_answers_nonsense_are_no_copies(change, expected):
     item, rater = (index.ravel() for index in np.indices((100, 4)))
     noise = rng.choice([0, 0, 0, -1, 1], item.size)
     code = change((rng.integers(0, 5, 100)[item] + noise).clip(0, 4), rater)
-    named = detection.name_raters(
+    named = detection.detect_alerted_raters(
         item, rater, code, 19_000 + item // 50, categories=5, ordered=True
     )
     assert named == expected

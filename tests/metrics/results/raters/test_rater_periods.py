@@ -17,9 +17,9 @@ from metrics.agreement.counts.tally import MAX_MOMENT_CATEGORIES
 from metrics.counting import question_counting
 from metrics.jobs import question_updates
 from metrics.models import ALL_DAYS, CountState, PeerTally, RaterResult
+from metrics.question_scale import QuestionScale
 from metrics.results import refresh
 from metrics.results.raters import rater_periods
-from metrics.scale import QuestionScale
 from metrics.views.common.trends import trend_points
 from projects.models import Category, Question
 from ratings.models import Rating

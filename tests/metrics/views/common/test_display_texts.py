@@ -149,8 +149,8 @@ def test_band_respects_the_interval(low: float | None, high: float | None, expec
 
 
 def test_lowest_band_is_not_reported() -> None:
-    assert results.safe_band({"value": 0.01, "low": -0.5, "se": 0.26}, "landis_koch") == ""
-    assert results.safe_band({"value": 0.7, "low": 0.68, "se": 0.01}, "landis_koch") == (
+    assert results.benchmark_band({"value": 0.01, "low": -0.5, "se": 0.26}, "landis_koch") == ""
+    assert results.benchmark_band({"value": 0.7, "low": 0.68, "se": 0.01}, "landis_koch") == (
         "substantial"
     )
 
@@ -158,8 +158,8 @@ def test_lowest_band_is_not_reported() -> None:
 def test_sure_band_uses_wider_interval_for_few_items() -> None:
     many_items = {"value": 0.5, "low": 0.5 - 1.96 * 0.17, "se": 0.17}
     five_items = {"value": 0.5, "low": 0.5 - 2.776 * 0.17, "se": 0.17}  # t(4)
-    assert results.safe_band(many_items, "landis_koch") == "fair"
-    assert results.safe_band(five_items, "landis_koch") == "slight"
+    assert results.benchmark_band(many_items, "landis_koch") == "fair"
+    assert results.benchmark_band(five_items, "landis_koch") == "slight"
 
 
 def test_sparkline_has_gap_for_undefined_value() -> None:

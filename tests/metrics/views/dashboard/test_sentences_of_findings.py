@@ -11,7 +11,7 @@ import pytest
 from django.utils.html import strip_tags
 
 from metrics.attribution import _list_bias_shifts
-from metrics.scale import QuestionScale
+from metrics.question_scale import QuestionScale
 from metrics.views.common.insights import build_outlier_sentences
 from projects.models import Rater
 from tests.metrics.views.dashboard.test_earned_sentences import get_page

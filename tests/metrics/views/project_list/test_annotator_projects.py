@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from projects.models import Item, Project
-from quality.exams import settings as exam_settings
+from quality.exams import exam_rules as exam_settings
 from ratings.models import Exam
 
 LEAD_TOOLS = ('id="search"', "Running", "Needs attention", "Lowest agreement")

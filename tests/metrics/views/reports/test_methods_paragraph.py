@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from metrics.jobs.question_updates import update_question
 from metrics.reports import report_facts
-from metrics.views.reports import texts
+from metrics.views.reports import cautions_and_methods
 from metrics.views.reports.document import _build_coverage, _describe_bands, _describe_target
 from projects.models import Question
 
@@ -22,7 +22,9 @@ FLEISS = "Fleiss 1971"
 def build_paragraph(question: Question) -> tuple[str, list[str]]:
     update_question(question.pk)
     facts = report_facts.compute_report_facts(question, timezone.now())
-    return dict(texts.build_methods(facts))["en"], texts.list_references(facts)
+    return dict(cautions_and_methods.build_methods(facts))[
+        "en"
+    ], cautions_and_methods.list_references(facts)
 
 
 def rate_items(question: Question, rate: Any, sizes: list[int]) -> None:
@@ -50,15 +52,15 @@ def test_unequal_numbers_and_single_ratings_are_stated(make_project: Any, rate: 
     question = make_project("unequal", scale="nominal").questions.get()
     rate_items(question, rate, [3] * 30 + [2] * 10 + [1] * 7)
     paragraph, references = build_paragraph(question)
-    assert texts.FLEISS_CUZICK in paragraph
+    assert cautions_and_methods.FLEISS_CUZICK in paragraph
     assert "7 single ratings entered the expected agreement." in paragraph
-    assert texts.FLEISS_CUZICK in references
+    assert cautions_and_methods.FLEISS_CUZICK in references
 
 
 def test_weights_are_cited(question: Question, rate: Any) -> None:
     rate_items(question, rate, [3] * 40)
     paragraph, _references = build_paragraph(question)
-    assert texts.GWET in paragraph
+    assert cautions_and_methods.GWET in paragraph
     assert "Cuzick" not in paragraph
 
 
@@ -76,7 +78,9 @@ def test_the_interval_is_named_by_its_method(make_project: Any, rate: Any) -> No
 
 def list_claims(question: Question) -> list[str]:
     update_question(question.pk)
-    return texts.list_cautions(report_facts.compute_report_facts(question, timezone.now()))
+    return cautions_and_methods.list_cautions(
+        report_facts.compute_report_facts(question, timezone.now())
+    )
 
 
 def test_cautions_are_those_of_the_ratings(make_project: Any, rate: Any) -> None:
@@ -187,8 +191,8 @@ CAUTIONS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 def test_each_caution_has_its_reason(text: str) -> None:
     """Without the database: what must not be claimed follows from the facts alone."""
     true_facts, tempting_facts = (make_facts(**changes) for changes in CAUTIONS[text])
-    assert text in " ".join(texts.list_cautions(true_facts))
-    assert text not in " ".join(texts.list_cautions(tempting_facts))
+    assert text in " ".join(cautions_and_methods.list_cautions(true_facts))
+    assert text not in " ".join(cautions_and_methods.list_cautions(tempting_facts))
 
 
 SINGLES = {"details": {"by_ratings": {"3": 95, "1": 5}}}
@@ -240,8 +244,8 @@ METHODS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 @pytest.mark.parametrize("text", METHODS)
 def test_each_sentence_of_the_methods_has_its_reason(text: str) -> None:
     true_facts, tempting_facts = (make_facts(**changes) for changes in METHODS[text])
-    assert text in dict(texts.build_methods(true_facts))["en"]
-    assert text not in dict(texts.build_methods(tempting_facts))["en"]
+    assert text in dict(cautions_and_methods.build_methods(true_facts))["en"]
+    assert text not in dict(cautions_and_methods.build_methods(tempting_facts))["en"]
 
 
 WIDE = {"value": {"low": 0.55, "high": 0.85}}

@@ -74,7 +74,7 @@ def load_examples(*, owner: Any, count: bool = True, worked: bool = False) -> li
     if count:
         for question in Question.objects.filter(project__in=created):
             question_updates.update_question(question.pk)
-            refresh.compute_deferred_cumulative_results(question.pk)
+            refresh.recompute_deferred_cumulative_results(question.pk)
     return created
 
 
@@ -92,7 +92,7 @@ def _load_if_missing(
     return project
 
 
-def get_missing_examples(project_names: Collection[str]) -> tuple[bool, bool]:
+def are_examples_missing(project_names: Collection[str]) -> tuple[bool, bool]:
     """Return whether the example, and the worked examples, are missing among these projects."""
     return TRANSLATIONS_PROJECT not in project_names, not {
         example.name for example in WORKED_EXAMPLES

@@ -24,24 +24,24 @@ from metrics.views.common.number_formats import format_count
 from projects.models import Member, Project, Question, Rater
 from quality.alerts.kinds import KINDS
 from quality.models import Alert, RaterConfusion
-from quality.rater_status.status import ReasonCode
-from quality.rater_status.texts import REASON_TEXTS
+from quality.rater_status.reasons import ReasonCode
+from quality.rater_status.status_texts import REASON_TEXTS
 from ratings.models import Assignment
 
-from . import selectors
+from . import entry_counts
 
 Role = Member.Role
 ORDER = ("-row_impact", "in_project", "entry_kind", "in_question", "alert_id", "about_rater")
 ACTIONS: dict[str, Promise] = {
-    selectors.ALERTS: gettext_lazy("Open alert"),
-    selectors.RATERS: gettext_lazy("View rater"),
-    selectors.INTERVENTIONS: gettext_lazy("Decide on pause"),
-    selectors.EXAMS: gettext_lazy("Decide on exam"),
-    selectors.APPEALS: gettext_lazy("Answer appeals"),
-    selectors.UNCERTAIN_ITEMS: gettext_lazy("Review items"),
-    selectors.SKIPPED: gettext_lazy("Check items"),
-    selectors.WEBHOOKS: gettext_lazy("Check webhooks"),
-    selectors.APPROVALS: gettext_lazy("Decide on approval"),
+    entry_counts.ALERTS: gettext_lazy("Open alert"),
+    entry_counts.RATERS: gettext_lazy("View rater"),
+    entry_counts.INTERVENTIONS: gettext_lazy("Decide on pause"),
+    entry_counts.EXAMS: gettext_lazy("Decide on exam"),
+    entry_counts.APPEALS: gettext_lazy("Answer appeals"),
+    entry_counts.UNCERTAIN_ITEMS: gettext_lazy("Review items"),
+    entry_counts.SKIPPED: gettext_lazy("Check items"),
+    entry_counts.WEBHOOKS: gettext_lazy("Check webhooks"),
+    entry_counts.APPROVALS: gettext_lazy("Decide on approval"),
 }
 
 
@@ -95,14 +95,14 @@ def select_rows(scope: InboxScope) -> QuerySet[Any, Any]:
     """Return a query of StoredRow, in no order."""
     of_rater = Q(rater=OuterRef("rater"))
     alerts = _select_each(
-        selectors.get_open_alerts().filter(question__project__in=scope.results),
-        selectors.ALERTS,
+        entry_counts.get_open_alerts().filter(question__project__in=scope.results),
+        entry_counts.ALERTS,
         _get_largest_impact(of_rater | Q(rater=OuterRef("other_rater")), F("impact")),
         alert_id=F("pk"),
     )
     raters = _select_each(
-        selectors.get_raters_below_pass_mark().filter(question__project__in=scope.results),
-        selectors.RATERS,
+        entry_counts.get_raters_below_pass_mark().filter(question__project__in=scope.results),
+        entry_counts.RATERS,
         _get_largest_impact(of_rater, F("n") - F("right")),
         about_rater=F("rater_id"),
     )
@@ -113,28 +113,28 @@ def _list_counts(scope: InboxScope) -> list[QuerySet[Any, Any]]:
     """Return queries of the rows that are numbers of things."""
     counted = [
         _count(
-            selectors.get_uncertain_labels().filter(question__project__in=scope.review),
-            selectors.UNCERTAIN_ITEMS,
+            entry_counts.get_uncertain_labels().filter(question__project__in=scope.review),
+            entry_counts.UNCERTAIN_ITEMS,
             Sum("doubt"),
         ),
         _count(
-            selectors.get_proposed_interventions().filter(question__project__in=scope.led),
-            selectors.INTERVENTIONS,
+            entry_counts.get_proposed_interventions().filter(question__project__in=scope.led),
+            entry_counts.INTERVENTIONS,
             Sum("n_answers"),
         ),
         _count(
             Assignment.objects.skipped_or_flagged().filter(item__project__in=scope.led),
-            selectors.SKIPPED,
+            entry_counts.SKIPPED,
             project=F("item__project_id"),
         ),
     ]
     by_question = (
-        (selectors.get_open_appeals(), selectors.APPEALS),
-        (selectors.get_exams_without_attempts(), selectors.EXAMS),
+        (entry_counts.get_open_appeals(), entry_counts.APPEALS),
+        (entry_counts.get_exams_without_attempts(), entry_counts.EXAMS),
     )
     by_project = (
-        (selectors.get_stopped_webhooks(), selectors.WEBHOOKS),
-        (selectors.get_requested_approvals(scope.user), selectors.APPROVALS),
+        (entry_counts.get_stopped_webhooks(), entry_counts.WEBHOOKS),
+        (entry_counts.get_requested_approvals(scope.user), entry_counts.APPROVALS),
     )
     counted += [
         _count(rows.filter(question__project__in=scope.led), kind) for rows, kind in by_question
@@ -227,7 +227,7 @@ class InboxRow:
         if self.rater is not None:
             reason = str(REASON_TEXTS[ReasonCode.GOLD])
             return _("%(what)s: %(value)s") % {"what": self.rater, "value": reason}
-        return selectors.describe_number(self.stored.entry_kind, self.stored.number)
+        return entry_counts.describe_number(self.stored.entry_kind, self.stored.number)
 
     @property
     def url(self) -> str:

@@ -48,7 +48,7 @@ class TopDecision(Protocol):
 
 
 class ProjectInbox(Protocol):
-    """The decisions that wait for a user in projects (quality.inbox.rows)."""
+    """The decisions that wait for a user in projects (quality.inbox.decision_rows)."""
 
     def rank_projects(self, user: Any, limit: int) -> dict[int, float]:
         """Return {project id: impact} of projects with decisions, the largest impact first."""

@@ -10,7 +10,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from metrics.scale import QuestionScale
+from metrics.question_scale import QuestionScale
 from metrics.views.common.charts import vega_lite
 from projects.models import Item, Rater
 from quality.models import Alert, AlertMeasure

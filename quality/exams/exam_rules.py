@@ -32,7 +32,7 @@ RATED_BEFORE = "rated before the exam was asked for"
 BATCH_SIZE = 500
 
 
-def find_preset(rules: ExamRules) -> str:
+def get_preset_name(rules: ExamRules) -> str:
     """Return the preset that has the numbers of these rules, or CUSTOM."""
     for preset, numbers in PRESETS.items():
         if all(getattr(rules, name) == number for name, number in numbers.items()):
@@ -59,7 +59,7 @@ def set_exam_rules(
     row = ExamRules.objects.select_for_update().get(question=question)
     before = {name: getattr(row, name) for name in RULES}
     new = before | {name: values[name] for name in values if name in before}
-    errors = _validate(new)
+    errors = _find_problems(new)
     if new["required"] and (problem := _find_gold_problem(question)):
         errors["required"] = problem
     if errors:
@@ -126,8 +126,8 @@ def _waive_experienced_raters(question: Question, by: Any) -> int:
     return len(rows)
 
 
-def _validate(values: Mapping[str, float]) -> dict[str, str]:
-    """Return {name: error message}; empty when all values are valid."""
+def _find_problems(values: Mapping[str, float]) -> dict[str, str]:
+    """Return {name: error message} of invalid values."""
     errors = {}
     low, high = values["p_fail"], values["p_pass"]
     if not _is_finite(low) or not 0.05 <= low <= 0.95:

@@ -58,7 +58,7 @@ def set_label_rules(*, question: Question, by: Any, **values: Any) -> LabelRules
     current = get_label_rules(question)
     before = {name: getattr(current, name) for name in RULES}
     new = before | {name: values[name] for name in values if name in before}
-    if errors := _validate(new, overlap=question.project.overlap):
+    if errors := _find_problems(new, overlap=question.project.overlap):
         raise InvalidSettings(errors)
     LabelRules.objects.get_or_create(question=question)
     row = LabelRules.objects.select_for_update().get(question=question)
@@ -72,8 +72,8 @@ def set_label_rules(*, question: Question, by: Any, **values: Any) -> LabelRules
     return row
 
 
-def _validate(values: Mapping[str, float], *, overlap: int) -> dict[str, str]:
-    """Return {name: error message}; empty when all values are valid."""
+def _find_problems(values: Mapping[str, float], *, overlap: int) -> dict[str, str]:
+    """Return {name: error message} of invalid values."""
     errors = {}
     if not 0.5 <= values["certain_from"] <= 0.999:
         errors["certain_from"] = describe_range(0.5, 0.999)
