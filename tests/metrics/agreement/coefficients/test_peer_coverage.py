@@ -44,7 +44,7 @@ def compute_false_sides(n: int, share: float, kappa: float) -> tuple[float, floa
 @pytest.mark.parametrize("kappa", [0.4, 0.8, 0.9, 0.95])
 @pytest.mark.parametrize("share", [0.05, 0.5])
 def test_one_side_is_seldom_false(n: int, kappa: float, share: float) -> None:
-    """Where the rater or the peers use one category, kappa is 0 and there is no interval.
+    """Kappa has no interval where the rater or the peers use one category: it is then 0.
 
     With one, 14% of the studies of 10 items would be false on one side.
     """

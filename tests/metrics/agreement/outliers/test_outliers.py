@@ -355,9 +355,10 @@ def simulate_hard_items_of_two_raters(seed):
 @pytest.mark.parametrize("seed", [32, 50])
 def test_no_pair_is_named_for_the_hard_items_of_two_raters(seed):
     """Of 45 pairs, one fell by chance beyond the others with these items."""
-    drift_result = drift.detect_drift(*simulate_hard_items_of_two_raters(seed), 4, False)
+    item, rater, code, day = simulate_hard_items_of_two_raters(seed)
+    drift_result = drift.detect_drift(item, rater, code, day, 4, False)
     outlier_result = outliers.detect_outliers(drift_result, 4)
-    assert outliers.list_named_raters(drift_result, outlier_result) == set()
+    assert outliers.get_alerted_raters(drift_result, outlier_result) == set()
 
 
 def test_category_no_longer_used_gives_a_finding():
