@@ -804,15 +804,15 @@ Sunday. It is computed for:
   (with omega equal to that share)
 
 Successive weeks are correlated, so the variation that their differences show counts twice. An onset
-needs 4 weeks before it and 2 since; only such onsets count. For the question, the threshold is
-A / 5 weeks: at most one false alert in A working days of a question. Each of n pairs needs n times
-as much, and each of k categories in either measure 2 k times as much, so that all of them together
-raise no more false alerts. A category raises an alert when it lost half of its agreement, and half of it beyond chance,
-since the agreement of a category that becomes rare falls by itself; or nine tenths of its use. A
-pair is named only if it fell beyond all other pairs of the same weeks, of the same items and of
-items with the same value of an attribute, and beyond each of the two raters with third raters in
-the same weeks: whoever gets the hard items agrees less with everybody. The Bayes factor of the rest
-must be n times as large as for drift, because the pair that fell most is tested.
+needs 4 weeks before it and 2 since; only such onsets count. For the question, the threshold is A /
+5 weeks: at most one false alert in A working days of a question. Each of n pairs needs n times as
+much, and each of k categories in either measure 2 k times as much, so that all of them together
+raise no more false alerts. A category raises an alert when it lost half of its agreement, and half
+of it beyond chance, since the agreement of a category that becomes rare falls by itself; or nine
+tenths of its use. A pair is named only if it fell beyond all other pairs of the same weeks, of the
+same items and of items with the same value of an attribute, and beyond each of the two raters with
+third raters in the same weeks: whoever gets the hard items agrees less with everybody. The Bayes
+factor of the rest must be n times as large as for drift, because the pair that fell most is tested.
 
 **One alert for one cause.** For a rater, Concord raises only the first of: drift, same answer, too
 fast, newcomer below the team, low agreement, agreement too often. While an alert about a rater is
