@@ -126,7 +126,7 @@ def compute_mean_pairwise(
 def compute_mean_kappas_by_shared_items(
     ratings: np.ndarray, patterns: tally.PatternCounts, scale: QuestionScale
 ) -> Values:
-    """Return the mean pairwise kappas by shared items (results.pairs.mean_kappas).
+    """Return the mean pairwise kappas by shared items (results.pair_results).
 
     ``patterns``: the patterns of these ratings.
     """

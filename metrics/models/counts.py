@@ -59,7 +59,7 @@ class CountState(models.Model):
     # `deferred_version` is the version that they are based on.
     bootstrap = models.JSONField(default=dict, blank=True)
     bootstrap_people = models.JSONField(default=dict, blank=True)  # of the people only
-    # The mean pairwise kappas, weighted by shared items (results.pairs.mean_kappas).
+    # The mean pairwise kappas, weighted by shared items (results.pair_results).
     mean_pairwise_kappas = models.JSONField(default=dict, blank=True)
     deferred_version = models.PositiveBigIntegerField(default=0)
     # The headline based on the random sample only, where some items were selected because of
@@ -198,7 +198,7 @@ class PairTally(models.Model):
         indexes = [
             models.Index(fields=["question", "rater_b"], name="pair_tally_by_b"),
             # The list of pairs, and a rater's pairs: most shared items first
-            # (results.pairs.pair_results.list_pair_ids).
+            # (results.pair_results.list_pair_ids).
             models.Index(
                 fields=["question", "-n_items", "rater_a", "rater_b"], name="pair_tally_by_items"
             ),

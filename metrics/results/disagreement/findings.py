@@ -120,7 +120,7 @@ def compute_question_diagnosis(all_time: AllTimePatterns, means: Values) -> Ques
     """Compute the findings, confusions and disputed items of all ratings of a question.
 
     They depend on the counts, the results and the counted ratings. ``means``: the mean pairwise
-    kappas by shared items (results.pairs.mean_kappas).
+    kappas by shared items (results.pair_results).
     """
     return QuestionDiagnosis(
         find_question_findings(all_time, means),
