@@ -300,35 +300,19 @@ def list_reasons(
     rater; ``alerts``: unresolved ones. ``drift`` counts if it is watched.
     """
     result = comparison.raters.get(rater_id)
-    reasons = [_build_alert_reason(alert) for alert in alerts]
-    check = RaterStatus.CHECK
-    if gold is not None and gold.result in (GoldResult.FAILED, GoldResult.BELOW):
-        score = gold.accuracy, gold.low, gold.high, gold.n
-        status = RaterStatus.ACT if gold.result == GoldResult.FAILED else check
-        reasons.insert(0, StatusReason(ReasonCode.GOLD, status, *score))
-    if drift is not None and drift.watched:
-        size = drift.size, drift.low, drift.high, drift.n
-        reasons.append(StatusReason(ReasonCode.DRIFT, check, *size))
-    is_repeating = result is not None and result.repeats_answer
-    code, supported = ReasonCode.SAME_ANSWER, [alert for alert in alerts if alert.supported]
-    if result and is_repeating and code not in map(get_alert_reason, supported):
-        reasons.append(StatusReason(code, check, result.share, n=result.n_items))
-    if result is not None and result.is_biased:
-        reasons.append(_build_bias_reason(result, higher_is_harsher=comparison.higher_is_harsher))
-    elif rater_id in comparison.outlying and not alerts and not is_repeating:
-        difference, n_items = comparison.outlying[rater_id]
-        reasons.append(StatusReason(ReasonCode.LOW_AGREEMENT, check, difference, n=n_items))
-    if repeats is not None:
-        share = repeats.same / repeats.n, repeats.low, repeats.high, repeats.n
-        reasons.append(StatusReason(ReasonCode.SELF, check, *share))
-    if failed_exam is not None:
-        n = failed_exam.n_answers
-        accuracy = failed_exam.n_right / n if n else None
-        reasons.append(StatusReason(ReasonCode.EXAM, check, accuracy, n=n))
-    if not has_enough_items(peers):
-        unknown = RaterStatus.UNKNOWN
-        reasons.append(StatusReason(ReasonCode.NOT_ENOUGH, unknown, n=peers["n_items"] or 0))
-    return sorted(reasons, key=lambda reason: SEVERITY.index(reason.status))
+    reasons = [
+        _build_gold_reason(gold),
+        *map(_build_alert_reason, alerts),
+        _build_drift_reason(drift),
+        _build_same_answer_reason(result, alerts),
+        _build_bias_reason(result, higher_is_harsher=comparison.higher_is_harsher)
+        or _build_low_agreement_reason(rater_id, comparison, alerts),
+        _build_repeat_reason(repeats),
+        _build_exam_reason(failed_exam),
+        _build_few_items_reason(peers),
+    ]
+    given = [reason for reason in reasons if reason is not None]
+    return sorted(given, key=lambda reason: SEVERITY.index(reason.status))
 
 
 def get_status(reasons: Sequence[StatusReason]) -> RaterStatus:
@@ -370,11 +354,14 @@ def get_failed_exams_by_question(
     return exams
 
 
-def _build_bias_reason(result: ComparedRater, *, higher_is_harsher: bool) -> StatusReason:
-    assert result.bias is not None
-    code = ReasonCode.HARSH if (result.bias > 0) == higher_is_harsher else ReasonCode.LENIENT
-    size = result.bias, result.bias_low, result.bias_high, result.n_items
-    return StatusReason(code, RaterStatus.CHECK, *size)
+# --- one reason each, or None
+
+
+def _build_gold_reason(gold: GoldScore | None) -> StatusReason | None:
+    if gold is None or gold.result not in (GoldResult.FAILED, GoldResult.BELOW):
+        return None
+    status = RaterStatus.ACT if gold.result == GoldResult.FAILED else RaterStatus.CHECK
+    return StatusReason(ReasonCode.GOLD, status, gold.accuracy, gold.low, gold.high, gold.n)
 
 
 def _build_alert_reason(alert: Alert) -> StatusReason:
@@ -389,3 +376,67 @@ def _build_alert_reason(alert: Alert) -> StatusReason:
         alert.n,
         alert,
     )
+
+
+def _build_drift_reason(drift: DriftState | None) -> StatusReason | None:
+    if drift is None or not drift.watched:
+        return None
+    size = drift.size, drift.low, drift.high, drift.n
+    return StatusReason(ReasonCode.DRIFT, RaterStatus.CHECK, *size)
+
+
+def _build_same_answer_reason(
+    result: ComparedRater | None, alerts: Sequence[Alert]
+) -> StatusReason | None:
+    """Return the reason for a rater who repeats one answer, unless an alert already states it."""
+    if result is None or not result.repeats_answer:
+        return None
+    stated = [get_alert_reason(alert) for alert in alerts if alert.supported]
+    if ReasonCode.SAME_ANSWER in stated:
+        return None
+    return StatusReason(ReasonCode.SAME_ANSWER, RaterStatus.CHECK, result.share, n=result.n_items)
+
+
+def _build_bias_reason(
+    result: ComparedRater | None, *, higher_is_harsher: bool
+) -> StatusReason | None:
+    if result is None or not result.is_biased:
+        return None
+    assert result.bias is not None
+    code = ReasonCode.HARSH if (result.bias > 0) == higher_is_harsher else ReasonCode.LENIENT
+    size = result.bias, result.bias_low, result.bias_high, result.n_items
+    return StatusReason(code, RaterStatus.CHECK, *size)
+
+
+def _build_low_agreement_reason(
+    rater_id: int, comparison: RaterComparison, alerts: Sequence[Alert]
+) -> StatusReason | None:
+    """Return the reason for an outlier; None if an alert or one repeated answer explains it."""
+    result = comparison.raters.get(rater_id)
+    is_repeating = result is not None and result.repeats_answer
+    if rater_id not in comparison.outlying or alerts or is_repeating:
+        return None
+    difference, n_items = comparison.outlying[rater_id]
+    return StatusReason(ReasonCode.LOW_AGREEMENT, RaterStatus.CHECK, difference, n=n_items)
+
+
+def _build_repeat_reason(repeats: RepeatScore | None) -> StatusReason | None:
+    if repeats is None:
+        return None
+    share = repeats.same / repeats.n
+    return StatusReason(
+        ReasonCode.SELF, RaterStatus.CHECK, share, repeats.low, repeats.high, repeats.n
+    )
+
+
+def _build_exam_reason(exam: FailedExam | None) -> StatusReason | None:
+    if exam is None:
+        return None
+    accuracy = exam.n_right / exam.n_answers if exam.n_answers else None
+    return StatusReason(ReasonCode.EXAM, RaterStatus.CHECK, accuracy, n=exam.n_answers)
+
+
+def _build_few_items_reason(peers: Mapping[str, Any]) -> StatusReason | None:
+    if has_enough_items(peers):
+        return None
+    return StatusReason(ReasonCode.NOT_ENOUGH, RaterStatus.UNKNOWN, n=peers["n_items"] or 0)

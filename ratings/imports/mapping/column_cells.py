@@ -222,21 +222,27 @@ def are_row_numbers(column: ColumnCells) -> bool:
     return column.texts in (expected[:-1], expected[1:])
 
 
-def have_equal_sums(columns: Sequence[ColumnCells], *, are_counts: bool) -> bool:
-    """Return whether the numbers of the columns add up to the same sum in every row.
-
-    ``are_counts``: whole numbers; else fractions that add up to 1, as probabilities.
-    """
-    if len(columns) < 2 or len(columns[0].texts) < 3:
-        return False
-    if not all(column.is_numeric and len(column.filled) == len(column.texts) for column in columns):
-        return False
-    rows = list(zip(*(column.list_numbers() for column in columns), strict=True))
+def are_counts_of_equal_sums(columns: Sequence[ColumnCells]) -> bool:
+    """Return whether the columns hold counts, with a zero, that have one sum in every row."""
+    rows = _list_rows_of_numbers(columns)
     numbers = [number for row in rows for number in row]
-    if min(numbers) < 0 or len(set(rows)) == 1:
-        return False
-    if are_counts:
-        is_count = all(number.is_integer() for number in numbers) and 0 in numbers
-        return is_count and len({sum(row) for row in rows}) == 1 and sum(rows[0]) >= 2
-    has_fractions = any(not number.is_integer() for number in numbers)
+    is_count = all(number.is_integer() for number in numbers) and 0 in numbers
+    return is_count and len({sum(row) for row in rows}) == 1 and sum(rows[0]) >= 2
+
+
+def are_probabilities(columns: Sequence[ColumnCells]) -> bool:
+    """Return whether the columns hold fractions that add up to 1 in every row, about."""
+    rows = _list_rows_of_numbers(columns)
+    has_fractions = any(not number.is_integer() for row in rows for number in row)
     return has_fractions and all(abs(sum(row) - 1) < 0.02 for row in rows)
+
+
+def _list_rows_of_numbers(columns: Sequence[ColumnCells]) -> list[tuple[float, ...]]:
+    """Return the rows of numbers; [] if a cell is no number or below 0, or all rows are alike."""
+    if len(columns) < 2 or len(columns[0].texts) < 3:
+        return []
+    if not all(column.is_numeric and len(column.filled) == len(column.texts) for column in columns):
+        return []
+    rows = list(zip(*(column.list_numbers() for column in columns), strict=True))
+    has_negative = any(number < 0 for row in rows for number in row)
+    return [] if has_negative or len(set(rows)) == 1 else rows

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
-from .column_cells import NUMBER_PATTERN, ColumnCells, TableHead, are_row_numbers, have_equal_sums
+from .column_cells import (
+    NUMBER_PATTERN,
+    ColumnCells,
+    TableHead,
+    are_counts_of_equal_sums,
+    are_probabilities,
+    are_row_numbers,
+)
 from .column_names import (
     is_agreement_result_name,
     is_count_name,
@@ -185,7 +192,7 @@ def find_count_columns(head: TableHead, candidates: Sequence[int]) -> list[int]:
         for index in candidates
         if head.columns[index].is_numeric and not _is_rater_number(head.names[index])
     ]
-    if _have_sums(head, columns, are_counts=True):
+    if are_counts_of_equal_sums([head.columns[index] for index in columns]):
         return columns
     if len(columns) < 3 or not all(_are_whole(head.columns[index]) for index in columns):
         return []
@@ -252,9 +259,10 @@ def find_probability_columns(head: TableHead, candidates: Sequence[int]) -> list
         if all(0 <= number <= 1 for number in head.columns[index].list_numbers())
         and any(0 < number < 1 for number in head.columns[index].list_numbers())
     ]
-    return next(
-        (group for group in (columns, fractions) if _have_sums(head, group, are_counts=False)), []
-    )
+    for group in (columns, fractions):
+        if are_probabilities([head.columns[index] for index in group]):
+            return group
+    return []
 
 
 def _are_whole(cells: ColumnCells) -> bool:
@@ -262,10 +270,6 @@ def _are_whole(cells: ColumnCells) -> bool:
     return len(cells.filled) == len(cells.texts) > 0 and all(
         text.isascii() and text.isdigit() for text in cells.texts
     )
-
-
-def _have_sums(head: TableHead, indexes: Collection[int], *, are_counts: bool) -> bool:
-    return have_equal_sums([head.columns[index] for index in indexes], are_counts=are_counts)
 
 
 def _is_rater_number(name: str) -> bool:
