@@ -46,7 +46,7 @@ class TableHead:
 
     @property
     def shown_rows(self) -> list[tuple[int, Sequence[Any]]]:
-        """The rows that the lead sees."""
+        """The first 20 rows, which the lead sees."""
         return self.sample_rows[:20]
 
 

@@ -95,7 +95,7 @@ def apply_column_options(
     if not columns and not layout:
         return
     mapping.doubt, mapping.doubtful_columns = "", []
-    indexes_by_role = _find_indexes(head, columns)
+    indexes_by_role = _get_indexes_by_role(head, columns)
     used = {index for indexes in indexes_by_role.values() for index in indexes}
     for index in used:
         mapping.reasons[str(index)] = "user"
@@ -136,7 +136,9 @@ def apply_column_options(
         _complete_item_key(mapping, head)
 
 
-def _find_indexes(head: TableHead, columns: Sequence[tuple[str, str]]) -> dict[str, list[int]]:
+def _get_indexes_by_role(
+    head: TableHead, columns: Sequence[tuple[str, str]]
+) -> dict[str, list[int]]:
     """Return role -> indexes of the named columns."""
     index_by_name = {name: index for index, name in enumerate(head.names)}
     indexes_by_role: dict[str, list[int]] = {}

@@ -82,7 +82,7 @@ class WideTables(RespondentTables):
             }
         for index in places:
             self.reasons[index] = values.reason
-        self._check_gold_column(places)
+        self._correct_gold_column(places)
         guess = ColumnGuess("wide", {})
         self._set_wide_item_column(guess, values.places)
         unused = [
@@ -151,7 +151,7 @@ class WideTables(RespondentTables):
         is_mark = len(marks) == 1 and len(marks.pop()) == 1
         return is_mark and any(not all(column.texts) for column in columns)
 
-    def _check_gold_column(self, places: Collection[int]) -> None:
+    def _correct_gold_column(self, places: Collection[int]) -> None:
         """Give the gold role to a column with the raters' labels; take it from one without them.
 
         A content column `Reference` or `Answer` with the raters' labels has gold answers, which
