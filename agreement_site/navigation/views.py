@@ -71,10 +71,10 @@ def _iter_actions(user: Any, project: Any) -> Iterator[PaletteResult]:
         yield PaletteResult(kind, _("Invite people"), build_url("people"))
         yield PaletteResult(kind, _("Add items"), build_url("item_new"))
         yield PaletteResult(kind, _("Write guidelines"), build_url("guidelines_settings"))
-        yield PaletteResult(kind, _("Add a question"), build_url("question_create"))
+        yield PaletteResult(kind, _("Add question"), build_url("question_create"))
     if can_create_projects(user):
         yield PaletteResult(kind, _("New project"), reverse("project_create"))
-        yield PaletteResult(kind, _("Import a file"), reverse("import_upload_new_project"))
+        yield PaletteResult(kind, _("Import file"), reverse("import_upload_new_project"))
 
 
 def _search_views(project: Any, text: str) -> Iterator[PaletteResult]:

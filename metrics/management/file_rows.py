@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 from ratings.imports.decoding.encodings import detect_encoding
 from ratings.imports.decoding.sample import SIGNATURE_BYTES, read_sample
 from ratings.imports.decoding.table_times import parse_table_time
-from ratings.imports.interpretation import FileInterpretation, format_doubt
+from ratings.imports.interpretation import FileInterpretation, format_command_doubt
 from ratings.imports.mapping.column_options import InvalidImportOptions, apply_options
 from ratings.imports.mapping.columns import TableHead
 from ratings.imports.mapping.import_mapping import ImportMapping
@@ -101,6 +101,7 @@ def _read_rows(path: Path, question: str | None, options: TableOptions) -> FileR
     )
     head = guess_mapping(mapping, path, labels=set())
     mapping.date_order = options.date_order or mapping.date_order
+    mapping.default_rater = options.rater
     if head is not None:
         _apply_options(mapping, head, options)
     file_rows = FileRows(FileInterpretation.from_mapping(mapping, head), mapping.label_options)
@@ -167,8 +168,8 @@ def _apply_options(mapping: ImportMapping, head: TableHead, options: TableOption
         duplicates=options.duplicates,
     )
     if mapping.doubt:
-        text, advice = format_doubt(mapping, head)
-        raise RatingFileError(f"{text} ({advice}) The columns are {', '.join(head.names)}.")
+        doubt = format_command_doubt(mapping, head)
+        raise RatingFileError(f"{doubt} The columns are {', '.join(head.names)}.")
     if options.cluster:
         _add_attribute_column(mapping, head, options.cluster)
 
@@ -222,7 +223,8 @@ def _build_row(
         if not text and role == "rater" and not is_table:
             raise RatingFileError(
                 f"Line {record.line}: The rating has no rater. Exports of one person name "
-                "none, and agreement needs two or more: import each with a --rater of its own."
+                "none, and agreement needs two or more: import each with a --rater of its own, or "
+                "compute the numbers of one by --rater NAME."
             )
         if not text:
             problems.add("key_empty", record.line, columns.get(role, role))

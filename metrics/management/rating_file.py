@@ -24,7 +24,6 @@ from ratings.imports.values.label_interpretation import (
     quote_labels,
 )
 from ratings.imports.values.label_notes import (
-    MAYBE_MISSING,
     NO_ORDER,
     OPEN_SCALE,
     SEEM_ORDERED,
@@ -212,13 +211,13 @@ def _read_labels(
     """Return the rows that have a label, with this label, and notes on the labels.
 
     Labels that `order` names are no codes for missing values. Raises RatingFileError for labels
-    that may be one, because either number would be wrong in the other case.
+    that may be one, or may be the same, because either number would be wrong in the other case.
     """
     counts = Counter(row.label for row in rows)
     reading = interpret_labels(counts, options, existing=order)
-    for note in reading.undecided:
-        if note.kind == MAYBE_MISSING:
-            raise RatingFileError(format_command_note(note.to_json()))
+    if reading.undecided:
+        notes = [format_command_note(note.to_json()) for note in reading.undecided]
+        raise RatingFileError("\n".join(notes))
     labelled_rows = [
         row if label == row.label else row._replace(label=label)
         for row in rows

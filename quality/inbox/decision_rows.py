@@ -24,7 +24,7 @@ from metrics.views.common.number_formats import format_count
 from projects.models import Member, Project, Question, Rater
 from quality.alerts.kinds import KINDS
 from quality.models import Alert, RaterConfusion
-from quality.rater_status.status import ReasonCode
+from quality.rater_status.reasons import ReasonCode
 from quality.rater_status.status_texts import REASON_TEXTS
 from ratings.models import Assignment
 

@@ -6,10 +6,9 @@ Computed from stored results alone.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any
 
 from metrics.agreement.estimate import Value
 from metrics.agreement.rater_quality.gold import NO_GOLD
@@ -24,68 +23,19 @@ from quality.models import (
     AlertKind,
     AlertState,
     DriftState,
-    GoldResult,
     GoldScore,
     RepeatScore,
 )
 from quality.repeats import find_inconsistent_scores
 from ratings.models import Exam
 
-from .comparison import ComparedRater, RaterComparison, get_comparison, has_enough_items
-
-
-class RaterStatus(StrEnum):
-    """Status of a rater in a question."""
-
-    OK = "ok"
-    CHECK = "check"
-    ACT = "act"
-    UNKNOWN = "unknown"
-
-
-# Worst first: the order of the raters to check.
-STATUS_ORDER = (RaterStatus.ACT, RaterStatus.CHECK, RaterStatus.OK, RaterStatus.UNKNOWN)
-# Statuses that a reason may imply, the most severe first.
-SEVERITY = (RaterStatus.ACT, RaterStatus.CHECK, RaterStatus.UNKNOWN)
+from .comparison import RaterComparison, get_comparison
+from .reasons import STATUS_ORDER, FailedExam, RaterStatus, StatusReason, get_status, list_reasons
 
 
 def build_rank(status: RaterStatus, impact: float | None) -> tuple[int, float]:
     """Return the sort key of a rater, worst first: by status, then by impact."""
     return STATUS_ORDER.index(status), -(impact or 0.0)
-
-
-class ReasonCode(StrEnum):
-    """Reason for a status; docs/statistics.md defines each."""
-
-    DRIFT = "drift"
-    HARSH = "harsh"
-    LENIENT = "lenient"
-    LOW_AGREEMENT = "low_agreement"
-    NEWCOMER = "newcomer"
-    SAME_ANSWER = "same_answer"
-    TOO_FAST = "too_fast"
-    COPIES = "copies"
-    GOLD = "gold"
-    SELF = "self"
-    EXAM = "exam"
-    NOT_ENOUGH = "not_enough"
-
-
-@dataclass(frozen=True)
-class StatusReason:
-    """A reason for a status, and the status that it implies.
-
-    ``value``, ``low``, ``high``: the size of the alert or drift, or the accuracy on gold, with its
-    95% interval; ``n``: number of items behind it. ``alert``: the alert that states it.
-    """
-
-    code: ReasonCode
-    status: RaterStatus
-    value: float | None = None
-    low: float | None = None
-    high: float | None = None
-    n: int | None = None
-    alert: Alert | None = None
 
 
 @dataclass(frozen=True)
@@ -259,23 +209,6 @@ def get_unresolved_alerts_by_question(
     return alerts_of_rater
 
 
-# Kind of alert about a rater -> the reason that it gives.
-REASON_OF_ALERT = {
-    AlertKind.RATER_DRIFT: ReasonCode.DRIFT,
-    AlertKind.PAIR_DIVERGED: ReasonCode.DRIFT,
-    AlertKind.RATER_APART: ReasonCode.LOW_AGREEMENT,
-    AlertKind.NEWCOMER_BELOW: ReasonCode.NEWCOMER,
-    AlertKind.RATER_COPIES: ReasonCode.COPIES,
-    AlertKind.RATER_SAME_ANSWER: ReasonCode.SAME_ANSWER,
-    AlertKind.RATER_FAST: ReasonCode.TOO_FAST,
-}
-
-
-def get_alert_reason(alert: Alert) -> ReasonCode:
-    """Return the reason that an alert about a rater gives for their status."""
-    return REASON_OF_ALERT[AlertKind(alert.kind)]
-
-
 def is_outlier(question: Question, rater: Rater) -> bool:
     """Return whether an unresolved alert says that the rater clearly agrees less than others."""
     kinds = (AlertKind.RATER_APART, AlertKind.NEWCOMER_BELOW)
@@ -283,55 +216,10 @@ def is_outlier(question: Question, rater: Rater) -> bool:
     return alerts.filter(supported=True).exclude(state=AlertState.RESOLVED).exists()
 
 
-def list_reasons(
-    rater_id: int,
-    comparison: RaterComparison,
-    peers: Mapping[str, Any],
-    *,
-    drift: DriftState | None,
-    gold: GoldScore | None,
-    repeats: RepeatScore | None,
-    failed_exam: FailedExam | None,
-    alerts: Sequence[Alert],
-) -> list[StatusReason]:
-    """Return the reasons for a rater's status, the most severe ones first.
-
-    ``peers``: agreement with the others; ``gold``: with its result; ``repeats``: of an inconsistent
-    rater; ``alerts``: unresolved ones. ``drift`` counts if it is watched.
-    """
-    result = comparison.raters.get(rater_id)
-    reasons = [
-        _build_gold_reason(gold),
-        *map(_build_alert_reason, alerts),
-        _build_drift_reason(drift),
-        _build_same_answer_reason(result, alerts),
-        _build_bias_reason(result, higher_is_harsher=comparison.higher_is_harsher)
-        or _build_low_agreement_reason(rater_id, comparison, alerts),
-        _build_repeat_reason(repeats),
-        _build_exam_reason(failed_exam),
-        _build_few_items_reason(peers),
-    ]
-    given = [reason for reason in reasons if reason is not None]
-    return sorted(given, key=lambda reason: SEVERITY.index(reason.status))
-
-
-def get_status(reasons: Sequence[StatusReason]) -> RaterStatus:
-    """Return the most severe status among the reasons."""
-    implied = {reason.status for reason in reasons}
-    return next((status for status in SEVERITY if status in implied), RaterStatus.OK)
-
-
 def load_repeat_scores(question: Question) -> dict[int, RepeatScore]:
     """Return {rater id: score} of all raters who repeated answers."""
     scores = RepeatScore.objects.filter(question=question).defer("table", "months")
     return {score.rater_id: score for score in scores}
-
-
-class FailedExam(NamedTuple):
-    """Numbers of scored and of right answers in an exam that was not passed."""
-
-    n_answers: int
-    n_right: int
 
 
 def get_failed_exams_by_rater(question: Question) -> dict[int, FailedExam]:
@@ -352,91 +240,3 @@ def get_failed_exams_by_question(
         scored = [is_right for _item, _code, is_right, _gold in answers if is_right is not None]
         exams[question_id, rater_id] = FailedExam(len(scored), sum(scored))
     return exams
-
-
-# --- one reason each, or None
-
-
-def _build_gold_reason(gold: GoldScore | None) -> StatusReason | None:
-    if gold is None or gold.result not in (GoldResult.FAILED, GoldResult.BELOW):
-        return None
-    status = RaterStatus.ACT if gold.result == GoldResult.FAILED else RaterStatus.CHECK
-    return StatusReason(ReasonCode.GOLD, status, gold.accuracy, gold.low, gold.high, gold.n)
-
-
-def _build_alert_reason(alert: Alert) -> StatusReason:
-    """Return the reason for a status in an unresolved alert; a muted one only asks for a check."""
-    is_muted = alert.state == AlertState.MUTED
-    return StatusReason(
-        get_alert_reason(alert),
-        RaterStatus.CHECK if is_muted else RaterStatus.ACT,
-        alert.size,
-        alert.low,
-        alert.high,
-        alert.n,
-        alert,
-    )
-
-
-def _build_drift_reason(drift: DriftState | None) -> StatusReason | None:
-    if drift is None or not drift.watched:
-        return None
-    size = drift.size, drift.low, drift.high, drift.n
-    return StatusReason(ReasonCode.DRIFT, RaterStatus.CHECK, *size)
-
-
-def _build_same_answer_reason(
-    result: ComparedRater | None, alerts: Sequence[Alert]
-) -> StatusReason | None:
-    """Return the reason for a rater who repeats one answer, unless an alert already states it."""
-    if result is None or not result.repeats_answer:
-        return None
-    stated = [get_alert_reason(alert) for alert in alerts if alert.supported]
-    if ReasonCode.SAME_ANSWER in stated:
-        return None
-    return StatusReason(ReasonCode.SAME_ANSWER, RaterStatus.CHECK, result.share, n=result.n_items)
-
-
-def _build_bias_reason(
-    result: ComparedRater | None, *, higher_is_harsher: bool
-) -> StatusReason | None:
-    if result is None or not result.is_biased:
-        return None
-    assert result.bias is not None
-    code = ReasonCode.HARSH if (result.bias > 0) == higher_is_harsher else ReasonCode.LENIENT
-    size = result.bias, result.bias_low, result.bias_high, result.n_items
-    return StatusReason(code, RaterStatus.CHECK, *size)
-
-
-def _build_low_agreement_reason(
-    rater_id: int, comparison: RaterComparison, alerts: Sequence[Alert]
-) -> StatusReason | None:
-    """Return the reason for an outlier; None if an alert or one repeated answer explains it."""
-    result = comparison.raters.get(rater_id)
-    is_repeating = result is not None and result.repeats_answer
-    if rater_id not in comparison.outlying or alerts or is_repeating:
-        return None
-    difference, n_items = comparison.outlying[rater_id]
-    return StatusReason(ReasonCode.LOW_AGREEMENT, RaterStatus.CHECK, difference, n=n_items)
-
-
-def _build_repeat_reason(repeats: RepeatScore | None) -> StatusReason | None:
-    if repeats is None:
-        return None
-    share = repeats.same / repeats.n
-    return StatusReason(
-        ReasonCode.SELF, RaterStatus.CHECK, share, repeats.low, repeats.high, repeats.n
-    )
-
-
-def _build_exam_reason(exam: FailedExam | None) -> StatusReason | None:
-    if exam is None:
-        return None
-    accuracy = exam.n_right / exam.n_answers if exam.n_answers else None
-    return StatusReason(ReasonCode.EXAM, RaterStatus.CHECK, accuracy, n=exam.n_answers)
-
-
-def _build_few_items_reason(peers: Mapping[str, Any]) -> StatusReason | None:
-    if has_enough_items(peers):
-        return None
-    return StatusReason(ReasonCode.NOT_ENOUGH, RaterStatus.UNKNOWN, n=peers["n_items"] or 0)

@@ -21,7 +21,7 @@ from ratings.models import ImportRun
 
 from . import jobs, leases, services, uploads
 from .command_types import FileResult, ImportOptions, add_check_results
-from .interpretation import FileInterpretation, InterpretedQuestion, format_doubt
+from .interpretation import FileInterpretation, InterpretedQuestion, format_command_doubt
 from .mapping import matching
 from .mapping.column_options import InvalidImportOptions, apply_options
 from .mapping.columns import TableHead
@@ -140,7 +140,7 @@ def _apply_options_and_check(run: ImportRun, result: FileResult, options: Import
     result.source = mapping.source
     result.understood = FileInterpretation.from_mapping(mapping, head)
     if head is not None and mapping.doubt:
-        result.add_problem("{} ({})".format(*format_doubt(mapping, head)), kind=mapping.doubt)
+        result.add_problem(format_command_doubt(mapping, head), kind=mapping.doubt)
         return False
     services.start_check(run=run, mapping=mapping)
     _check_or_write_file(run)

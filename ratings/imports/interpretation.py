@@ -260,31 +260,47 @@ def _get_zone(mapping: ImportMapping, head: TableHead) -> str:
     return mapping.zone or mapping.time_zone
 
 
-def format_doubt(mapping: ImportMapping, head: TableHead) -> tuple[str, str]:
-    """Return (what a person has to decide, options of the command that decide it)."""
-    columns = [head.names[index] for index in mapping.doubtful_columns]
+def format_doubt(mapping: ImportMapping, head: TableHead) -> str:
+    """Return what a person has to decide."""
+    text, _options = DOUBTS[mapping.doubt]
+    return str(text) % _list_doubt_values(mapping, head)
+
+
+def format_command_doubt(mapping: ImportMapping, head: TableHead) -> str:
+    """Return what a person has to decide, and the options of the commands that decide it."""
     text, options = DOUBTS[mapping.doubt]
-    values = {
+    values = _list_doubt_values(mapping, head)
+    return f"{str(text) % values} ({options % values})" if options else str(text) % values
+
+
+def _list_doubt_values(mapping: ImportMapping, head: TableHead) -> dict[str, object]:
+    """Return the values of the texts of DOUBTS."""
+    columns = [head.names[index] for index in mapping.doubtful_columns]
+    interpreted = list_columns(mapping, head)
+    raters = [column.name for column in interpreted if column.role == "rater_column"]
+    unused = [column.name for column in interpreted if column.role in ("ignored", "attribute")]
+    return {
         "columns": _join_first_names(columns),
+        "meanings": _join_first_names(
+            [f"{column.name} ({column.detail})" for column in interpreted if column.detail]
+        ),
+        "label": _format_assignments("label", unused if len(unused) == 1 else ["COLUMN"]),
         "labels": _format_assignments("label", columns),
         "raters": _format_assignments("rater", columns),
         "items": _format_assignments("item", columns),
-        "first_rater": _format_assignments("rater", columns[:1]),
+        "first_rater": _format_assignments("rater", columns[:1] or ["COLUMN"]),
+        "first_question": _format_assignments("question", columns[:1] or ["COLUMN"]),
         "other_labels": _format_assignments("label", columns[1:]),
         "first_item": _format_assignments("item", columns[:1]),
         "contents": _format_assignments("content", columns),
+        "counts": _format_assignments("count", columns),
         "ignored": _format_assignments("ignore", columns),
-        "all_raters": _format_assignments("rater", [*_list_rater_columns(mapping, head), *columns]),
+        "all_raters": _format_assignments("rater", [*raters, *columns]),
         "first": "".join(columns[:1]),
         "others": _join_first_names(columns[1:]),
         "n_sheets": len(mapping.sheet_titles),
         "sheets": _join_first_names(mapping.sheet_titles),
     }
-    return str(text) % values, options % values
-
-
-def _list_rater_columns(mapping: ImportMapping, head: TableHead) -> list[str]:
-    return [column.name for column in list_columns(mapping, head) if column.role == "rater_column"]
 
 
 def _format_assignments(role: str, columns: list[str]) -> str:

@@ -69,7 +69,7 @@ MESSAGES: dict[str, str | Promise] = {
     "file_missing": _("The uploaded file is gone. Upload it again."),
     # Text and lines
     "bytes": _(
-        "Byte %(byte)s isn't valid in %(encoding)s. Choose the file's encoding. In Windows-1252, "
+        "Byte %(byte)s isn't valid in %(encoding)s. Choose the file's encoding. In %(guess)s, "
         "the word with this byte is '%(text)s'."
     ),
     "nul": _("Text can't contain NUL characters."),
@@ -179,7 +179,7 @@ NEXT_STEPS: dict[str, tuple[str | Promise, str]] = {
     "few_cells": (_("Add the missing cells, also those that are empty."), ""),
     "bytes": (
         _("A spreadsheet program can also save it as UTF-8."),
-        "--encoding windows-1252, or --encoding ENCODING",
+        "--encoding %(option)s, or --encoding ENCODING",
     ),
     "no_names": (_("Add a header row with column names."), ""),
     "guidelines": (

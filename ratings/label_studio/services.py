@@ -113,7 +113,7 @@ def split_address(address: str, remote_project: int | None) -> tuple[str, int | 
 
 def _validate_state(project: Project, address: str, remote_project: int) -> None:
     if project.archived_at is not None:
-        raise InvalidConnection(address=_("The project is archived."))
+        raise InvalidConnection(address=_("Project archived."))
     connections = list_connections(project)
     if connections.filter(address=address, remote_project=remote_project).exists():
         raise InvalidConnection(remote_project=_("This project is connected already."))

@@ -28,7 +28,7 @@ from quality.gates import verdict_texts
 from quality.inbox import decision_rows
 from quality.models import Alert, AlertState, Gate, GateDecision
 from quality.rater_status import site_raters
-from quality.rater_status.status import RaterStatus
+from quality.rater_status.reasons import RaterStatus
 
 from .content import Line, MailContent, Section
 

@@ -42,6 +42,23 @@ REGIONS: dict[str, str | Promise] = {
 
 MAX_WORD_LENGTH = 40  # characters of a word that a message quotes
 _WORD_END, _WORD_START = re.compile(rb"[\w\x80-\xff]*\Z"), re.compile(rb"[\w\x80-\xff]*")
+# Bytes of frequent characters in East Asian encodings: signs, and the first level of their sets.
+_FREQUENT_CHARACTERS = {
+    "euc-kr": re.compile(rb"([\xa1-\xa3\xb0-\xc8][\xa1-\xfe])+"),
+    "gb18030": re.compile(rb"([\xa1-\xa3\xb0-\xd7][\xa1-\xfe])+"),
+    "big5": re.compile(rb"([\xa1-\xc6][\x40-\xfe])+"),
+    "shift_jis": re.compile(rb"([\x81-\x98][\x40-\xfc])+"),
+}
+# The letters of the others, in the order in which equally good guesses count.
+_LETTERS = {
+    "windows-1251": re.compile(r"[\u0400-\u04ff]+"),
+    "windows-1252": re.compile(r"[A-Za-z\u00c0-\u024f]+"),
+    "windows-1250": re.compile(r"[A-Za-z\u00c0-\u024f]+"),
+    "mac-roman": re.compile(r"[A-Za-z\u00c0-\u024f]+"),
+}
+_NON_ASCII_RUN = re.compile(r"[^\x00-\x7f]+")
+_WORD = re.compile(r"[^\x00-\x40\x5b-\x60\x7b-\x7f\u00a0\u2010-\u2026«»№]+")
+_SIGNS_BEFORE, _SIGNS_AFTER = "¿¡±§©€£", "°ªº²³®™€£"  # of words in Latin letters
 
 # Only to preview a file that is not UTF-8: the lead must select its encoding before the check.
 PROVISIONAL_ENCODING = "windows-1252"
@@ -61,14 +78,43 @@ def build_encoding_error(
 ) -> UnreadableFileError:
     """Return the error for a byte that does not belong to a text in this encoding."""
     byte = f"0x{error.object[error.start]:02X}"
-    # The word with this byte in the most frequent other encoding shows whether it is the right one.
+    guess = _guess_encoding(error.object)
+    # The word with this byte shows whether the guess is right.
     before = _WORD_END.search(error.object[: error.start])
     after = _WORD_START.match(error.object[error.start :])
     word = b"".join(match[0] for match in (before, after) if match)
-    text = word.decode(PROVISIONAL_ENCODING, "replace")[:MAX_WORD_LENGTH]
-    return UnreadableFileError(
-        "bytes", line=line, byte=byte, encoding=ENCODINGS[encoding], text=text
-    )
+    text = word.decode(guess, "replace")[:MAX_WORD_LENGTH]
+    values = {"byte": byte, "encoding": ENCODINGS[encoding], "text": text}
+    return UnreadableFileError("bytes", line=line, **values, option=guess, guess=ENCODINGS[guess])
+
+
+def _guess_encoding(data: bytes) -> str:
+    """Return the encoding in which most of the words that are not ASCII look like words."""
+    shares = {}
+    for encoding in (*_FREQUENT_CHARACTERS, *_LETTERS):
+        decoder = codecs.getincrementaldecoder(encoding)("strict")
+        try:
+            text = decoder.decode(data)  # its last character may be incomplete
+        except UnicodeDecodeError:
+            continue
+        pattern = _NON_ASCII_RUN if encoding in _FREQUENT_CHARACTERS else _WORD
+        words = {word for word in pattern.findall(text) if not word.isascii()}
+        n_plausible = sum(_is_plausible_word(word, encoding) for word in words)
+        shares[encoding] = n_plausible / len(words) if words else 0.0
+    best = max(shares, key=lambda encoding: shares[encoding], default="")
+    return best if best and shares[best] > 0 else PROVISIONAL_ENCODING
+
+
+def _is_plausible_word(word: str, encoding: str) -> bool:
+    """Return whether a word consists of frequent characters, or of letters of one script.
+
+    A capital letter is the first one of its word, or all of them are.
+    """
+    if encoding in _FREQUENT_CHARACTERS:
+        return bool(_FREQUENT_CHARACTERS[encoding].fullmatch(word.encode(encoding)))
+    letters = word.lstrip(_SIGNS_BEFORE).rstrip(_SIGNS_AFTER)
+    has_one_script = not letters or bool(_LETTERS[encoding].fullmatch(letters))
+    return has_one_script and (letters[1:] == letters[1:].lower() or letters == letters.upper())
 
 
 def detect_encoding(head: bytes) -> str | None:

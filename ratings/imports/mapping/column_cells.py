@@ -46,7 +46,7 @@ class TableHead:
 
     @property
     def shown_rows(self) -> list[tuple[int, Sequence[Any]]]:
-        """The first 20 rows, which the lead sees."""
+        """The rows that the lead sees."""
         return self.sample_rows[:20]
 
 
@@ -223,7 +223,7 @@ def are_row_numbers(column: ColumnCells) -> bool:
 
 
 def are_counts_of_equal_sums(columns: Sequence[ColumnCells]) -> bool:
-    """Return whether the columns hold counts, with a zero, that have one sum in every row."""
+    """Return whether whole numbers of the columns add up to the same sum in every row."""
     rows = _list_rows_of_numbers(columns)
     numbers = [number for row in rows for number in row]
     is_count = all(number.is_integer() for number in numbers) and 0 in numbers
@@ -231,18 +231,20 @@ def are_counts_of_equal_sums(columns: Sequence[ColumnCells]) -> bool:
 
 
 def are_probabilities(columns: Sequence[ColumnCells]) -> bool:
-    """Return whether the columns hold fractions that add up to 1 in every row, about."""
+    """Return whether fractions in the columns add up to 1 in every row."""
     rows = _list_rows_of_numbers(columns)
     has_fractions = any(not number.is_integer() for row in rows for number in row)
     return has_fractions and all(abs(sum(row) - 1) < 0.02 for row in rows)
 
 
 def _list_rows_of_numbers(columns: Sequence[ColumnCells]) -> list[tuple[float, ...]]:
-    """Return the rows of numbers; [] if a cell is no number or below 0, or all rows are alike."""
+    """Return the rows of two or more columns if all cells are numbers, 0 or more; else [].
+
+    Also [] if there are too few rows, or all of them are equal.
+    """
     if len(columns) < 2 or len(columns[0].texts) < 3:
         return []
     if not all(column.is_numeric and len(column.filled) == len(column.texts) for column in columns):
         return []
     rows = list(zip(*(column.list_numbers() for column in columns), strict=True))
-    has_negative = any(number < 0 for row in rows for number in row)
-    return [] if has_negative or len(set(rows)) == 1 else rows
+    return rows if min(map(min, rows)) >= 0 and len(set(rows)) > 1 else []

@@ -52,6 +52,7 @@ _NUMBERED_PATTERNS = (
     re.compile(r"(.*[^\W\d_])[\s_.#-]*(\d{1,3})"),  # rater_1, R1, label 2
     re.compile(r"(.*\w)[\s_.-]+([^\W\d_])"),  # rater_a, Gutachter A
     re.compile(r"(.*[a-z])([A-Z])"),  # RaterA
+    re.compile(r"(.*[\u3040-\u9fff])([A-Za-z甲乙丙丁戊一二三四五])"),  # 评审员甲
 )
 
 
@@ -155,6 +156,11 @@ def is_content_part_name(name: str) -> bool:
 def is_answer_name(name: str) -> bool:
     """Return whether a column of this name has answers, of whomever: human_label, votes."""
     return not column_words.ANSWER_WORDS.isdisjoint(normalize_name(name).split("_"))
+
+
+def is_grader_list_name(name: str) -> bool:
+    """Return whether a list of this name in a record may have a result of each grader: results."""
+    return normalize_name(name).split("_")[-1] in column_words.GRADER_LISTS
 
 
 def is_count_name(name: str) -> bool:
@@ -281,6 +287,10 @@ def is_beside_other_name(name: str, names: Collection[str]) -> bool:
 
     ``names`` are those of all columns, normalized. The others are Anna, or label.ann.
     """
+    container, _, last = name.rpartition(".")
+    if container and rank_name(last, "comment") is not None:  # quality.score, quality.reason
+        prefix = f"{normalize_name(container)}_"
+        return any(other.startswith(prefix) and other != normalize_name(name) for other in names)
     words = normalize_name(name).split("_")
     for word, rest in ((words[0], words[1:]), (words[-1], words[:-1])):
         if rest and word in column_words.BESIDE_WORDS:

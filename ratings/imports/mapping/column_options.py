@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from projects.models import Scale
 
@@ -94,9 +94,11 @@ def apply_column_options(
     """
     if not columns and not layout:
         return
-    mapping.doubt, mapping.doubtful_columns = "", []
     indexes_by_role = _get_indexes_by_role(head, columns)
     used = {index for indexes in indexes_by_role.values() for index in indexes}
+    is_decided = layout or _decides_doubt(mapping, indexes_by_role, used)
+    guessed_doubt = ("", []) if is_decided else (mapping.doubt, mapping.doubtful_columns)
+    mapping.doubt, mapping.doubtful_columns = "", []
     for index in used:
         mapping.reasons[str(index)] = "user"
     mapping.columns = {
@@ -134,6 +136,23 @@ def apply_column_options(
     _add_doubt_on_missing_role(mapping)
     if not mapping.doubt and not has_item:
         _complete_item_key(mapping, head)
+    if guessed_doubt[0]:
+        mapping.doubt, mapping.doubtful_columns = guessed_doubt
+
+
+def _decides_doubt(
+    mapping: ImportMapping, indexes_by_role: Mapping[str, object], used: set[int]
+) -> bool:
+    """Return whether the named roles decide the doubt about the guess.
+
+    They do if they name raters, labels or counts, or one of the doubtful columns.
+    """
+    is_about_ratings = not {"rater", "label", "count"}.isdisjoint(indexes_by_role)
+    return (
+        is_about_ratings
+        or not mapping.doubtful_columns
+        or not used.isdisjoint(mapping.doubtful_columns)
+    )
 
 
 def _get_indexes_by_role(

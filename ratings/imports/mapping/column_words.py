@@ -18,7 +18,9 @@ NAMES_BY_ROLE = {
         "post_id comment_id sentence_id image_id photo_id video_id clip_id article_id review_id "
         "record_id sample_id object_id lesion_id topic_id query_id question_id slide_id scan_id "
         "passage_id paper_id essay_id abstract_id fall_id subject patient case fall patientin "
-        "proband sujet cas caso 条目 样本 编号 specimen slide scan stimulus trial paper essay wine "
+        "proband sujet cas caso texto texte item_no номер пример объект текст_id 条目 样本 编号 "
+        "序号 样本编号 "
+        "番号 項目 번호 항목 الرقم النص رقم specimen slide scan stimulus trial paper essay wine "
         "lesion topic image photo object record sample units file filename statement aussage mrn "
         "stim stimfile stimulusfile imagefile imagename soundfile "
         "covidence datensatz"
@@ -31,26 +33,43 @@ NAMES_BY_ROLE = {
         "examiner marker scorer physician radiologist pathologist clinician doctor expert "
         "prolific_pid prolific_id expert_id participant participant_id respondent respondent_id "
         "author completed_by moderator moderator_id screener auditor curator tagger inspector "
-        "interviewer transcriber rated_by_id scored_by marked_by checked_by "
+        "medical_student resident radiographer attending interviewer transcriber rated_by_id "
+        "scored_by marked_by checked_by "
         "surgeon nurse dentist therapist technician sonographer anaesthetist anesthetist operator "
         "creator created_by createdby gutachter gutachterin untersucher bewerter beurteiler "
         "bearbeiter bearbeiterin kodierer kodiererin annotatorin beurteilerin bewerterin prufer "
         "prüfer juror annotateur annotatrice codeur codeuse evaluateur correcteur juge evaluador "
         "evaluadora anotador anotadora codificador codificadora juez "
         "lehrkraft lehrer lehrerin beobachter beobachterin judge_model evaluator_model "
-        "grader_model 标注员 标注者 评分员 评审 评审员"
+        "grader_model arzt ärztin médecin experte expertin correctrice evaluatrice médico "
+        "avaliador "
+        "avaliadora revisor revisora especialista perito juiz аннотатор разметчик эксперт "
+        "оценщик асессор рецензент кодировщик судья врач 标注员 标注者 标注人 评分员 评审 评审员 "
+        "评委 专家 审核员 医生 "
+        "標註員 評審員 評分者 評価者 評定者 査読者 作業者 アノテーター 평가자 평가위원 주석자 "
+        "검토자 "
+        "مقيم المقيم محكم المحكم المصنف مصنف"
     ),
     "label": (
         "label labels rating category code answer score value annotation judgement judgment "
-        "severity class choice response verdict grade urteil note_globale etiqueta 标签"
+        "severity class choice response verdict grade urteil bewertung einstufung kategorie "
+        "jugement "
+        "étiquette catégorie note_globale etiqueta categoria categoría rótulo avaliação оценка "
+        "метка "
+        "класс 标签 标注 类别 评分 等级 標籤 ラベル 評価 評定 判定 라벨 평가 التصنيف التقييم"
     ),
     "rated_at": (
         "rated_at timestamp tstamp time date datetime created created_at submitted submitted_at "
         "submit_time submitdate date_submitted completion_time completed_at updated_at ts datum "
-        "zeitpunkt zeitstempel zeit uhrzeit horodateur horodatage fecha marca_temporal 时间 日期 "
-        "时间戳 时间戳记"
+        "zeitpunkt zeitstempel zeit uhrzeit horodateur horodatage fecha marca_temporal data_hora "
+        "дата время 时间 日期 时间戳 时间戳记 標註時間 日時 タイムスタンプ 날짜"
     ),
-    "comment": "comment comments note notes remark remarks rationale explanation reason",
+    "comment": (
+        "comment comments note notes remark remarks rationale explanation reason reasoning "
+        "bemerkung bemerkungen kommentar anmerkung anmerkungen begründung commentaire commentaires "
+        "remarque remarques observaciones comentario comentarios observações comentário "
+        "комментарий комментарии примечание 备注 备考 说明 意见 理由 備考 コメント 비고 ملاحظات"
+    ),
     "question": "question question_key criterion criteria dimension",
     "seconds": (
         "seconds lead_time duration time_spent seconds_spent time time_spent_in_seconds "
@@ -68,7 +87,7 @@ NAMES_BY_ROLE = {
     ),
     "text": (
         "text content sentence body passage message tweet utterance post review review_text "
-        "document_text input prompt"
+        "document_text input prompt текст 文本 内容 句子 文 テキスト 텍스트"
     ),
     "html": "html",
     "image": "image image_url picture picture_url photo img",
@@ -99,6 +118,10 @@ DERIVED_WORDS = _split_words(
 ANSWER_WORDS = _split_words(
     "label labels rating ratings annotation annotations annotator annotators vote votes judgment "
     "judgments judgement judgements responses coder coders rater raters verdict"
+)
+# Names of lists in a record that have a result of each grader.
+GRADER_LISTS = ANSWER_WORDS | _split_words(
+    "results scores grades graders grading evaluations evals checks assertions judges reviews"
 )
 # Names of columns that compare the raters of a row.
 COMPARISON_NAMES = _split_words(
@@ -159,7 +182,7 @@ RATER_STEMS = _split_words(
     "r raters a ann anno annot annotation c code coding j judge judgement judgment obs o review "
     "rev exp e w label labels grade assessment eval evaluation rating ratings score person u dr md "
     "radiologist rad turker crowdworker crowd vote voter answer human humanrater llm model system "
-    "student teacher expertrater humanannotator"
+    "student teacher expertrater humanannotator urteil bewertung jugement avaliacao"
 ) | (
     {name.replace("_", "") for name in NAMES_BY_ROLE["rater"].split()}
     - {"author", "creator", "createdby", "completedby"}
@@ -169,7 +192,7 @@ LABEL_STARTS = _split_words("label labels rating score vote grade decision")
 # Those that number answers, which may be of one person.
 LABEL_STEMS = _split_words(
     "label labels code coding score rating ratings grade evaluation eval assessment judgement "
-    "judgment annotation annot anno ann vote answer response"
+    "judgment annotation annot anno ann vote answer response urteil bewertung jugement avaliacao"
 )
 # Beginnings of numbered names that are questions, items or classes instead.
 OTHER_STEMS = _split_words(

@@ -83,14 +83,10 @@ class _ColumnGuesser(WideTables):
         guess.columns = {**self.columns, **guess.columns}
         guess.content_columns = self.content
         for role, index in guess.columns.items():
-            self.reasons.setdefault(
-                index, "name" if rank_name(self.head.names[index], role) is not None else "values"
-            )
-        for index in self.content:
-            self.reasons.setdefault(index, "content")
-        for index in guess.attribute_columns:
-            self.reasons.setdefault(index, "attribute")
-        guess.reasons = self.reasons
+            is_named = rank_name(self.head.names[index], role) is not None
+            self.reasons.setdefault(index, "name" if is_named else "values")
+        reasons = dict.fromkeys(guess.attribute_columns, "attribute")
+        guess.reasons = reasons | dict.fromkeys(self.content, "content") | self.reasons
         return guess
 
     # --- layouts
@@ -354,6 +350,7 @@ class _ColumnGuesser(WideTables):
             guess.doubt, guess.doubtful_columns = "joint_raters", joint
         elif self.has_repeated_keys(at_least=0 if "item" in self.columns else REPEATED_SHARE):
             guess.doubt = "no_raters"
+            guess.doubtful_columns = self.list_columns_distinguishing_rows(free)
 
     def _guess_without_raters(self) -> ColumnGuess:
         """Return the guess for a table that has labels, but no column of raters."""

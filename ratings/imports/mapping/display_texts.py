@@ -87,12 +87,16 @@ _RESULTS_TEXT = _(
     "This looks like results, such as agreement or frequencies of labels: %(columns)s. Import the "
     "original ratings, or choose a layout if these are ratings."
 )
+_NO_HEADER_TEXT = _(
+    "Each column name is also a value below it, so the header row seems to be missing. Add one, "
+    "such as item,rater,label or item,rater1,rater2."
+)
 # What a person has to decide: kind -> (what is in doubt, options of the command that decide it).
 # The options have the names of columns or examples where a column is not known.
 DOUBTS: dict[str, tuple[str | Promise, str]] = {
     "no_labels": (
         _("No label column found. Choose one, or the layout without ratings."),
-        "--map label=COLUMN, or --layout items",
+        "--map %(label)s, or --layout items",
     ),
     "maybe_rater": (
         _(
@@ -166,9 +170,10 @@ DOUBTS: dict[str, tuple[str | Promise, str]] = {
     "no_raters": (
         _(
             "No rater column found, but items occur in several rows. Choose the rater column, "
-            "or enter the file's only rater."
+            "or the question column and the file's only rater."
         ),
-        "--map rater=COLUMN, or --rater NAME --duplicates last",
+        "--map %(first_rater)s, --map %(first_question)s --rater NAME, or --rater NAME "
+        "--duplicates last",
     ),
     "sheets_of_raters": (
         _(
@@ -197,7 +202,7 @@ DOUBTS: dict[str, tuple[str | Promise, str]] = {
             "Column %(columns)s may be the number of raters who gave each label. If so, choose "
             "one row per rating; otherwise, choose the rater column."
         ),
-        "--layout long, or --map count= rater=COLUMN",
+        "--map %(counts)s, or --map count= rater=COLUMN",
     ),
     "raters_in_rows": (
         _(
@@ -228,14 +233,8 @@ DOUBTS: dict[str, tuple[str | Promise, str]] = {
         ),
         "--layout wide",
     ),
-    "no_header": (
-        _(
-            "Each column name is also a value below it, so the header row seems to be missing. "
-            "Add one, such as item,rater,label or item,rater1,rater2, or choose a layout if "
-            "these are names."
-        ),
-        "--layout long, or --layout wide",
-    ),
+    "no_header": (_NO_HEADER_TEXT, ""),
+    "numbers_as_names": (_NO_HEADER_TEXT, "--layout wide"),
     "crossed_counts": (
         _(
             "This looks like a cross table of two raters: labels of one in rows, of the other "
@@ -264,8 +263,8 @@ DOUBTS: dict[str, tuple[str | Promise, str]] = {
     ),
     "raters_or_questions": (
         _(
-            "These column names have two parts, and either can be the rater: %(columns)s. If "
-            "raters and questions are right as listed, choose one column per rater. Otherwise, "
+            "These column names have two parts, and either can be the rater. If raters and "
+            "questions are right here, choose one column per rater: %(meanings)s. Otherwise, "
             "rename them, rater first."
         ),
         "--layout wide",

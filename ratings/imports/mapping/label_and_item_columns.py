@@ -171,6 +171,17 @@ class LabelAndItemColumns(NamedRoles):
         n_repeats = len(rows) - len(set(rows))
         return n_repeats > 0 and n_repeats >= at_least * len(rows)
 
+    def list_columns_distinguishing_rows(self, indexes: Sequence[int]) -> list[int]:
+        """Return those of the columns that have another value in each row of an item."""
+        columns = self.head.columns
+        keys = [columns[index].texts for index in self.list_key_columns()]
+        return [
+            index
+            for index in indexes
+            if columns[index].has_repeats
+            and len(set(zip(*keys, columns[index].texts, strict=True))) == len(keys[0])
+        ]
+
     def is_item_attribute(self, index: int) -> bool:
         """Return whether a column has one value for each item, or no column identifies items."""
         item = next(iter(self.list_key_columns()), None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from . import rater_columns
 from .column_cells import LONG_ROLES, ColumnGuess
@@ -21,12 +21,14 @@ from .label_and_item_columns import LabelAndItemColumns
 class RespondentTables(LabelAndItemColumns):
     """Guesses the layout whose rows are raters."""
 
-    def _release_long_roles(self) -> list[int]:
-        """Free the columns of roles that wide tables do not have, and return them."""
-        indexes = [self.columns.pop(role) for role in LONG_ROLES if role in self.columns]
-        for index in indexes:
-            self.reasons.pop(index, None)
-        return indexes
+    def _release_long_roles(self) -> None:
+        """Free the columns of roles that wide tables do not have, but for a column of comments."""
+        for role in LONG_ROLES:
+            index = self.columns.pop(role, None)
+            if index is not None:
+                self.reasons.pop(index, None)
+                if role == "comment" and not self.head.columns[index].is_unique:
+                    self.reasons[index] = "beside_other"
 
     def _exclude_or_keep_as_attributes(
         self, indexes: Sequence[int], guess: ColumnGuess, reason: str
@@ -51,32 +53,34 @@ class RespondentTables(LabelAndItemColumns):
             return None
         if "rater" in self.columns and columns[self.columns["rater"]].has_repeats:
             return None
-        saved = dict(self.columns), dict(self.reasons)
-        self.columns.pop("item", None)
-        self._release_long_roles()
-        self.columns |= {role: saved[0][role] for role in RESPONDENT_ROLES if role in saved[0]}
-        self.reasons = dict(saved[1])
-        if "rater" not in self.columns:
-            people = [
-                index
-                for index, name in enumerate(names)
-                if is_respondent_name(name) and columns[index].is_unique
-            ]
-            people.sort(key=lambda index: index != item)
-            if people:
-                self.columns["rater"] = people[0]
-                self.reasons[people[0]] = "name"
-        answers = [i for i in self.list_free_columns() if columns[i].has_short_texts]
-        answers = [i for i in answers if compact_name(names[i]) and not is_survey_name(names[i])]
-        answers = [i for i in answers if not rater_columns.is_comment_column_name(names[i])]
-        answers = [i for i in answers if not asks_for_comment(names[i])]
+        released = {"item", *LONG_ROLES} - RESPONDENT_ROLES
+        roles = {role: index for role, index in self.columns.items() if role not in released}
+        people = [i for i, name in enumerate(names) if is_respondent_name(name)]
+        people = [index for index in people if columns[index].is_unique]
+        if "rater" not in roles and people:
+            roles["rater"] = item if item in people else people[0]
+        answers = self._list_survey_answers({*roles.values(), *self.content})
         if len(answers) < 2:
-            self.columns, self.reasons = saved
             return None
+        self.columns = roles
         guess = self._build_raters_in_rows_guess(answers)
         if self._have_shared_values(answers):
             guess.doubt, guess.doubtful_columns = "", []
         return guess
+
+    def _list_survey_answers(self, used: Collection[int | None]) -> list[int]:
+        """Return the columns of answers: short texts, no comments; ``used`` have another role."""
+        used = {*used, *self.reasons, self.columns.get("comment")}
+        return [
+            index
+            for index, name in enumerate(self.head.names)
+            if index not in used
+            and self.head.columns[index].has_short_texts
+            and compact_name(name)
+            and not is_survey_name(name)
+            and not rater_columns.is_comment_column_name(name)
+            and not asks_for_comment(name)
+        ]
 
     def _have_shared_values(self, indexes: Sequence[int]) -> bool:
         """Return whether each column shares a value with another, as answers to one question do.

@@ -49,7 +49,8 @@ def detect_table_without_ratings(head: TableHead) -> tuple[str, list[int]] | Non
     if len(every_column) > 2 and not has_rater_names and _is_diagonal_largest(head, every_column):
         return "frequencies_of_labels", every_column
     if _are_names_data(head):
-        return "no_header", every_column
+        are_numbers = all(map(NUMBER_PATTERN.fullmatch, head.names))
+        return "numbers_as_names" if are_numbers else "no_header", every_column
     return None
 
 

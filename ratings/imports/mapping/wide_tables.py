@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from ratings.label_normalization import get_normal_form
 
 from . import rater_columns
-from .column_cells import ColumnGuess, find_computed_column
+from .column_cells import MIN_COMPUTED_ROWS, ColumnGuess, find_computed_column
 from .column_names import (
     compact_name,
     is_comparison_name,
@@ -63,55 +63,53 @@ class WideTables(RespondentTables):
 
     def _build_wide_guess(self, values: rater_columns.ValueColumns) -> ColumnGuess:
         """Return the wide guess with these columns of ratings."""
-        places = values.places
-        if values.reason == "shared":
-            computed = find_computed_column({i: self.head.columns[i] for i in sorted(places)})
-            if computed is not None and len(places) > 2:
-                places.pop(computed)
-                self.reasons[computed] = "computed"
-            if raters := rater_columns.split_rater_names([self.head.names[i] for i in places]):
-                values.places = places = {
-                    index: (rater, "") for index, rater in zip(places, raters, strict=True)
-                }
-        names = list(dict.fromkeys(rater for rater, _question in places.values()))
-        if values.reason == "pattern" and (raters := rater_columns.split_field_names(names)):
-            # The raters stand in one object: annotations.ann.label.
-            short_names = dict(zip(names, raters, strict=True))
-            values.places = places = {
-                index: (short_names[rater], question) for index, (rater, question) in places.items()
-            }
-        for index in places:
-            self.reasons[index] = values.reason
+        places = self._shorten_rater_names(values)
+        self.reasons |= dict.fromkeys(places, values.reason)
         self._correct_gold_column(places)
         guess = ColumnGuess("wide", {})
-        self._set_wide_item_column(guess, values.places)
-        unused = [
-            index
-            for index in range(len(self.head.names))
-            if index not in values.places
-            and index not in self.columns.values()
-            and index not in self.content
-            and index not in guess.key_columns
-        ]
+        self._set_wide_item_column(guess, places)
+        used = {*places, *self.columns.values(), *self.content, *guess.key_columns}
+        unused = [index for index in range(len(self.head.names)) if index not in used]
         self._exclude_or_keep_as_attributes(
             unused, guess, "not_alike" if values.reason == "pattern" else "other_values"
         )
-        has_own_names = all(
-            place == (self.head.names[index].strip(), "") for index, place in values.places.items()
-        )
-        if not has_own_names:
-            guess.value_columns = {
-                str(index): list(place) for index, place in values.places.items()
-            }
-        for question in {question for _rater, question in values.places.values()}:
-            columns = [index for index, place in values.places.items() if place[1] == question]
+        if any(places[index] != (self.head.names[index].strip(), "") for index in places):
+            guess.value_columns = {str(index): list(place) for index, place in places.items()}
+        for question in {question for _rater, question in places.values()}:
+            columns = [index for index, place in places.items() if place[1] == question]
             guess.suspected_codes += find_codes_in_all_rows(self.head, columns)
-        self._add_doubt_on_raters(guess, values)
+        self._add_doubt_on_raters(guess, values, places)
         return guess
 
-    def _add_doubt_on_raters(self, guess: ColumnGuess, values: rater_columns.ValueColumns) -> None:
+    def _shorten_rater_names(
+        self, values: rater_columns.ValueColumns
+    ) -> dict[int, tuple[str, str]]:
+        """Return (rater, question) of each column without the text that all raters share.
+
+        Such as votes.ann, or Vote (Ann). Columns that were computed from all others are left out.
+        """
+        places = dict(values.places)
+        if values.reason == "shared":
+            computed = find_computed_column({i: self.head.columns[i] for i in sorted(places)})
+            if computed is not None and len(places) > 2:
+                del places[computed]
+                self.reasons[computed] = "computed"
+        split = (
+            rater_columns.split_rater_names
+            if values.reason == "shared"
+            else rater_columns.split_field_names
+        )
+        names = list(dict.fromkeys(rater for rater, _question in places.values()))
+        short_names = dict(zip(names, split(names) or names, strict=True))
+        return {index: (short_names[rater], q) for index, (rater, q) in places.items()}
+
+    def _add_doubt_on_raters(
+        self,
+        guess: ColumnGuess,
+        values: rater_columns.ValueColumns,
+        places: dict[int, tuple[str, str]],
+    ) -> None:
         """Add a doubt if the columns of ratings may be others, or no raters."""
-        places = values.places
         if values.reason == "shared" and len(self.head.sample_rows) < len(places):
             guess.doubt, guess.doubtful_columns = "raters_in_rows", list(places)
         if not values.is_certain:
@@ -222,9 +220,9 @@ class WideTables(RespondentTables):
             free = self.list_free_columns()
         if doubtful and self._find_rater_and_labels(free):
             return self._guess_items(free)
-        if self._are_texts_beside_numbers(shared, doubtful):
-            shared = [index for index in shared if index not in doubtful]
-            doubtful = []
+        remarks = self._list_remarks(shared, doubtful)
+        shared = [index for index in shared if index not in remarks]
+        doubtful = [index for index in doubtful if index not in remarks]
         if len(shared) >= 2:
             if guess_in_rows := self._guess_respondents(candidates, has_keys=has_keys):
                 return guess_in_rows
@@ -233,7 +231,7 @@ class WideTables(RespondentTables):
             )
             if len(shared) > 2 or has_keys or first is not None or len(self.head.names) == 2:
                 guess = self._build_wide_guess(values)
-                names = [rater for rater, _question in values.places.values()]
+                names = [rater for rater, _question in self._shorten_rater_names(values).values()]
                 if any(map(is_criterion_name, names)) or any(map(is_question_name, names)):
                     guess.doubt, guess.doubtful_columns = "criteria", shared
                 elif doubtful:
@@ -286,12 +284,9 @@ class WideTables(RespondentTables):
         columns, item = self.head.columns, self.columns.get("item")
         if item is None or not columns[item].has_repeats:
             return []
-        for index in free:
-            pairs = set(zip(columns[item].texts, columns[index].texts, strict=True))
-            if columns[index].has_repeats and len(pairs) == len(self.head.sample_rows):
-                labels = [i for i in free if i != index and columns[i].is_label_like]
-                return [index, *labels] if labels else []
-        return []
+        raters = self.list_columns_distinguishing_rows(free)[:1]
+        labels = [i for i in free if i not in raters and columns[i].is_label_like]
+        return [*raters, *labels] if raters and labels else []
 
     def _are_items_by_raters(self, indexes: Sequence[int]) -> bool:
         """Return whether three columns, the only ones, have each item with each rater just once.
@@ -368,24 +363,37 @@ class WideTables(RespondentTables):
         )
         return [index for index in indexes if index not in shared and columns[index].filled]
 
-    def _are_texts_beside_numbers(self, indexes: Sequence[int], texts: Collection[int]) -> bool:
-        """Return whether ``texts`` differ in every row, and all others are numbers."""
+    def _list_remarks(self, indexes: Sequence[int], doubtful: Collection[int]) -> list[int]:
+        """Return the doubtful columns of texts of which none is repeated or in another column.
+
+        Most cells are empty, or their number is large enough, or all other columns are numeric.
+        """
         columns = self.head.columns
-        others = [index for index in indexes if index not in texts]
-        return len(others) >= 2 and all(
-            columns[index].is_numeric != (index in texts)
-            and (index not in texts or not columns[index].has_repeats)
-            for index in indexes
-        )
+        others = [index for index in indexes if index not in doubtful]
+        if len(others) < 2:
+            return []
+        labels = set.union(*(columns[index].values for index in others))
+        are_numbers = all(columns[index].is_numeric for index in others)
+        n_rows = len(self.head.sample_rows)
+        return [
+            index
+            for index in doubtful
+            if not columns[index].has_repeats
+            and not columns[index].is_numeric
+            and columns[index].values.isdisjoint(labels)
+            and (
+                are_numbers
+                or 2 * len(columns[index].filled) < n_rows
+                or len(columns[index].filled) >= MIN_COMPUTED_ROWS
+            )
+        ]
 
     def _shares_values_with(self, index: int, candidates: Sequence[int]) -> bool:
         """Return whether the column has repeats, and most of its values are in another column."""
-        values = self.head.columns[index].values
-        return (
-            any(
-                2 * len(values & self.head.columns[candidate].values) > len(values)
-                for candidate in candidates
-                if candidate != index
-            )
-            and self.head.columns[index].has_repeats
+        columns = self.head.columns
+        values = columns[index].values
+        return columns[index].has_repeats and any(
+            2 * len(values & columns[other].values) > len(values)
+            for other in candidates
+            if other != index
         )

@@ -215,7 +215,7 @@ class _LabelInterpreter:
         for label, form in get_similar_forms(dict.fromkeys([*self.existing, *counts])).items():
             similar.setdefault(form, []).append(label)
         groups = [
-            group
+            sorted(group, key=lambda label: _build_spelling_sort_key(label, counts))
             for group in similar.values()
             if len(group) > 1 and any(label not in self.existing for label in group)
         ]
@@ -228,10 +228,7 @@ class _LabelInterpreter:
         joined: dict[str, str] = {}
         for group in groups:
             existing = [label for label in group if label in self.existing]
-            # Without a label of the question, a plain and frequent spelling: not POSITIVE, not y.
-            target = (existing or sorted(group, key=lambda o: _build_spelling_sort_key(o, counts)))[
-                0
-            ]
+            target = (existing or group)[0]
             joined |= {label: target for label in group if label not in (target, *existing)}
         return joined
 
@@ -245,9 +242,10 @@ class _LabelInterpreter:
         )
 
 
-def _build_spelling_sort_key(label: str, counts: Mapping[str, int]) -> tuple[bool, int, int, str]:
-    """Return a key that sorts plain spellings first: no capitals throughout, frequent, short."""
-    return (label.isupper() and len(label) > 1, -counts[label], len(label), label)
+def _build_spelling_sort_key(label: str, counts: Mapping[str, int]) -> tuple[int, bool, int, str]:
+    """Return a key that sorts frequent spellings first; then yes before y, and no to NO."""
+    n_letters = sum(map(str.isalnum, label))
+    return (-counts[label], label.isupper(), len(label) - 2 * n_letters, label)
 
 
 def quote_labels(labels: Collection[str]) -> str:

@@ -89,7 +89,7 @@ class ColumnsForm(ImportOptionsForm):
     )
     attribute_columns = _build_columns_field(
         gettext_lazy("Attributes"),
-        gettext_lazy("For filters. Hidden from raters."),
+        gettext_lazy("For filters; hidden from raters."),
     )
     gold = _build_column_field(gettext_lazy("Gold answer"))
     rater = _build_column_field(gettext_lazy("Rater"))

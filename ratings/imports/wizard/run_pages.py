@@ -92,7 +92,7 @@ def render_columns_or_start_check(
             form = ColumnsForm(data, run=run, mapping=mapping, head=head)
             context["understood"] = FileInterpretation.from_mapping(mapping, head)
             if mapping.doubt:
-                context["doubt"] = format_doubt(mapping, head)[0]
+                context["doubt"] = format_doubt(mapping, head)
             context["has_no_guess"] = not {"name", "content", "pattern", "user"} & {
                 *mapping.reasons.values()
             }

@@ -16,12 +16,14 @@ from ratings.imports.mapping.column_names import (
     is_criterion_name,
     is_derived_name,
     is_descriptive_name,
+    is_grader_list_name,
     rank_name,
 )
 
 MAX_DEPTH = 4  # levels of objects that become columns; deeper objects stay one cell
 SAMPLE_RECORDS = 20  # first records in which lists of answers are searched
 RATER_COLUMN = "rater"  # of answers whose raters are known by their places alone
+GRADER_FIELDS = ("name", "key", "metric", "id")  # of a grader in a list of results
 # Fields of marks in a text or an image, which are no answers about the item.
 PLACE_FIELDS = {
     "start", "end", "begin", "offset", "start_offset", "end_offset", "x", "y", "points", "bbox",
@@ -61,7 +63,8 @@ class AnswerLists:
         self.have_people = {
             name: has_people
             for name, answers in elements.items()
-            if (has_people := _contain_people(answers)) or _are_anonymous_answers(answers)
+            if (has_people := _contain_people(answers) or _contain_graders(name, answers))
+            or _are_anonymous_answers(answers)
         }
 
     def iter_rows(self, record: JsonObject) -> Iterator[JsonObject]:
@@ -91,7 +94,10 @@ class AnswerLists:
             people = {} if self.have_people[name] else {RATER_COLUMN: rater}
             for row in _split_answer(answer):
                 yield people | {
-                    (f"{name}.{column}" if column in self.names else column): value
+                    # `results.name`: the name of a grader or a criterion, not that of the item.
+                    f"{name}.{column}"
+                    if column in self.names or column in GRADER_FIELDS
+                    else column: value
                     for column, value in row.items()
                 }
 
@@ -136,6 +142,25 @@ def _contain_people(answers: Sequence[JsonObject]) -> bool:
     has_people = all(any(_is_person(*field) for field in row.items()) for row in rows)
     return has_people and any(
         _may_be_label(name, value) for row in rows for name, value in row.items()
+    )
+
+
+def _contain_graders(name: str, answers: Sequence[JsonObject]) -> bool:
+    """Return whether a list such as `results` has answers with the names of graders or criteria.
+
+    The file does not say which of the two they are, so the user has to choose.
+    """
+    keys = [key for key in GRADER_FIELDS if all(isinstance(a.get(key), str) for a in answers)]
+    return (
+        is_grader_list_name(name.rpartition(".")[2])
+        and bool(keys)
+        and not any(PLACE_FIELDS & answer.keys() for answer in answers)
+        and all(
+            any(
+                field not in keys and _may_be_label(field, value) for field, value in answer.items()
+            )
+            for answer in answers
+        )
     )
 
 

@@ -69,36 +69,44 @@ class TableEnd:
             self._remove_totals()
 
     def _count_notes(self) -> int:
-        """Return the number of rows below a blank line that are no data, such as a legend.
+        """Return the number of rows below a blank line that are no data, such as a legend."""
+        n_notes = self._count_short_rows_below_blank_line()
+        n_data = len(self.rows) - n_notes
+        above = [*self.rows_above, *self.rows[:n_data]]
+        if len(above) < MIN_ROWS_ABOVE or all(self._is_note(row) for _, row in above):
+            return 0
+        return 0 if _continue_columns(above, self.rows[n_data:]) else n_notes
 
-        Each has fewer cells than the table has columns. It has no value that the same column has
-        above, except in the first one, and no number in a column of numbers.
-        """
+    def _count_short_rows_below_blank_line(self) -> int:
+        """Return the number of the last rows, from a blank line on, that all have few cells."""
         n_notes = 0
         for start in range(len(self.rows) - 1, 0, -1):
             if not self._is_note(self.rows[start][1]):
                 break
             if _has_blank_line(self.rows[start - 1], self.rows[start]):
                 n_notes = len(self.rows) - start
-        above = [*self.rows_above, *self.rows[: len(self.rows) - n_notes]]
-        notes = self.rows[len(self.rows) - n_notes :]
-        if (
-            not n_notes
-            or len(above) < MIN_ROWS_ABOVE
-            or all(self._is_note(row) for _, row in above)
-        ):
-            return 0
-        values = {(i, get_text(cell)) for _, cells in above for i, cell in enumerate(cells) if i}
-        note_values = {(i, get_text(cell)) for _, cells in notes for i, cell in enumerate(cells)}
-        is_shared = any(text for _, text in values & note_values)
-        numeric = {i for i, _ in values} - {i for i, text in values if not _is_number(text)}
-        has_numbers = any(i in numeric and text and _is_number(text) for i, text in note_values)
-        return 0 if is_shared or has_numbers else n_notes
+        return n_notes
 
     def _is_note(self, cells: Sequence[Any]) -> bool:
         """Return whether a row has fewer cells than columns, from the first one on."""
         filled = [index for index, cell in enumerate(cells) if get_text(cell)]
         return 0 < len(filled) < self.n_columns and filled == list(range(len(filled)))
+
+
+def _continue_columns(above: Sequence[TableLine], below: Sequence[TableLine]) -> bool:
+    """Return whether the rows below have values of the same columns above.
+
+    That is a text that a column has above, except in the first one, or a number in one of numbers.
+    """
+    values = _list_cells(above) - _list_cells(above, columns=1)
+    texts = {(index, text) for index, text in _list_cells(below) if text}
+    numeric = {i for i, _ in values} - {i for i, text in values if not _is_number(text)}
+    return bool(values & texts) or any(i in numeric and _is_number(text) for i, text in texts)
+
+
+def _list_cells(rows: Sequence[TableLine], columns: int | None = None) -> set[tuple[int, str]]:
+    """Return (column, text) of the cells, of the first ``columns`` if given."""
+    return {(i, get_text(cell)) for _, cells in rows for i, cell in enumerate(cells[:columns])}
 
 
 def get_text(cell: Any) -> str:

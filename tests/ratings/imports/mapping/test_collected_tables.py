@@ -226,7 +226,7 @@ def test_repeats_of_the_only_rater_are_no_silent_replacement(tmp_path: Path, lea
 OPTIONS = re.compile(r"\((--(?:[^()]|\([^()]*\))*)\)\.?$")
 PLACEHOLDERS = re.compile(r"\b(COLUMN|ENCODING|KEY|QUESTION|ROLE)\b")
 # Kinds of problems whose options say that the columns are right, so that another one may follow.
-OVERRULING = ("no_header", "results")
+OVERRULING = ("numbers_as_names", "results")
 TEXTS = {
     name: entry[0]
     for module in (test_column_meanings, test_program_tables, test_table_styles)

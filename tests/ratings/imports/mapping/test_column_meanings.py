@@ -221,7 +221,7 @@ REFUSED = {
     ),
     "texts in several rows, and no rater": (
         write_long("text,source_name,label", "One Two Three", "x y"),
-        "--map rater=COLUMN",
+        "--map rater=source_name",
     ),
     "models that answered a prompt": (
         "prompt,model,annotator,score\n"
@@ -323,7 +323,7 @@ def test_form_read_by_rows_has_items_in_rows(tmp_path: Path) -> None:
 def test_numbers_of_raters_beside_an_unknown_item_column(tmp_path: Path) -> None:
     path = tmp_path / "table.csv"
     path.write_text("tweet,label,n\nt1,hate,3\nt1,ok,2\nt2,ok,5\nt3,hate,1\nt3,ok,4\nt4,hate,5\n")
-    with pytest.raises(CommandError, match="--layout long"):
+    with pytest.raises(CommandError, match="--map count=n"):
         compute_agreement(path)
     for options in ({"layout": "long"}, {"map": ["count=n"]}):
         counts = compute_agreement(path, **options)["understood"]["counts"]

@@ -344,7 +344,7 @@ REFUSED = {
     "an ID of prompts and no rater": (
         "prompt_id,model,run,verdict\np1,x,1,pass\np1,y,1,fail\np2,x,1,pass\np2,y,1,pass\n",
         "No rater column found, but items occur in several rows",
-        "--map rater=COLUMN",
+        "--map rater=model, --map question=model --rater NAME",
     ),
     "marks in a column for each label": (
         "item,rater,Positive,Negative\n1,a,x,\n1,b,x,\n2,a,,x\n2,b,x,\n",
@@ -390,7 +390,7 @@ REFUSED = {
     "numbers of votes for each label": (
         "doc_id,category,n_votes\nd1,spam,3\nd1,ham,0\nd2,spam,1\nd2,ham,2\n",
         "n_votes may be the number of raters",
-        "--layout long, or --map count= rater=COLUMN",
+        "--map count=n_votes, or --map count= rater=COLUMN",
     ),
     "several labels in every cell of doccano": (
         "".join(

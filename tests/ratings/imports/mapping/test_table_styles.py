@@ -267,7 +267,7 @@ REFUSED = {
     "no names, long": (
         "a\t1\tstat\na\t2\tireq\nb\t1\tstat\nb\t2\tstat\nc\t1\tireq\nc\t2\tireq\n",
         "the header row seems to be missing",
-        "--layout long",
+        "Add one, such as item,rater,label",
     ),
     "no names, wide": (
         "1,2,3\n2,2,2\n3,3,3\n1,1,2\n2,3,3\n",

@@ -16,6 +16,7 @@ from django.conf import settings as site
 
 from projects.models import Project
 from ratings.imports import uploads
+from ratings.imports.decoding.encodings import build_encoding_error
 from ratings.models import ImportRun
 from tests.ratings.imports.wizard_client import (
     WizardClient,
@@ -153,7 +154,8 @@ def test_delimiters_are_guessed(wizard: WizardClient, delimiter: str) -> None:
 def test_latin1_must_be_chosen(wizard: WizardClient, encoding: str) -> None:
     content = (HEADER.decode() + "a,ann,minor\nStraße,Zoë,minor\n").encode(encoding)
     assert wizard.upload(content).status_code == 302
-    assert "line 3 contains byte 0xDF" in get_page_text(wizard.get_page())
+    page_text = get_page_text(wizard.get_page())
+    assert "line 3 contains byte 0xDF" in page_text and "In Windows-1252, the word is" in page_text
 
     response = wizard.choose_columns()
     assert response.status_code == 400
@@ -162,6 +164,26 @@ def test_latin1_must_be_chosen(wizard: WizardClient, encoding: str) -> None:
 
     assert wizard.choose_columns(encoding=encoding).status_code == 302
     assert wizard.run_worker().summary["preview"][1][1:3] == ["Straße", "Zoë"]
+
+
+@pytest.mark.parametrize(
+    ("encoding", "text", "word"),
+    [
+        ("windows-1252", "N°,Prüfer\n1,¿Qué?\n2,l’été\n3,3 m²\n", "N°"),
+        ("windows-1250", "id,sędzia\n1,źle\n2,średnio\n3,łatwy\n", "sędzia"),
+        ("mac-roman", "numéro,avis\n1,très bien\n2,à revoir\n", "numéro"),
+        ("windows-1251", "номер,эксперт\n1,плохо\n2,НЕТ\n3,Хорошо\n", "номер"),
+        ("gb18030", "id,甲,乙\n1,很差,较差\n2,一般,很好\n", "甲"),
+        ("big5", "編號,評審員\n1,很差\n2,較差\n", "編號"),
+        ("shift_jis", "番号,評価者\n1,良い\n2,ふつう\n", "番号"),
+        ("euc-kr", "번호,평가자\n1,좋음\n2,매우 좋음\n", "번호"),
+    ],
+)
+def test_likely_encoding_is_proposed(encoding: str, text: str, word: str) -> None:
+    with pytest.raises(UnicodeDecodeError) as error:
+        text.encode(encoding).decode()
+    values = build_encoding_error(error.value, "utf-8-sig", line=1).problem.values
+    assert (values["option"], values["text"]) == (encoding, word)
 
 
 def test_wrong_encoding_is_reported(wizard: WizardClient) -> None:
