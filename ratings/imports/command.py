@@ -315,7 +315,7 @@ def _build_new_scales(
             "scale": scale.scale, "order": order, "order_basis": scale.order_basis,
         }  # fmt: skip
     if not result.problems:
-        _require_scales(new_scales, result)
+        _add_problem_on_missing_scales(new_scales, result)
     return new_scales
 
 
@@ -346,7 +346,9 @@ def _choose_scale(
     return NewQuestionScale(scale or guessed_scale, categories, order_basis=guess.basis)
 
 
-def _require_scales(new_scales: Map[str, NewQuestionScale], result: FileResult) -> None:
+def _add_problem_on_missing_scales(
+    new_scales: Map[str, NewQuestionScale], result: FileResult
+) -> None:
     """Add a problem if questions have no scale."""
     keys = [key for key, scale in new_scales.items() if not scale.scale]
     if not keys:

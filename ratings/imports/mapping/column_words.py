@@ -1,4 +1,4 @@
-"""Words in the names of columns that tell what a column has.
+"""Words in column names that show what the cells are: raters, labels, comments and others.
 
 Names are compared as `column_names.compact_name` and `normalize_name` return them.
 """

@@ -165,7 +165,7 @@ class StagedRows:
         """Return the number of ratings that repeat an earlier question, item and rater."""
         return self.db.execute(f"SELECT count(*) {_REPEAT_PAIRS_SQL}", (1,)).fetchone()[0]
 
-    def iter_repeats(self, limit: int) -> list[tuple[StagedRating, StagedRating]]:
+    def list_repeats(self, limit: int) -> list[tuple[StagedRating, StagedRating]]:
         """Return the first pairs of consecutive ratings of the same question, item and rater."""
         rows = self.db.execute(
             f"SELECT a.id {_REPEAT_PAIRS_SQL} ORDER BY a.id LIMIT ?", (1, limit)

@@ -182,7 +182,7 @@ def test_killed_validation_is_repeated(
         raise SimulatedCrash
 
     with monkeypatch.context() as patch:
-        patch.setattr(jobs, "validate_file", crash)
+        patch.setattr(jobs, "validate_and_stage_file", crash)
         with pytest.raises(SimulatedCrash):
             wizard.run_worker()
     assert wizard.run.state == "checking"
@@ -203,13 +203,13 @@ def test_validation_that_the_lead_cancelled_is_discarded(
 ) -> None:
     wizard.upload(CONTENT)
     wizard.choose_columns()
-    original = jobs.validate_file
+    original = jobs.validate_and_stage_file
 
     def cancel_and_validate(*arguments: Any, **options: Any) -> Any:
         wizard.client.post(wizard.run_url, {"action": "reopen"})
         return original(*arguments, **options)
 
-    monkeypatch.setattr(jobs, "validate_file", cancel_and_validate)
+    monkeypatch.setattr(jobs, "validate_and_stage_file", cancel_and_validate)
     assert wizard.run_worker().state == "mapping"
     assert wizard.run.lease == ""
 
