@@ -1,4 +1,4 @@
-"""Base classes of forms, and of views that answer an invalid form."""
+"""Base classes of forms, of views that answer an invalid form, and of errors by field."""
 
 from __future__ import annotations
 
@@ -10,6 +10,14 @@ from django.utils.text import Truncator
 from django.utils.translation import gettext as _
 
 MAX_VALUE_LENGTH = 100  # characters of the other value in the message
+
+
+class InvalidFields(ValueError):
+    """Input is not acceptable: ``fields`` maps names to what is wrong."""
+
+    def __init__(self, **fields: Any) -> None:
+        super().__init__(str(fields))
+        self.fields = fields
 
 
 class SettingsForm(forms.Form):

@@ -17,6 +17,7 @@ from django.utils.translation import gettext as _
 
 from core import security_log
 from core.jobs.dispatch import start_task
+from core.web.forms import InvalidFields
 from events.kinds import KINDS
 from events.models import Delivery, Webhook
 from events.services import record_event
@@ -31,12 +32,8 @@ MAX_ROBOT_SECRET_LENGTH = 200
 Format = Webhook.Format
 
 
-class InvalidWebhook(ValueError):
-    """A webhook is not acceptable: ``fields`` maps names to what is wrong."""
-
-    def __init__(self, **fields: str) -> None:
-        super().__init__(str(fields))
-        self.fields = fields
+class InvalidWebhook(InvalidFields):
+    """A webhook is not acceptable."""
 
 
 def list_webhooks(project: Project | None) -> QuerySet[Webhook]:

@@ -11,6 +11,7 @@ from django.core.exceptions import BadRequest
 from django.http import QueryDict
 from django.utils.translation import gettext as _
 
+from core.web.forms import InvalidFields
 from metrics.filtered import filtered_jobs
 from metrics.filters import (
     FILTER_NAMES,
@@ -79,10 +80,8 @@ def validate_rules(rules: Any, question: Question) -> list[StoredRule]:
     return stored
 
 
-class _InvalidRule(ValueError):
-    def __init__(self, **fields: str) -> None:
-        super().__init__(str(fields))
-        self.fields = fields
+class _InvalidRule(InvalidFields):
+    """A rule of a gate is not acceptable."""
 
 
 def _validate_rule(rule: Any, question: Question, scale: QuestionScale) -> StoredRule:
