@@ -114,12 +114,13 @@ def compute_attribution(
         biases = _compute_biases(ratings, period, scale)
         for entry in shown_raters:
             entry["bias"] = [biases.get((entry["name"], number)) for number in (0, 1)]
-    estimates = kappa.to_values()
-    if clusters is not None:
-        estimates = [clusters.widen(name, estimate) for estimate in estimates]
+    before_value, after_value = (
+        estimate if clusters is None else clusters.widen(name, estimate)
+        for estimate in kappa.to_values()
+    )
     return {
-        "before": estimates[0],
-        "after": estimates[1],
+        "before": before_value,
+        "after": after_value,
         "change": to_finite_float(change.value),
         "se": to_finite_float(np.hypot(*kappa.se) * effect**0.5),
         "is_clear": is_clear,

@@ -235,15 +235,7 @@ def send(
     """
     seconds = TIMEOUT_SECONDS if seconds is None else seconds
     connection = _build_connection(target, address, seconds)
-    has_timed_out = threading.Event()
-
-    def abort() -> None:
-        has_timed_out.set()
-        connection.abort()
-
-    timer = threading.Timer(seconds, abort)
-    timer.daemon = True
-    timer.start()
+    timer, has_timed_out = _start_timer(connection, seconds)
     try:
         connection.request(
             method,
@@ -261,6 +253,22 @@ def send(
     finally:
         timer.cancel()
         connection.close()
+
+
+def _start_timer(
+    connection: _AbortableConnection, seconds: float
+) -> tuple[threading.Timer, threading.Event]:
+    """Start a timer that aborts the connection, and return it with the event that it sets."""
+    has_timed_out = threading.Event()
+
+    def abort() -> None:
+        has_timed_out.set()
+        connection.abort()
+
+    timer = threading.Timer(seconds, abort)
+    timer.daemon = True
+    timer.start()
+    return timer, has_timed_out
 
 
 def _read_response(connection: _AbortableConnection, max_bytes: int) -> Response:

@@ -52,15 +52,11 @@ def change_categories(
         )
     removed = [category for code, category in existing.items() if code not in codes]
     _reject_used_categories(question, removed)
-    logged_before = {
-        "categories": [serialize_category(logged_category) for logged_category in existing.values()]
-    }
+    logged_before = {"categories": [serialize_category(category) for category in existing.values()]}
     _retire_categories(removed)
     _write_categories(question, existing, categories)
     fields: dict[str, Any] = {"scale": scale}
-    logged_after = {
-        "categories": [serialize_category(logged_category) for _code, logged_category in categories]
-    }
+    logged_after = {"categories": [serialize_category(category) for _code, category in categories]}
     if question.weight_matrix is not None:
         positions = {code: position for position, code in enumerate(existing)}
         sources = [None if code is None else positions[code] for code, _category in categories]

@@ -161,17 +161,9 @@ def _store_answers(
     seconds = None
     if is_first and assignment is not None and not page_versions.is_delayed:
         seconds = _compute_seconds(last_closed_at, assignment, now)
-    answer = Judgement(
-        item.pk,
-        rater.pk,
-        NO_CODE,
-        guidelines=page_versions.guidelines,
-        item_version=page_versions.item_version,
-        seconds=seconds,
-    )
     closed_item_ids = [] if is_first else [item.pk]
     record_own_answers(
-        _build_judgements(answer, codes, comment),
+        _build_judgements(_build_judgement(rater, item, page_versions, seconds), codes, comment),
         check_kinds={} if assignment is None else {item.pk: assignment.kind},
         by=by,
         source=FORM,
@@ -184,6 +176,20 @@ def _store_answers(
     if is_first:
         RaterQueue.objects.filter(rater=rater).update(last_closed_at=now)
     return True
+
+
+def _build_judgement(
+    rater: Rater, item: Item, page_versions: PageVersions, seconds: float | None
+) -> Judgement:
+    """Return a judgement without an answer."""
+    return Judgement(
+        item.pk,
+        rater.pk,
+        NO_CODE,
+        guidelines=page_versions.guidelines,
+        item_version=page_versions.item_version,
+        seconds=seconds,
+    )
 
 
 def _close(assignment: Assignment, now: datetime.datetime, *, flagged: bool) -> None:

@@ -104,27 +104,7 @@ class Client:
         ``after``: greatest ID that has been read; ``since``: only tasks that changed at this time
         or later; ``only``: these tasks alone.
         """
-        filters: list[tuple[str, str, str, int | str]] = [("id", "greater", "Number", after)]
-        if since is not None:
-            text = since.astimezone(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-            filters.append(("updated_at", "greater_or_equal", "Datetime", text))
-        query: Fields = {
-            "filters": {
-                "conjunction": "and",
-                "items": [
-                    {
-                        "filter": f"filter:tasks:{name}",
-                        "operator": operator,
-                        "type": kind,
-                        "value": value,
-                    }
-                    for name, operator, kind, value in filters
-                ],
-            },
-            "ordering": ["tasks:id"],
-        }
-        if only:
-            query["selectedItems"] = {"all": False, "included": list(only)}
+        query = _build_task_query(after, since, only)
         path = (
             f"/api/tasks?project={project}&fields=all&resolve_uri=false&page=1"
             f"&page_size={PAGE_SIZE}&query={quote(json.dumps(query))}"
@@ -289,6 +269,25 @@ class Client:
 
 def is_id(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 < value <= MAX_ID
+
+
+def _build_task_query(after: int, since: datetime.datetime | None, only: Sequence[int]) -> Fields:
+    """Return the filters and the order of ``list_tasks`` in the form of Label Studio."""
+    filters: list[tuple[str, str, str, int | str]] = [("id", "greater", "Number", after)]
+    if since is not None:
+        text = since.astimezone(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        filters.append(("updated_at", "greater_or_equal", "Datetime", text))
+    items = [
+        {"filter": f"filter:tasks:{name}", "operator": operator, "type": kind, "value": value}
+        for name, operator, kind, value in filters
+    ]
+    query: Fields = {
+        "filters": {"conjunction": "and", "items": items},
+        "ordering": ["tasks:id"],
+    }
+    if only:
+        query["selectedItems"] = {"all": False, "included": list(only)}
+    return query
 
 
 def _is_task(task: Any) -> bool:
