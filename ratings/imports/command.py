@@ -24,8 +24,8 @@ from .command_types import FileResult, ImportOptions, add_check_results
 from .interpretation import FileInterpretation, InterpretedQuestion, format_command_doubt
 from .mapping import matching
 from .mapping.column_options import InvalidImportOptions, apply_options
-from .mapping.columns import TableHead
 from .mapping.import_mapping import ImportMapping
+from .mapping.layout_guess import TableHead
 from .problems import (
     UnreadableFileError,
     build_error_group,

@@ -30,8 +30,8 @@ from .readers import SOURCES
 from .staging.database import Heartbeat, StagingDatabase
 from .staging.queries import open_staged_rows
 from .validation.file_validation import FileReport, validate_and_stage_file
-from .writing.items import ImportStopped
-from .writing.staged_rows import write_staged_rows
+from .writing.batch_writer import write_staged_rows
+from .writing.item_writer import ImportStopped
 from .zip_archives import MediaArchive
 
 logger = logging.getLogger(__name__)

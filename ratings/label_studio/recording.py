@@ -29,8 +29,8 @@ from ratings.imports.records import Record
 from ratings.imports.staging.database import StagingDatabase
 from ratings.imports.staging.queries import StagedRows
 from ratings.imports.validation.file_validation import validate_and_stage_file
-from ratings.imports.writing.items import ImportStopped
-from ratings.imports.writing.staged_rows import RatingGroup, RatingWriter, iter_batches
+from ratings.imports.writing.batch_writer import RatingGroup, RatingWriter, iter_batches
+from ratings.imports.writing.item_writer import ImportStopped
 from ratings.models import NO_CODE, ImportRun, LabelStudioConnection, LabelStudioObject, Revision
 from ratings.services.judgement import Judgement
 from ratings.services.record import record_ratings

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 
 from projects.models import Scale
 
-from .column_names import RESPONDENT_ROLES, is_frequency_name
-from .columns import CONTENT_ROLES, LONG_ROLES, MULTI_COLUMN_ROLES, ROLES, TableHead
 from .import_mapping import ImportMapping
 from .label_and_item_columns import LabelAndItemColumns
+from .layout_guess import CONTENT_ROLES, LONG_ROLES, MULTI_COLUMN_ROLES, ROLES, TableHead
+from .name_tests import RESPONDENT_ROLES, is_frequency_name
 from .tables_without_ratings import is_total_name
 
 # Roles of ratings that other layouts than the long one have.

@@ -9,7 +9,7 @@ from ratings.label_normalization import get_normal_form
 
 from . import rater_columns
 from .column_cells import MIN_COMPUTED_ROWS, ColumnGuess, find_computed_column
-from .column_names import (
+from .name_tests import (
     compact_name,
     is_comparison_name,
     is_count_name,
@@ -20,8 +20,8 @@ from .column_names import (
     is_subject_name,
     split_numbered_name,
 )
-from .column_words import LABEL_STEMS, RATER_STEMS
 from .respondent_tables import RespondentTables
+from .role_words import LABEL_STEMS, RATER_STEMS
 from .tables_without_ratings import find_codes_in_all_rows, find_count_columns
 
 

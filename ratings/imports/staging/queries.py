@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ratings.imports.mapping.column_names import MEDIA_ROLES
+from ratings.imports.mapping.name_tests import MEDIA_ROLES
 
 from .database import Heartbeat, add_heartbeat
 

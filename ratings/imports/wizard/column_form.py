@@ -14,9 +14,9 @@ from projects.services import question_validation
 from projects.services.project_validation import list_time_zones, normalize_time_zone
 from ratings.imports.decoding.table_times import DAY_FIRST, MONTH_FIRST
 from ratings.imports.interpretation import list_columns
-from ratings.imports.mapping.columns import CONTENT_ROLES, ROLES, TableHead
 from ratings.imports.mapping.display_texts import LAYOUT_TEXTS
 from ratings.imports.mapping.import_mapping import ImportMapping
+from ratings.imports.mapping.layout_guess import CONTENT_ROLES, ROLES, TableHead
 from ratings.imports.problems import truncate_text
 from ratings.imports.readers.tables.cells import clean_cell
 from ratings.models import ImportRun

@@ -13,8 +13,8 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 
 from ratings.imports.decoding.sample import FileSample
-from ratings.imports.mapping.column_names import is_criterion_name, is_descriptive_name
 from ratings.imports.mapping.import_mapping import ImportMapping
+from ratings.imports.mapping.name_tests import is_criterion_name, is_descriptive_name
 from ratings.imports.readers.tools.base import (
     Fields,
     ToolSource,

@@ -19,19 +19,19 @@ from django.utils.translation import gettext_lazy as _
 
 from ratings.imports.decoding.sample import FileSample
 from ratings.imports.mapping.column_cells import TableHead
-from ratings.imports.mapping.column_names import is_role_name
 from ratings.imports.mapping.import_mapping import (
     SHEETS_ARE_RATERS,
     SHEETS_ARE_ROWS,
     ImportMapping,
 )
+from ratings.imports.mapping.name_tests import is_role_name
 from ratings.imports.problems import UnreadableFileError
 from ratings.imports.records import SkippedRecord
 
 from .base import CountedLines, TableSource
 from .cells import InvalidCell
 from .csv_records import MAX_CELL_LENGTH, MAX_COLUMNS
-from .sheets import MergedSheets, fill_merged_cells, read_merged_cells
+from .merged_sheets import MergedSheets, fill_merged_cells, read_merged_cells
 from .table_end import TableLine
 from .tidy_lines import TableLines
 from .workbook_parts import WorkbookArchive
