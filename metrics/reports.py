@@ -200,11 +200,7 @@ def compute_agreement_facts(
     if row.people is not None and not scale.pooled:
         group_ratings, coefficients = rows[~is_model], row.people
     patterns = tally.count_patterns(group_ratings["item"], group_ratings["code"], scale.k)
-    intervals = bootstrap.compute_intervals(patterns.counts, patterns.n_items, scale)
-    coefficients = bootstrap.add_intervals(coefficients, intervals) | headline["values"]
-    headline["value"] = bootstrap.add_missing_interval(
-        headline["name"], headline["value"], intervals
-    )
+    coefficients = _add_intervals(headline, coefficients, patterns, scale)
     of_independent_items = QuestionAgreement(coefficients, headline, {}, {})
     if not with_requested:
         is_excluded = random_sample.build_targeted_mask(project.pk, rows)
@@ -214,23 +210,28 @@ def compute_agreement_facts(
     if "sample" in headline:
         coefficients = headline["sample"].pop("coefficients", {}) | headline["values"]
     groups = builder.raters.build_groups(builder.patterns, builder.n_items, row)
+    group = groups[builder.group_name]
     facts = AgreementFacts(
-        headline,
-        coefficients,
-        patterns,
-        None,
-        of_independent_items=of_independent_items,
-        group=groups[builder.group_name],
-        scale=scale,
+        headline, coefficients, patterns, None, of_independent_items, group=group, scale=scale
     )
     if not project.cluster_attribute:
         return facts
     numbers = clusters.get_cluster_numbers(rows["item"], project)
+    attribute = project.cluster_attribute
     return facts.widen(
-        clusters.compute_headline_clusters(
-            rows, numbers, is_model, scale, attribute=project.cluster_attribute
-        )
+        clusters.compute_headline_clusters(rows, numbers, is_model, scale, attribute=attribute)
     )
+
+
+def _add_intervals(
+    headline: HeadlineResult, coefficients: Values, patterns: PatternCounts, scale: QuestionScale
+) -> Values:
+    """Return the coefficients with bootstrap intervals; add the missing one to the headline."""
+    intervals = bootstrap.compute_intervals(patterns.counts, patterns.n_items, scale)
+    headline["value"] = bootstrap.add_missing_interval(
+        headline["name"], headline["value"], intervals
+    )
+    return bootstrap.add_intervals(coefficients, intervals) | headline["values"]
 
 
 def _compute_result_facts(
