@@ -79,7 +79,7 @@ def apply_options(
         # One person rated one row after another, unless a column has the items.
         mapping.rows_are_items = mapping.doubt == "no_items"
         mapping.doubt = ""
-    if duplicates and mapping.doubt == "incomplete_key":
+    if duplicates and mapping.doubt in ("incomplete_key", "no_raters"):
         mapping.doubt = ""  # the user has decided what further rows of an item are
 
 
@@ -174,9 +174,11 @@ def _choose_layout(
     """Return the layout that follows from the named roles, else the guessed one."""
     if len(indexes_by_role.get("rater", [])) > 1:
         return "wide"
-    if labels or (mapping.layout == "long" and "label" in mapping.columns):
+    has_labels = labels or (mapping.layout == "long" and "label" in mapping.columns)
+    if has_labels or ("rater" in indexes_by_role and mapping.layout == "items"):
         return "long"
-    if mapping.layout == "long" and len(mapping.label_columns) < 2:
+    has_rater = "rater" in {*indexes_by_role, *mapping.columns}
+    if mapping.layout == "long" and len(mapping.label_columns) < 2 and not has_rater:
         return "items"
     return mapping.layout
 
@@ -263,11 +265,18 @@ def _add_doubt_on_missing_role(mapping: ImportMapping) -> None:
 
 def _complete_item_key(mapping: ImportMapping, head: TableHead) -> None:
     """Complete the guessed item ID, or add the doubt about it that the named roles leave."""
-    if mapping.layout != "long" or "rater" not in mapping.columns:
+    if mapping.layout != "long":
         return
     guesser = LabelAndItemColumns(head, set())
     guesser.columns, guesser.content = dict(mapping.columns), mapping.content_columns
     guesser.reasons = {int(index): reason for index, reason in mapping.reasons.items()}
+    if not {"rater", "count"} & mapping.columns.keys() and not mapping.key_separator:
+        used = {*mapping.columns.values(), *guesser.content, *mapping.label_columns}
+        others = [index for index in range(len(head.names)) if index not in used]
+        raters = guesser.list_columns_distinguishing_rows(others)
+        if raters and guesser.has_repeated_keys():
+            mapping.doubt, mapping.doubtful_columns = "no_raters", raters
+        return
     mapping.key_columns, doubt = guesser.complete_long_key(mapping.label_columns)
     mapping.doubt, mapping.doubtful_columns = doubt
     mapping.columns = guesser.columns
