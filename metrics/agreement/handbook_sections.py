@@ -613,11 +613,10 @@ in [alerts.md](../benchmarks/alerts.md):
 | kappa -0.15, nominal | <= 650 | 586 |
 | kappa -0.15, ordinal | <= 650 | 701 |
 
-Two goals are missed. Of two raters who get all hard items, both are named in 2 of 40 streams: with
-the kind of item as an attribute less often. A small fall on an ordinal scale takes 50 items more
-than wanted, because two thirds of the evidence belong to the channels of bias. An oracle that knows
-level, size and variances takes 226. Asking less for the rater's own part of a fall, or for the
-evidence, would name more innocents, so the rule stays.
+One goal is missed: a small fall on an ordinal scale takes 50 items more than wanted, because two
+thirds of the evidence belong to the channels of bias. An oracle that knows level, size and
+variances takes 226. Asking less for the rater's own part of a fall, or for the evidence, would name
+more innocents, so the rule stays.
 
 A day on which the guidelines changed begins a new segment for all raters, and no onset is estimated
 across it. If you answer an alert with *not the rater's fault*, the ratings remain peers of others,
@@ -647,11 +646,12 @@ known. A question with more than 5,000,000 comparisons (`too_many_comparisons`) 
   or pause, or by name.
 * `check`: an alert about the rater is muted, or the evidence of drift has reached 250 and is not
   that of a common fall (`drift`), or the 95% interval of the accuracy on five or more gold answers
-  is below the pass mark (`gold`). Also if the rater rates higher or lower than the others
-  (`harsh`, `lenient`), agrees less with the others than these do with each other on the same items
-  (`low_agreement`, unless an alert, a bias or the same answer states the cause; see *Sentences
-  about the results*), almost always gives the same answer (`same_answer`), seldom repeats their own
-  answers (`self`), as defined below, or did not pass the latest attempt at the exam (`exam`).
+  is below the pass mark (`gold`). Also if the rater answers opposite to the others (`reversed`),
+  rates higher or lower (`harsh`, `lenient`, `higher`, `lower`), agrees less with the others than
+  these do with each other on the same items (`low_agreement`, unless an alert, opposite answers, a
+  bias or the same answer states the cause; see *Sentences about the results*), almost always gives
+  the same answer (`same_answer`), seldom repeats their own answers (`self`), as defined below, or
+  did not pass the latest attempt at the exam (`exam`).
 * `unknown`: the rater has fewer than 30 compared items, or agreement is undefined (`not_enough`).
 * `ok`: there is no reason. It does not mean that the rater is good. A rater below the funnel may
   have harder items than the others.
@@ -668,12 +668,22 @@ its share in the others' answers. Of two raters nobody is named. Who shares item
 alone looks lenient. So the raters' levels are also estimated from the pairs, by least squares of
 the mean difference of two raters = level less level, weighted by shared items; the level must
 differ from the median level of the raters connected by shared items (three at least) by as much,
-and beyond its own error. A rater with higher answers is
-harsh where the scale grades faults: one of its labels contains a word such as *minor*, *severe* or
-*toxic*. On any other scale, such as grades or relevance, a rater with higher answers is lenient.
+and beyond its own error. A rater with higher answers is harsh where words such as *minor*, *severe*
+or *poor* are in the labels of the upper half of the scale, or words such as *good* in those of the
+lower half, and lenient where it is the other way round. Where no label says so, the reason is
+`higher` or `lower`.
 
 Where the bias is significant and the own level is not, the page says so, with the level as the
 distance from the median level: these others rate high, or low.
+
+**Answers opposite to the others** (`reversed`, ordered scales and two categories). The kappa with
+the others with quadratic weights is below 0 for a rater whose answers fall where those of the
+others rise, whatever the rater's level: its sign is that of the covariance. It must be below 0
+beyond chance (z test at 5% for the question, Bonferroni's correction for the raters, 30 compared
+items or more). Over all pairs with the rater, the answers must correlate by -0.3 or less, and over
+all pairs of these other raters by 0.3 or more: where half of the raters oppose the other half, and
+of two raters, nobody is named. The reason is as severe as one of `low_agreement`, `newcomer` or
+`gold`, which it explains.
 
 **Almost always the same answer** (`same_answer` without an alert). Of the raters with 30 or more
 compared items, one is named whose most frequent answer has at least 0.9 of the answers, who leaves
@@ -794,13 +804,15 @@ Sunday. It is computed for:
   (with omega equal to that share)
 
 Successive weeks are correlated, so the variation that their differences show counts twice. An onset
-needs 4 weeks before it and 2 since. For the question, the threshold is A / 5 weeks: at most one
-false alert in A working days of a question. Each of n pairs needs n times as much, and each of k
-categories in either measure 2 k times as much, so that all of them together raise no more false
-alerts. A category raises an alert when it lost half of its agreement, and half of it beyond chance,
-since the agreement of a category that becomes rare falls by itself; or nine tenths of its use. A
-pair is named only if it fell beyond all other pairs of the same weeks, and beyond the third raters
-of the same items, as for drift.
+needs 4 weeks before it and 2 since; only such onsets count. For the question, the threshold is A /
+5 weeks: at most one false alert in A working days of a question. Each of n pairs needs n times as
+much, and each of k categories in either measure 2 k times as much, so that all of them together
+raise no more false alerts. A category raises an alert when it lost half of its agreement, and half
+of it beyond chance, since the agreement of a category that becomes rare falls by itself; or nine
+tenths of its use. A pair is named only if it fell beyond all other pairs of the same weeks, of the
+same items and of items with the same value of an attribute, and beyond each of the two raters with
+third raters in the same weeks: whoever gets the hard items agrees less with everybody. The Bayes
+factor of the rest must be n times as large as for drift, because the pair that fell most is tested.
 
 **One alert for one cause.** For a rater, Concord raises only the first of: drift, same answer, too
 fast, newcomer below the team, low agreement, agreement too often. While an alert about a rater is

@@ -18,6 +18,7 @@ from metrics.models import CountState, PatternTally
 from metrics.results import question_results
 from metrics.results.headline.headline_computation import CountedRaters, HeadlineBuilder
 from metrics.results.raters import rater_results
+from ratings.services import uncounted
 
 logger = logging.getLogger(__name__)
 
@@ -51,7 +52,9 @@ def update_small_questions(*, excluded: set[int]) -> int:
 
 @transaction.atomic
 def _update_candidates(candidates: list[int]) -> int:
-    states = counting.lock_small_count_states(candidates, QUESTIONS_AT_ONCE)
+    # On SQLite, another worker may have counted some while this transaction waited for its turn.
+    still_uncounted = uncounted.get_question_ids().intersection(candidates)
+    states = counting.lock_small_count_states(still_uncounted, QUESTIONS_AT_ONCE)
     versions = {pk: state.version for pk, state in states.items()}
     groups, rows, notes = counting.count_uncounted_items(states)
     for batch in groups:

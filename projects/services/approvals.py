@@ -72,7 +72,7 @@ def decide_approval(*, approval: Approval, approved: bool, by: Any) -> Approval:
     if locked.requested_by_id == by.pk:
         raise InvalidApproval(_("You requested this. Someone else must decide."))
     if locked.state != State.OPEN:
-        raise InvalidApproval(_("This was decided already."))
+        raise InvalidApproval(_("Already decided."))
     locked.state = State.APPROVED if approved else State.REJECTED
     locked.decided_by, locked.decided_at = by, timezone.now()
     locked.save(update_fields=["state", "decided_by", "decided_at"])

@@ -18,7 +18,7 @@ from django.utils.translation import gettext_lazy
 
 from quality.models import Alert, AlertCause, AlertKind
 
-from .texts import copies, counts, drift, false_alert_rates, level_changes, raters
+from .texts import common, counts, drift, level_changes, raters
 
 
 def _build_url(alert: Alert, url_name: str, *args: object, **params: str) -> str:
@@ -115,7 +115,7 @@ _CLOSED_HINT = gettext_lazy("This cause won’t alert again.")
 _rater_kind = partial(
     AlertKindDefinition,
     link=get_rater_link,
-    error_rate=false_alert_rates.describe_lifetime_error_rate,
+    error_rate=common.describe_lifetime_error_rate,
     causes=RATER_CAUSES,
     hint=gettext_lazy("While open, this rater gets no other alert."),
     sections=frozenset({DEVIATING_RATINGS}),
@@ -127,7 +127,7 @@ _level_change_kind = partial(
     AlertKindDefinition,
     basis=level_changes.list_basis,
     explanations=level_changes.list_explanations,
-    error_rate=false_alert_rates.describe_question_error_rate,
+    error_rate=common.describe_question_error_rate,
     causes=OTHER_CAUSES,
     hint=_CLOSED_HINT,
     chart=gettext_lazy(
@@ -142,7 +142,7 @@ KINDS: dict[str, AlertKindDefinition] = {
         basis=drift.list_basis,
         explanations=drift.list_explanations,
         link=get_rater_link,
-        error_rate=false_alert_rates.describe_rater_error_rate,
+        error_rate=common.describe_rater_error_rate,
         causes=RATER_CAUSES,
         hint=gettext_lazy("Once confirmed, later ratings aren’t used to compare others."),
         sections=frozenset({DEVIATING_RATINGS, CATEGORY_USE}),
@@ -171,14 +171,14 @@ KINDS: dict[str, AlertKindDefinition] = {
         brief=raters.build_newcomer_brief_text,
         basis=raters.list_newcomer_basis,
         explanations=raters.list_newcomer_explanations,
-        error_rate=false_alert_rates.describe_newcomer_error_rate,
+        error_rate=common.describe_newcomer_error_rate,
     ),
     AlertKind.RATER_COPIES: AlertKindDefinition(
-        brief=copies.build_brief_text,
-        basis=copies.list_basis,
-        explanations=copies.list_explanations,
+        brief=raters.build_copies_brief_text,
+        basis=raters.list_copies_basis,
+        explanations=raters.list_copies_explanations,
         link=get_pair_link,
-        error_rate=false_alert_rates.describe_copies_error_rate,
+        error_rate=common.describe_copies_error_rate,
         causes=OTHER_CAUSES,
         hint=_CLOSED_HINT,
         chart=gettext_lazy("Larger dots: more items. Line: mean."),
@@ -200,7 +200,7 @@ KINDS: dict[str, AlertKindDefinition] = {
         basis=counts.list_overlap_basis,
         explanations=counts.list_overlap_explanations,
         link=get_members_link,
-        error_rate=false_alert_rates.describe_count_error_rate,
+        error_rate=common.describe_count_error_rate,
         causes=OTHER_CAUSES,
         hint=_CLOSED_HINT,
     ),
@@ -209,7 +209,7 @@ KINDS: dict[str, AlertKindDefinition] = {
         basis=counts.list_gold_basis,
         explanations=counts.list_gold_explanations,
         link=get_gold_link,
-        error_rate=false_alert_rates.describe_gold_error_rate,
+        error_rate=common.describe_gold_error_rate,
         causes=OTHER_CAUSES,
         hint=gettext_lazy("Suspected answers aren’t scored until you decide."),
     ),

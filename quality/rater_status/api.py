@@ -25,14 +25,8 @@ from projects.api.base import ApiView, get_question
 from projects.models import Member, Rater
 from quality.models import AlertMeasure, DriftState
 
-from .status import (
-    RaterStatus,
-    RaterSummary,
-    ReasonCode,
-    StatusReason,
-    build_undefined_value,
-    list_rater_summaries,
-)
+from .reasons import RaterStatus, ReasonCode, StatusReason
+from .status import RaterSummary, build_undefined_value, list_rater_summaries
 from .status_texts import get_reason_text
 
 

@@ -7,9 +7,8 @@ quality.recomputation. Formulas: metrics.agreement.rater_quality.funnel.
 from __future__ import annotations
 
 import datetime
-import re
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -23,7 +22,7 @@ from metrics.agreement.rater_quality import funnel, rating_level
 from metrics.models import CountState, RaterResult
 from metrics.question_scale import QuestionScale, get_weighted_name
 from metrics.results.clusters import QuestionClusters
-from metrics.results.disagreement.findings import list_outlying_raters
+from metrics.results.disagreement.findings import get_outlying_raters
 from metrics.results.headline.headline_trend import get_headline_weighting
 from metrics.results.pairs.pair_results import load_tables_among
 from metrics.results.values import build_uncounted_value
@@ -31,18 +30,11 @@ from projects.models import Question, Rater
 from quality import recomputation
 from quality.models import RaterConfusion, StoredRaterComparison
 
-BODY_FORMAT = 9  # version of the stored body; bodies of older releases are ignored
+from . import scale_direction
+
+BODY_FORMAT = 10  # version of the stored body; bodies of older releases are ignored
 MIN_ITEMS = 30  # compared items below which a rater's result is not interpreted
 MAX_LEVEL_RATERS = 200  # raters whose pair tables are read (_select_level_raters)
-# Words of scales that grade faults: there, a harsh rater gives higher categories. On other scales,
-# such as grades or relevance, a harsh rater gives lower ones.
-_FAULT_WORDS = frozenset({
-    "minor", "major", "mild", "severe", "critical", "fatal", "blocker", "serious", "trivial",
-    "toxic", "offensive", "hateful", "abusive", "harmful", "unsafe", "dangerous", "malicious",
-    "malignant", "suspicious", "leicht", "schwer", "gravierend", "kritisch", "léger", "légère",
-    "grave", "leve", "critique", "crítico", "crítica", "轻微", "严重", "重大", "致命", "轻度",
-    "重度", "有害",
-})  # fmt: skip
 
 
 class ComparedRater(NamedTuple):
@@ -76,6 +68,7 @@ class ComparedRater(NamedTuple):
     contrast: tuple[int, float, float]
     level: float | None = None
     repeats_answer: bool = False
+    is_reversed: bool = False
 
     @property
     def has_enough_items(self) -> bool:
@@ -91,8 +84,9 @@ class RaterComparison(NamedTuple):
 
     ``middle``: median kappa of the raters with enough items, None with fewer than three;
     ``spread``: standard deviation of one item in the funnel; ``weights``: weighting of all kappas
-    here, that of the headline; ``higher_is_harsher``: the scale grades faults; ``outlying``: the
-    raters who agree less with the others than these do with each other, on the same items;
+    here, that of the headline; ``higher_is_harsher``: whether higher categories are those of harsh
+    raters, None where no label says so; ``outlying``: the raters who agree less with the others
+    than these do with each other, on the same items;
     ``impacts``: {rater id: impact}, read with the comparison.
     """
 
@@ -101,7 +95,7 @@ class RaterComparison(NamedTuple):
     middle: float | None
     spread: float | None
     raters: dict[int, ComparedRater]
-    higher_is_harsher: bool = False
+    higher_is_harsher: bool | None = None
     outlying: Mapping[int, OutlyingFigures] = MappingProxyType({})
     impacts: Mapping[int, float] = MappingProxyType({})
 
@@ -157,7 +151,7 @@ def _parse_comparison(question: Question, row: Any) -> RaterComparison:
         body["spread"],
         raters,
         body["higher_is_harsher"],
-        list_outlying_raters(row.findings or []),
+        get_outlying_raters(row.findings or []),
     )
 
 
@@ -201,6 +195,7 @@ class _PeopleResults:
 
     rows: list[tuple[int, int, float | None]]  # id, number of ratings, median seconds
     peers: list[Mapping[str, Any]]  # agreement with the others
+    quadratic: list[Mapping[str, Any]]  # that with quadratic weights
     biases: list[Mapping[str, Any]]  # mean differences, undefined on nominal scales
     own_counts: np.ndarray  # (M, k) answers
     other_counts: np.ndarray  # (M, k) answers of the others to the same items
@@ -210,19 +205,21 @@ class _PeopleResults:
     def load(cls, question: Question, scale: QuestionScale, name: str) -> _PeopleResults:
         """Load the results; ``name``: the weighted agreement with the others."""
         results = RaterResult.objects.filter(question=question, rater__kind=Rater.Kind.HUMAN)
-        paths = (f"coefficients__{name}", "coefficients__vs_peers_bias", "details__table")
+        names = (name, get_weighted_name("vs_peers", "quadratic"), "vs_peers_bias")
+        paths = (*(f"coefficients__{path}" for path in names), "details__table")
         columns = ("rater_id", "n_ratings", "seconds", *paths)
         clusters = QuestionClusters.load(question.pk, question.project)
-        rows, peers, biases, margins = [], [], [], []
+        rows, values, margins = [], [], []
         stored = results.order_by("rater").values_list(*columns)
-        for *row, kappa, bias, table in stored.iterator(500):
+        for *row, kappa, quadratic, bias, table in stored.iterator(500):
             rows.append(tuple(row))
-            peers.append(_widen(kappa, name, clusters))
-            biases.append(_widen(scale.type.ordered and bias, "vs_peers_bias", clusters))
+            estimates = kappa, quadratic, scale.type.ordered and bias
+            values.append([_widen(*pair, clusters) for pair in zip(estimates, names, strict=True)])
             margins.append(_get_margins(table, scale.k))
         own, others = np.array(margins, np.int64).reshape(-1, 2, scale.k).transpose(1, 0, 2)
         factor = clusters.get_effect("vs_peers_bias") if clusters else 1.0
-        return cls(rows, peers, biases, own, others, factor)
+        peers, quadratics, biases = map(list, zip(*values, strict=True)) if values else ([], [], [])
+        return cls(rows, peers, quadratics, biases, own, others, factor)
 
     @property
     def n_items(self) -> np.ndarray:
@@ -253,7 +250,25 @@ class _PeopleResults:
         ids = [row[0] for row in self.rows]
         return {ids[i]: levels[ids[i]] for i in np.flatnonzero(is_biased) if ids[i] in levels}
 
-    def list_compared(self, levels: Mapping[int, rating_level.RaterLevel]) -> list[ComparedRater]:
+    def find_reversed(self, question_id: int, scale: QuestionScale) -> set[int]:
+        """Return the ids of the raters who answer opposite to the others."""
+        if not (scale.type.ordered or scale.k == 2):
+            return set()
+        kappas, ses = (
+            _to_array(value[field] for value in self.quadratic) for field in ("value", "se")
+        )
+        is_negative = rating_level.find_negative_kappas(kappas, ses, self.n_items)
+        if not is_negative.any():
+            return set()
+        return rating_level.select_reversed_raters(
+            load_tables_among(question_id, _select_level_raters(self.rows, is_negative), scale),
+            [self.rows[index][0] for index in np.flatnonzero(is_negative)],
+            values=scale.values,
+        )
+
+    def list_compared(
+        self, levels: Mapping[int, rating_level.RaterLevel], reversed_ids: Collection[int]
+    ) -> list[ComparedRater]:
         counts = (self.own_counts, self.other_counts)
         category = self.own_counts.argmax(axis=1)
         share, shares_of_others = (_compute_shares(part, category) for part in counts)
@@ -280,6 +295,7 @@ class _PeopleResults:
                 contrast=(int(contrast[i]), contrast_shares[0][i], contrast_shares[1][i]),
                 level=levels[rater].distance if rater in levels else None,
                 repeats_answer=bool(repeats_answer[i]),
+                is_reversed=rater in reversed_ids,
             )
             for i, ((rater, n_ratings, seconds), peer, bias) in enumerate(
                 zip(self.rows, self.peers, self.biases, strict=True)
@@ -305,8 +321,10 @@ def _build_body(question: Question, scale: QuestionScale) -> dict[str, object]:
         "weights": weights,
         "middle": shape.center if shape else None,
         "spread": shape.item_sd if shape else None,
-        "raters": people.list_compared(people.estimate_levels(question.pk, scale)),
-        "higher_is_harsher": is_fault_scale(labels),
+        "raters": people.list_compared(
+            people.estimate_levels(question.pk, scale), people.find_reversed(question.pk, scale)
+        ),
+        "higher_is_harsher": scale_direction.is_higher_harsher(labels),
     }
 
 
@@ -374,9 +392,3 @@ RECOMPUTATION = recomputation.Recomputation(
 )
 sweep = RECOMPUTATION.sweep
 recompute_question = RECOMPUTATION.recompute
-
-
-def is_fault_scale(labels: Iterable[str]) -> bool:
-    """Return whether a scale with these labels grades faults: one label has a word for a fault."""
-    words = {word for label in labels for word in re.findall(r"\w+", label.casefold())}
-    return not _FAULT_WORDS.isdisjoint(words)

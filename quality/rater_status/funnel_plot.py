@@ -15,7 +15,7 @@ from core.web.links import has_links
 from metrics.agreement.rater_quality.funnel import Funnel
 from metrics.views.common.charts import vega_lite
 from quality.rater_status.rater_list import RaterListEntry
-from quality.rater_status.status import RaterStatus
+from quality.rater_status.reasons import RaterStatus
 
 MAX_POINTS = 400  # raters drawn as single points
 BINS = (24, 30)  # squares along the two axes

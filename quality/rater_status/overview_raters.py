@@ -25,7 +25,7 @@ from quality.inbox.entry_counts import get_uncertain_labels
 from quality.models import Alert, AlertState
 
 from .rater_list import RaterFilter, RaterList, RaterListEntry
-from .status import RaterStatus
+from .reasons import RaterStatus
 from .status_texts import STATUS_LABELS, get_reason_text
 
 MAX_NAMED_RATERS = 3  # in an action

@@ -25,16 +25,18 @@ from projects.models import Question, Rater
 from projects.selectors.people_list import MAX_SELECTED, build_selection_error
 from quality.models import Alert, AlertKind, DriftState, GoldScore, RepeatScore
 from quality.rater_status import comparison
-from quality.rater_status.status import (
+from quality.rater_status.reasons import (
     FailedExam,
     RaterStatus,
     ReasonCode,
     StatusReason,
+    get_status,
+    list_reasons,
+)
+from quality.rater_status.status import (
     build_rank,
     get_failed_exams_by_rater,
-    get_status,
     get_unresolved_alerts_by_rater,
-    list_reasons,
     load_repeat_scores,
 )
 from quality.repeats import find_inconsistent_scores
@@ -48,8 +50,11 @@ FLAGS: dict[str, Promise] = {
     "low_agreement": gettext_lazy("Low agreement"),
     "copies": gettext_lazy("Agrees too often"),
     "newcomer": gettext_lazy("New, low agreement"),
+    "reversed": gettext_lazy("Opposite answers"),
     "harsh": pgettext_lazy("raters", "Harsh"),
     "lenient": pgettext_lazy("raters", "Lenient"),
+    "higher": gettext_lazy("Higher"),
+    "lower": gettext_lazy("Lower"),
     "self": gettext_lazy("Inconsistent"),
     "exam": gettext_lazy("Exam not passed"),
     "drift": gettext_lazy("Drift"),

@@ -19,12 +19,8 @@ from quality.repeats import find_inconsistent_scores
 
 from .comparison import get_comparisons
 from .rater_list import RaterListEntry, build_entry
-from .status import (
-    RaterStatus,
-    build_rank,
-    get_failed_exams_by_question,
-    get_unresolved_alerts_by_question,
-)
+from .reasons import RaterStatus
+from .status import build_rank, get_failed_exams_by_question, get_unresolved_alerts_by_question
 from .status_texts import STATUS_LABELS, get_reason_text
 
 MAX_QUESTIONS_SHOWN = 8  # questions shown for a person: those with the most ratings

@@ -6,10 +6,9 @@ Computed from stored results alone.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any
 
 from metrics.agreement.estimate import Value
 from metrics.agreement.rater_quality.gold import NO_GOLD
@@ -24,68 +23,19 @@ from quality.models import (
     AlertKind,
     AlertState,
     DriftState,
-    GoldResult,
     GoldScore,
     RepeatScore,
 )
 from quality.repeats import find_inconsistent_scores
 from ratings.models import Exam
 
-from .comparison import ComparedRater, RaterComparison, get_comparison, has_enough_items
-
-
-class RaterStatus(StrEnum):
-    """Status of a rater in a question."""
-
-    OK = "ok"
-    CHECK = "check"
-    ACT = "act"
-    UNKNOWN = "unknown"
-
-
-# Worst first: the order of the raters to check.
-STATUS_ORDER = (RaterStatus.ACT, RaterStatus.CHECK, RaterStatus.OK, RaterStatus.UNKNOWN)
-# Statuses that a reason may imply, the most severe first.
-SEVERITY = (RaterStatus.ACT, RaterStatus.CHECK, RaterStatus.UNKNOWN)
+from .comparison import RaterComparison, get_comparison
+from .reasons import STATUS_ORDER, FailedExam, RaterStatus, StatusReason, get_status, list_reasons
 
 
 def build_rank(status: RaterStatus, impact: float | None) -> tuple[int, float]:
     """Return the sort key of a rater, worst first: by status, then by impact."""
     return STATUS_ORDER.index(status), -(impact or 0.0)
-
-
-class ReasonCode(StrEnum):
-    """Reason for a status; docs/statistics.md defines each."""
-
-    DRIFT = "drift"
-    HARSH = "harsh"
-    LENIENT = "lenient"
-    LOW_AGREEMENT = "low_agreement"
-    NEWCOMER = "newcomer"
-    SAME_ANSWER = "same_answer"
-    TOO_FAST = "too_fast"
-    COPIES = "copies"
-    GOLD = "gold"
-    SELF = "self"
-    EXAM = "exam"
-    NOT_ENOUGH = "not_enough"
-
-
-@dataclass(frozen=True)
-class StatusReason:
-    """A reason for a status, and the status that it implies.
-
-    ``value``, ``low``, ``high``: the size of the alert or drift, or the accuracy on gold, with its
-    95% interval; ``n``: number of items behind it. ``alert``: the alert that states it.
-    """
-
-    code: ReasonCode
-    status: RaterStatus
-    value: float | None = None
-    low: float | None = None
-    high: float | None = None
-    n: int | None = None
-    alert: Alert | None = None
 
 
 @dataclass(frozen=True)
@@ -259,23 +209,6 @@ def get_unresolved_alerts_by_question(
     return alerts_of_rater
 
 
-# Kind of alert about a rater -> the reason that it gives.
-REASON_OF_ALERT = {
-    AlertKind.RATER_DRIFT: ReasonCode.DRIFT,
-    AlertKind.PAIR_DIVERGED: ReasonCode.DRIFT,
-    AlertKind.RATER_APART: ReasonCode.LOW_AGREEMENT,
-    AlertKind.NEWCOMER_BELOW: ReasonCode.NEWCOMER,
-    AlertKind.RATER_COPIES: ReasonCode.COPIES,
-    AlertKind.RATER_SAME_ANSWER: ReasonCode.SAME_ANSWER,
-    AlertKind.RATER_FAST: ReasonCode.TOO_FAST,
-}
-
-
-def get_alert_reason(alert: Alert) -> ReasonCode:
-    """Return the reason that an alert about a rater gives for their status."""
-    return REASON_OF_ALERT[AlertKind(alert.kind)]
-
-
 def is_outlier(question: Question, rater: Rater) -> bool:
     """Return whether an unresolved alert says that the rater clearly agrees less than others."""
     kinds = (AlertKind.RATER_APART, AlertKind.NEWCOMER_BELOW)
@@ -283,71 +216,10 @@ def is_outlier(question: Question, rater: Rater) -> bool:
     return alerts.filter(supported=True).exclude(state=AlertState.RESOLVED).exists()
 
 
-def list_reasons(
-    rater_id: int,
-    comparison: RaterComparison,
-    peers: Mapping[str, Any],
-    *,
-    drift: DriftState | None,
-    gold: GoldScore | None,
-    repeats: RepeatScore | None,
-    failed_exam: FailedExam | None,
-    alerts: Sequence[Alert],
-) -> list[StatusReason]:
-    """Return the reasons for a rater's status, the most severe ones first.
-
-    ``peers``: agreement with the others; ``gold``: with its result; ``repeats``: of an inconsistent
-    rater; ``alerts``: unresolved ones. ``drift`` counts if it is watched.
-    """
-    result = comparison.raters.get(rater_id)
-    reasons = [_build_alert_reason(alert) for alert in alerts]
-    check = RaterStatus.CHECK
-    if gold is not None and gold.result in (GoldResult.FAILED, GoldResult.BELOW):
-        score = gold.accuracy, gold.low, gold.high, gold.n
-        status = RaterStatus.ACT if gold.result == GoldResult.FAILED else check
-        reasons.insert(0, StatusReason(ReasonCode.GOLD, status, *score))
-    if drift is not None and drift.watched:
-        size = drift.size, drift.low, drift.high, drift.n
-        reasons.append(StatusReason(ReasonCode.DRIFT, check, *size))
-    is_repeating = result is not None and result.repeats_answer
-    code, supported = ReasonCode.SAME_ANSWER, [alert for alert in alerts if alert.supported]
-    if result and is_repeating and code not in map(get_alert_reason, supported):
-        reasons.append(StatusReason(code, check, result.share, n=result.n_items))
-    if result is not None and result.is_biased:
-        reasons.append(_build_bias_reason(result, higher_is_harsher=comparison.higher_is_harsher))
-    elif rater_id in comparison.outlying and not alerts and not is_repeating:
-        difference, n_items = comparison.outlying[rater_id]
-        reasons.append(StatusReason(ReasonCode.LOW_AGREEMENT, check, difference, n=n_items))
-    if repeats is not None:
-        share = repeats.same / repeats.n, repeats.low, repeats.high, repeats.n
-        reasons.append(StatusReason(ReasonCode.SELF, check, *share))
-    if failed_exam is not None:
-        n = failed_exam.n_answers
-        accuracy = failed_exam.n_right / n if n else None
-        reasons.append(StatusReason(ReasonCode.EXAM, check, accuracy, n=n))
-    if not has_enough_items(peers):
-        unknown = RaterStatus.UNKNOWN
-        reasons.append(StatusReason(ReasonCode.NOT_ENOUGH, unknown, n=peers["n_items"] or 0))
-    return sorted(reasons, key=lambda reason: SEVERITY.index(reason.status))
-
-
-def get_status(reasons: Sequence[StatusReason]) -> RaterStatus:
-    """Return the most severe status among the reasons."""
-    implied = {reason.status for reason in reasons}
-    return next((status for status in SEVERITY if status in implied), RaterStatus.OK)
-
-
 def load_repeat_scores(question: Question) -> dict[int, RepeatScore]:
     """Return {rater id: score} of all raters who repeated answers."""
     scores = RepeatScore.objects.filter(question=question).defer("table", "months")
     return {score.rater_id: score for score in scores}
-
-
-class FailedExam(NamedTuple):
-    """Numbers of scored and of right answers in an exam that was not passed."""
-
-    n_answers: int
-    n_right: int
 
 
 def get_failed_exams_by_rater(question: Question) -> dict[int, FailedExam]:
@@ -368,24 +240,3 @@ def get_failed_exams_by_question(
         scored = [is_right for _item, _code, is_right, _gold in answers if is_right is not None]
         exams[question_id, rater_id] = FailedExam(len(scored), sum(scored))
     return exams
-
-
-def _build_bias_reason(result: ComparedRater, *, higher_is_harsher: bool) -> StatusReason:
-    assert result.bias is not None
-    code = ReasonCode.HARSH if (result.bias > 0) == higher_is_harsher else ReasonCode.LENIENT
-    size = result.bias, result.bias_low, result.bias_high, result.n_items
-    return StatusReason(code, RaterStatus.CHECK, *size)
-
-
-def _build_alert_reason(alert: Alert) -> StatusReason:
-    """Return the reason for a status in an unresolved alert; a muted one only asks for a check."""
-    is_muted = alert.state == AlertState.MUTED
-    return StatusReason(
-        get_alert_reason(alert),
-        RaterStatus.CHECK if is_muted else RaterStatus.ACT,
-        alert.size,
-        alert.low,
-        alert.high,
-        alert.n,
-        alert,
-    )

@@ -21,7 +21,8 @@ from quality.alerts.kinds import get_brief_text
 from quality.models import AlertKind, AlertState
 from quality.rater_status import comparison
 from quality.rater_status.comparison import MIN_ITEMS
-from quality.rater_status.status import RaterStatus, RaterSummary, ReasonCode, StatusReason
+from quality.rater_status.reasons import RaterStatus, ReasonCode, StatusReason
+from quality.rater_status.status import RaterSummary
 
 
 def describe_agreement(
@@ -115,11 +116,13 @@ REASON_TEXTS: dict[str, Promise] = {
     ReasonCode.GOLD: gettext_lazy("below the pass mark on gold answers"),
     ReasonCode.DRIFT: gettext_lazy("may be drifting; too little evidence for an alert"),
     ReasonCode.SAME_ANSWER: gettext_lazy("almost always gives the same answer"),
+    ReasonCode.REVERSED: gettext_lazy("answers opposite to the others: scale misread?"),
     ReasonCode.EXAM: gettext_lazy("Exam not passed"),
     ReasonCode.SELF: gettext_lazy("repeats own answers less often than the others"),
     ReasonCode.LOW_AGREEMENT: gettext_lazy("agrees less than the others on the same items"),
     ReasonCode.NOT_ENOUGH: gettext_lazy("fewer than 30 shared items"),
 }
+BIAS_REASONS = (ReasonCode.HARSH, ReasonCode.LENIENT, ReasonCode.HIGHER, ReasonCode.LOWER)
 # Kinds of alerts that are named to readers without access to alerts.
 NAMED_ALERT_KINDS = (
     AlertKind.RATER_APART,
@@ -143,7 +146,7 @@ def get_reason_text(reason: StatusReason, rater_id: int) -> str:
     """Return the text of a reason for the status of a rater."""
     if reason.alert is not None:
         return get_brief_text(reason.alert, rater_id)
-    if reason.code in (ReasonCode.HARSH, ReasonCode.LENIENT):
+    if reason.code in BIAS_REASONS:
         return _describe_bias_reason(reason)
     if reason.code == ReasonCode.NOT_ENOUGH and (reason.n or 0) >= MIN_ITEMS:
         return _("agreement is undefined: all answers are the same")

@@ -26,12 +26,8 @@ from quality.models import (
     RepeatState,
 )
 from quality.rater_status import comparison, status_texts
-from quality.rater_status.status import (
-    RaterSummary,
-    ReasonCode,
-    is_outlier,
-    list_rater_summaries,
-)
+from quality.rater_status.reasons import ReasonCode
+from quality.rater_status.status import RaterSummary, is_outlier, list_rater_summaries
 from quality.review.decisions import get_item_review
 from ratings.models import Assignment, CheckAnswer, RaterMessage
 from ratings.services.rating_times import date_from_day
@@ -166,13 +162,17 @@ def _describe_agreement(
     rater = summary.rater
     has_outlier_alert = rater_comparison.computed_at is not None and is_outlier(question, rater)
     result = rater_comparison.raters.get(rater.pk)
-    is_biased = result is not None and result.is_biased
-    note = status_texts.describe_level(result)
+    codes = {reason.code for reason in summary.reasons}
+    # The level is of all days: beside a drift it seems to contradict it.
+    note = (
+        ""
+        if codes & {ReasonCode.DRIFT, ReasonCode.REVERSED}
+        else status_texts.describe_level(result)
+    )
+    is_biased = not codes.isdisjoint(status_texts.BIAS_REASONS)
+    has_cause = is_biased or ReasonCode.REVERSED in codes or bool(summary.alerts or note)
     agreement = status_texts.describe_agreement(
-        rater_comparison,
-        rater.pk,
-        is_outlier=has_outlier_alert,
-        has_cause=is_biased or bool(summary.alerts or note),
+        rater_comparison, rater.pk, is_outlier=has_outlier_alert, has_cause=has_cause
     )
     if result is None or not is_biased:
         return f"{note} {agreement}".strip()

@@ -32,7 +32,7 @@ TEXTS = {
     "no_tasks": gettext_lazy("The project has no tasks yet."),
     "import_gone": gettext_lazy("The import was discarded. Read the project again."),
     "import_failed": gettext_lazy("The import failed. Read the project again."),
-    "archived": gettext_lazy("The project is archived."),
+    "archived": gettext_lazy("Project archived."),
     "internal": gettext_lazy("Server error; see its log."),
 }
 

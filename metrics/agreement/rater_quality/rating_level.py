@@ -1,12 +1,17 @@
-"""Raters who rate higher or lower than the others on the same items, or always the same.
+"""Raters who rate higher or lower than the others on the same items, always the same, or opposite.
 
 A rater may differ from the others only because these others differ: a rater who shares items with a
-harsh rater alone looks lenient. So estimate_levels removes the levels of the others, and both
-functions need at least three raters.
+harsh rater alone looks lenient. So estimate_levels removes the levels of the others, and needs at
+least three raters, as find_biased_raters does.
+
+The sign of the kappa with quadratic weights is that of the covariance, whatever the level of the
+rater: it is positive for a rater with a strong bias, about 0 for a guesser, and negative for one
+who answers high where the others answer low.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import NamedTuple
 
 import numpy as np
@@ -27,6 +32,8 @@ MIN_EFFECT = 0.3
 MIN_SHARE = 0.9  # of the most frequent answer: almost always
 MIN_OTHER_ANSWERS = 0.25  # share of other answers among those of the others on the same items
 SELDOM = 0.25  # of how often the others leave the answer, as for the alert
+# Correlation of the others, and with the other sign of a rater who answers opposite to them.
+MIN_CORRELATION = 0.3  # medium (Cohen 1988)
 
 
 def find_biased_raters(
@@ -139,3 +146,56 @@ def find_repeating_raters(share: Floats, share_of_others: Floats, n_items: Ints)
     is_seldom = (share >= MIN_SHARE) & (left <= SELDOM * left_by_others)
     level = FALSE_POSITIVE_RATE / max(int(np.count_nonzero(n_items >= MIN_ITEMS)), 1)
     return np.asarray(is_tested & is_seldom & (p < level))
+
+
+def find_negative_kappas(kappas: np.ndarray, ses: np.ndarray, n_items: np.ndarray) -> np.ndarray:
+    """Return a mask (R,) of the raters whose kappa with the others is below 0 beyond chance.
+
+    kappas, ses (R,): with quadratic weights, NaN where unknown; n_items (R,): compared items. A z
+    test with Bonferroni's correction for the raters.
+    """
+    is_usable = np.isfinite(kappas) & np.isfinite(ses) & (n_items >= MIN_ITEMS)
+    n_raters = max(int(np.count_nonzero(is_usable)), 1)
+    quantile = -special.ndtri(FALSE_POSITIVE_RATE / (2 * n_raters))
+    return np.asarray(is_usable & (kappas + quantile * np.where(is_usable, ses, 0.0) < 0))
+
+
+def select_reversed_raters(
+    tables: PairTables, candidates: Collection[int], *, values: npt.ArrayLike | None = None
+) -> set[int]:
+    """Return the candidates who answer opposite to others who agree with each other.
+
+    tables: of the pairs of raters; values (k,): numbers of the categories, ranks when None. The
+    candidate's answers and those of the others on the same items must correlate by
+    -MIN_CORRELATION or less, and the answers of two of these others by MIN_CORRELATION or more.
+    Where half of the raters answer opposite to the other half, nobody is selected.
+    """
+    k = tables.tables.shape[-1]
+    numbers = np.arange(k, dtype=float) if values is None else np.asarray(values, float)
+    selected = set()
+    for rater in candidates:
+        is_first, is_second = tables.rater_a == rater, tables.rater_b == rater
+        own = tables.tables[is_first].sum(axis=0) + tables.tables[is_second].sum(axis=0).T
+        others = np.union1d(tables.rater_b[is_first], tables.rater_a[is_second])
+        are_others = np.isin(tables.rater_a, others) & np.isin(tables.rater_b, others)
+        among_others = tables.tables[are_others].sum(axis=0)
+        if (
+            _compute_correlation(own, numbers) <= -MIN_CORRELATION
+            and _compute_correlation(among_others + among_others.T, numbers) >= MIN_CORRELATION
+        ):
+            selected.add(rater)
+    return selected
+
+
+def _compute_correlation(table: np.ndarray, numbers: np.ndarray) -> float:
+    """Return the correlation of rows and columns of a table (k, k); 0 where it is unknown.
+
+    It is unknown with fewer than MIN_ITEMS comparisons, and where one side has one answer only.
+    """
+    n = table.sum()
+    if n < MIN_ITEMS:
+        return 0.0
+    shares = table / n
+    rows, columns = (numbers - shares.sum(axis=axis) @ numbers for axis in (1, 0))
+    variances = shares.sum(axis=1) @ rows**2 * (shares.sum(axis=0) @ columns**2)
+    return float(rows @ shares @ columns / np.sqrt(variances)) if variances > 0 else 0.0

@@ -325,7 +325,8 @@ class HeadlineBuilder:
 
         Empty where models are not separate.
         """
-        people = row.people or {}
+        if not (people := row.people):
+            return {}
         return {
             name: people[name] for name in list_headline_coefficients(self.scale) if name in people
         }

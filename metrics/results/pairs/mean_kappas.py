@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 
 from metrics.agreement.coefficients.light import PairKappas, mean_kappa_by_items
 from metrics.agreement.registry import MEAN_BY_ITEMS, MEAN_PAIRWISE
@@ -31,20 +31,22 @@ def add_means_over_pairs(state: CountState, values: GroupValues) -> GroupValues:
     Source: Light 1971. Call it under the question's lock, as the sums of the kappas are in
     ``state``.
     """
-    pairs = PairTally.objects.filter(question=state.question_id)
     sums = store.create_pair_sums() | state.pair_sums
-    with_means = replace(values, pooled=values.pooled | _build_means(pairs, sums, values.pooled))
+    with_means = replace(
+        values, pooled=values.pooled | _build_means(state, Q(), sums, values.pooled)
+    )
     if values.people is None:
         return with_means
     with_model = Q(rater_a__in=state.model_raters) | Q(rater_b__in=state.model_raters)
     people_sums = {name: list(total) for name, total in sums.items()}
     # Few pairs have a model, and the sums are of integers, so the difference is exact.
-    store.add_kappas_to_sums(people_sums, store.read_kappas(pairs.filter(with_model)), sign=-1)
-    means = _build_means(pairs.exclude(with_model), people_sums, values.people)
+    model_pairs = PairTally.objects.filter(with_model, question=state.question_id)
+    store.add_kappas_to_sums(people_sums, store.read_kappas(model_pairs), sign=-1)
+    means = _build_means(state, ~with_model, people_sums, values.people)
     return replace(with_means, people=values.people | means)
 
 
-def _build_means(pairs: QuerySet[PairTally], sums: store.PairSums, values: Values) -> Values:
+def _build_means(state: CountState, pair_filter: Q, sums: store.PairSums, values: Values) -> Values:
     """Return the mean of the defined kappas of these pairs, under each weighting."""
     means = {}
     for name, (total, n_pairs) in sums.items():
@@ -53,6 +55,7 @@ def _build_means(pairs: QuerySet[PairTally], sums: store.PairSums, values: Value
         if n_pairs:
             mean = build_pair_mean_value(total / n_pairs / store.KAPPA_UNITS, n_pairs)
         else:
+            pairs = PairTally.objects.filter(pair_filter, question=state.question_id)
             reason = "single_category" if pairs.exists() else "no_pairable_items"
             mean = build_pair_mean_value(None, 0, undefined_reason=reason)
         means[get_weighted_name(MEAN_PAIRWISE, name)] = mean

@@ -1,4 +1,4 @@
-"""Texts of alerts for raters with one repeated answer, too little time, or low agreement."""
+"""Texts of alerts for raters who repeat an answer, hurry, or agree too little or too much."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from django.utils.translation import gettext as _
 
 from metrics.views.common.number_formats import format_count, format_number, format_percent
 from quality.models import Alert
+from quality.rater_status.comparison import get_comparison
 
 from .common import build_text_params
 
@@ -89,6 +90,7 @@ def list_outlier_basis(alert: Alert) -> list[str]:
 
 def list_outlier_explanations(alert: Alert) -> list[str]:
     return [
+        *_list_reversed_scale(alert),
         _("They understand the guidelines differently: ask first."),
         _("Harder items than the others’: see below."),
     ]
@@ -115,8 +117,47 @@ def list_newcomer_basis(alert: Alert) -> list[str]:
     return [text % params for text in texts]
 
 
-def list_newcomer_explanations(_alert: Alert) -> list[str]:
+def list_newcomer_explanations(alert: Alert) -> list[str]:
     return [
+        *_list_reversed_scale(alert),
         _("New to the guidelines: discuss the items below."),
         _("Harder items than the others’: see below."),
     ]
+
+
+def _list_reversed_scale(alert: Alert) -> list[str]:
+    """Return a sentence if the rater now answers opposite to the others, or nothing."""
+    result = get_comparison(alert.question).raters.get(alert.rater_id or 0)
+    if result is None or not result.is_reversed:
+        return []
+    return [_("Their answers are opposite to the others’: ask how they read the scale.")]
+
+
+def build_copies_brief_text(alert: Alert, rater: int) -> str:
+    other_rater = alert.other_rater if alert.rater_id == rater else alert.rater
+    text = _("agrees more with %(name)s than expected: kappa %(together)s, expected %(expected)s")
+    return text % {**_build_kappa_params(alert), "name": other_rater}
+
+
+def list_copies_basis(alert: Alert) -> list[str]:
+    texts = [
+        _("Based on %(n)s shared items up to %(noticed)s."),
+        _("Difference from the expected kappa: %(low)s to %(high)s (95%% interval)."),
+        _("The data don't show why, nor who copied from whom."),
+    ]
+    return [text % _build_kappa_params(alert) for text in texts]
+
+
+def list_copies_explanations(_alert: Alert) -> list[str]:
+    return [
+        _("They discuss items, or share an account or a program."),
+        _("Only they share a training, or know the answers."),
+    ]
+
+
+def _build_kappa_params(alert: Alert) -> dict[str, str]:
+    return {
+        **build_text_params(alert),
+        "together": format_number(alert.facts.get("together")),
+        "expected": format_number(alert.facts.get("expected")),
+    }

@@ -7,10 +7,10 @@ from collections.abc import Collection, Mapping, Sequence
 
 from projects.models import Scale
 
-from .column_names import RESPONDENT_ROLES, is_frequency_name
-from .columns import CONTENT_ROLES, LONG_ROLES, MULTI_COLUMN_ROLES, ROLES, TableHead
 from .import_mapping import ImportMapping
 from .label_and_item_columns import LabelAndItemColumns
+from .layout_guess import CONTENT_ROLES, LONG_ROLES, MULTI_COLUMN_ROLES, ROLES, TableHead
+from .name_tests import RESPONDENT_ROLES, is_frequency_name
 from .tables_without_ratings import is_total_name
 
 # Roles of ratings that other layouts than the long one have.
@@ -95,7 +95,7 @@ def apply_column_options(
     """
     if not columns and not layout:
         return
-    roles = _find_indexes(head, columns)
+    roles = _get_indexes_by_role(head, columns)
     used = {index for indexes in roles.values() for index in indexes}
     guess = dataclasses.replace(mapping)
     mapping.doubt, mapping.doubtful_columns = "", []
@@ -127,7 +127,7 @@ def apply_column_options(
     _add_doubt_on_missing_role(mapping)
     if not mapping.doubt and "item" not in roles:
         _complete_item_key(mapping, head)
-    if not layout and not _decide_doubt(guess, roles, used):
+    if not layout and not _is_doubt_decided(guess, roles, used):
         mapping.doubt, mapping.doubtful_columns = guess.doubt, guess.doubtful_columns
 
 
@@ -135,7 +135,7 @@ def _remove(indexes: Sequence[int], used: Collection[int]) -> list[int]:
     return [index for index in indexes if index not in used]
 
 
-def _decide_doubt(guess: ImportMapping, roles: Mapping[str, object], used: set[int]) -> bool:
+def _is_doubt_decided(guess: ImportMapping, roles: Mapping[str, object], used: set[int]) -> bool:
     """Return whether the named roles decide the doubt about the guess, if there is one.
 
     They do if they name raters, labels or counts, or one of the doubtful columns.
@@ -145,7 +145,9 @@ def _decide_doubt(guess: ImportMapping, roles: Mapping[str, object], used: set[i
     return is_about_ratings or is_about_doubt or not guess.doubtful_columns
 
 
-def _find_indexes(head: TableHead, columns: Sequence[tuple[str, str]]) -> dict[str, list[int]]:
+def _get_indexes_by_role(
+    head: TableHead, columns: Sequence[tuple[str, str]]
+) -> dict[str, list[int]]:
     """Return role -> indexes of the named columns."""
     index_by_name = {name: index for index, name in enumerate(head.names)}
     indexes_by_role: dict[str, list[int]] = {}

@@ -6,7 +6,8 @@ from collections.abc import Collection, Sequence
 
 from . import rater_columns
 from .column_cells import LONG_ROLES, ColumnGuess
-from .column_names import (
+from .label_and_item_columns import LabelAndItemColumns
+from .name_tests import (
     RESPONDENT_ROLES,
     are_rater_numbers,
     asks_for_comment,
@@ -17,7 +18,6 @@ from .column_names import (
     rank_name,
     split_numbered_name,
 )
-from .label_and_item_columns import LabelAndItemColumns
 
 
 class RespondentTables(LabelAndItemColumns):

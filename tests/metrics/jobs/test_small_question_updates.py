@@ -112,6 +112,19 @@ def test_failed_batch_changes_nothing_and_questions_are_counted_singly(
         invariants.check(question.pk)
 
 
+def test_questions_that_another_worker_has_counted_take_no_place_in_the_batch(
+    questions: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for question in questions:
+        rate_randomly(question, random.Random(3), 5)
+    monkeypatch.setattr(small_question_updates, "QUESTIONS_AT_ONCE", 2)
+    listed_before = counting.list_small_uncounted_questions(set())
+    assert small_question_updates.update_small_questions(excluded=set()) == 2
+    monkeypatch.setattr(counting, "list_small_uncounted_questions", lambda skip: listed_before)
+    assert small_question_updates.update_small_questions(excluded=set()) == 2
+    assert Rating.objects.uncounted().values("question").distinct().count() == 1
+
+
 def test_one_message_counts_all_pending_questions(
     questions: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

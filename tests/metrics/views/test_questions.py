@@ -287,7 +287,7 @@ def test_questions_page_exists_for_any_number_of_questions(
     assert "<h1>Questions</h1>" in page.content.decode()
     single_question_page = client_for(lead).get(f"/projects/{project.pk}/questions/")
     assert single_question_page.status_code == 200
-    assert "Add a question" in single_question_page.content.decode()
+    assert "Add question" in single_question_page.content.decode()
     empty_project = Project.objects.create(name="Empty")
     Member.objects.create(project=empty_project, user=lead, role="lead")
     assert client_for(lead).get(f"/projects/{empty_project.pk}/questions/").status_code == 200

@@ -12,7 +12,7 @@ from metrics.jobs.question_updates import update_question
 from projects.models import Member, Question, Rater
 from quality.rater_status import comparison, site_raters
 from quality.rater_status.rater_list import RaterFilter, RaterList
-from quality.rater_status.status import STATUS_ORDER
+from quality.rater_status.reasons import STATUS_ORDER
 from tests.cast import LABELS, make_project, rate_many
 from tests.query_counts import measure_round_trips
 

@@ -13,6 +13,7 @@ from metrics.agreement.estimate import wilson_interval
 from metrics.jobs.question_updates import update_question
 from metrics.models import RaterResult
 from projects.models import Question, Rater
+from quality.alerts.kinds import KINDS
 from quality.models import Alert, DriftState, GoldScore, RepeatScore
 from quality.rater_status import comparison
 from quality.rater_status.rater_list import RaterFilter, RaterList
@@ -224,11 +225,16 @@ def test_rater_on_another_level_is_checked(question: Question) -> None:
         (["none", "minor", "major", "critical"], "harsh"),
         (["not toxic", "unclear", "toxic", "very toxic"], "harsh"),
         (["无", "轻微", "严重", "致命"], "harsh"),
+        (["excellent", "good", "fair", "poor"], "harsh"),
         (["poor", "fair", "good", "excellent"], "lenient"),
-        (["1", "2", "3", "4"], "lenient"),
+        (["fatal", "severe", "mild", "clean"], "lenient"),
+        (["not relevant", "no idea", "relevant", "very relevant"], "lenient"),
+        (["1", "2", "3", "4"], "higher"),
+        (["G", "P", "R", "X"], "higher"),
+        (["mild", "spicy", "hot", "mild again"], "higher"),
     ],
 )
-def test_higher_answers_are_harsh_where_the_scale_grades_faults(
+def test_labels_tell_whether_higher_answers_are_harsh(
     question: Question, labels: list[str], code: str
 ) -> None:
     for category, label in zip(question.categories.order_by("position"), labels, strict=True):
@@ -236,6 +242,84 @@ def test_higher_answers_are_harsh_where_the_scale_grades_faults(
         category.save()
     rate_with_a_harsh_rater(question, shift=1)
     assert list_codes(get_statuses_by_key(question)["hana"]) == [code]
+
+
+def rate_with_a_last_rater(question: Question, answer: Callable[[int], int]) -> None:
+    """Record 150 items by five raters; "otto" gives ``answer`` of the true category (0 to 3)."""
+    labels = list(question.categories.values_list("label", flat=True).order_by("position"))
+    rng = np.random.default_rng(7)
+    ratings = []
+    for item in range(150):
+        truth = int(rng.integers(len(labels)))
+        for rater in ("ann", "ben", "cleo", "dan", "otto"):
+            code = truth + int(rng.choice((-1, 0, 1), p=(0.1, 0.8, 0.1)))
+            code = answer(code) if rater == "otto" else code
+            ratings.append((f"i{item}", rater, labels[min(max(code, 0), len(labels) - 1)]))
+    rate_many(question, ratings)
+    update_question(question.pk)
+
+
+def test_rater_with_opposite_answers_has_a_reason_of_its_own(
+    question: Question, make_alert: Any
+) -> None:
+    """It comes first, as severe as the alert about the low agreement, and nobody else has it."""
+    rate_with_a_last_rater(question, lambda code: 3 - code)
+    summaries = get_statuses_by_key(question)
+    otto = summaries["otto"]
+    assert (otto.status, list_codes(otto)) == ("check", ["reversed"])
+    assert otto.reasons[0].high is not None and otto.reasons[0].high < -0.5
+    assert {key for key, summary in summaries.items() if "reversed" in list_codes(summary)} == {
+        "otto"
+    }
+    make_alert(question, otto.rater, kind="rater_apart", measure="agreement", size=-0.7)
+    otto = get_statuses_by_key(question)["otto"]
+    assert (otto.status, list_codes(otto)) == ("act", ["reversed", "low_agreement"])
+    assert [rater.key for rater in RaterList(question).select(RaterFilter(flag="reversed"))] == [
+        "otto"
+    ]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [lambda code: code + 2, lambda code: 3, lambda code: (7 * code + 5) % 4, lambda code: code],
+    ids=["strong bias", "one answer", "permuted labels", "agrees"],
+)
+def test_other_raters_do_not_answer_opposite(
+    question: Question, answer: Callable[[int], int]
+) -> None:
+    rate_with_a_last_rater(question, answer)
+    for summary in get_statuses_by_key(question).values():
+        assert "reversed" not in list_codes(summary), summary.rater.key
+
+
+@pytest.mark.parametrize("kind", ["rater_apart", "newcomer_below"])
+def test_alert_about_opposite_answers_says_so(
+    question: Question, make_alert: Any, kind: str
+) -> None:
+    rate_with_a_last_rater(question, lambda code: 3 - code)
+    otto = get_statuses_by_key(question)["otto"].rater
+    alert = make_alert(question, otto, kind=kind, measure="agreement", size=-0.7)
+    assert KINDS[kind].explanations(alert)[0].startswith("Their answers are opposite")
+
+
+def test_alert_about_low_agreement_suggests_no_reversal(
+    question: Question, make_alert: Any
+) -> None:
+    rate_with_a_last_rater(question, lambda code: (7 * code + 5) % 4)
+    otto = get_statuses_by_key(question)["otto"].rater
+    alert = make_alert(question, otto, kind="rater_apart", measure="agreement", size=0.0)
+    assert not any("opposite" in text for text in KINDS["rater_apart"].explanations(alert))
+
+
+@pytest.mark.parametrize(("n_labels", "expected"), [(2, True), (4, False)])
+def test_labels_without_an_order_have_an_opposite_only_if_there_are_two(
+    question: Question, n_labels: int, expected: bool
+) -> None:
+    question.categories.filter(position__gte=n_labels).delete()
+    Question.objects.filter(pk=question.pk).update(scale="nominal", weights="none")
+    question.refresh_from_db()
+    rate_with_a_last_rater(question, lambda code: n_labels - 1 - min(max(code, 0), n_labels - 1))
+    assert ("reversed" in list_codes(get_statuses_by_key(question)["otto"])) == expected
 
 
 def test_failed_exam_is_a_reason_until_another_attempt(

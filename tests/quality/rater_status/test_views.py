@@ -21,7 +21,7 @@ from projects.models import Item, Member, Project, Question, Rater
 from projects.services.members import usernames
 from quality import tasks
 from quality.consensus import recomputation as consensus
-from quality.models import Alert, RaterConfusion
+from quality.models import Alert, DriftState, RaterConfusion
 from quality.rater_status import comparison, export_views, funnel_plot
 from ratings.services.judgement import Judgement
 from ratings.services.record import record_ratings
@@ -158,6 +158,14 @@ def test_rater_whose_peers_explain_the_bias_is_told_apart(client: Client, lead: 
     assert rows["r5"].note.startswith("Peers explain the bias; own level:")
     assert rows["r5"].note in page.text and rows["r5"].note in client.get(f"{base}raters/r5/").text
     assert {key for key, row in rows.items() if row.note} <= {"r5"}
+    # The level is of all days: beside a drift, the page does not state it.
+    DriftState.objects.update_or_create(
+        question=project.questions.get(),
+        rater=Rater.objects.get(project=project, key="r5"),
+        defaults={"evidence": 240.0, "max_evidence": 260.0, "watched": True, "n": 90},
+    )
+    text = client.get(f"{base}raters/r5/").text
+    assert "own level" not in text and "may be drifting" in text
 
 
 def test_raters_of_few_items_come_last_in_either_order(

@@ -23,8 +23,11 @@ CauseEnum = Literal["real", "not_rater", "explained"]
 
 CodeEnum = Literal[
     "drift",
+    "reversed",
     "harsh",
     "lenient",
+    "higher",
+    "lower",
     "low_agreement",
     "newcomer",
     "same_answer",
