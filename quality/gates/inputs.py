@@ -136,6 +136,7 @@ class GateInputs:
             self.scale,
             question_id=self.question.pk,
             pass_mark=0.5,  # does not decide what is suspected
+            passed_exam_answers=answers.get_passed_exam_answers(self.question, moment=self.moment),
         )
         return {item.item_id for item in items if item.suspected}
 
