@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import datetime
+import gc
 import json
 import resource
 import subprocess
@@ -105,6 +106,7 @@ def run_worker() -> None:
     from metrics.jobs import question_updates
 
     question_updates.list_pending_questions()  # connects, and imports everything
+    gc.freeze()  # as a worker of `make run`
     print("ready", flush=True)
     sys.stdin.readline()
     before = get_processor_time()

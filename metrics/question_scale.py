@@ -21,7 +21,7 @@ from metrics.agreement.weights import (
     get_weighted_name,
     list_applicable_weightings,
 )
-from projects.models import Question
+from projects.models import Category, Question
 
 __all__ = ["QuestionScale", "get_weighted_name", "list_headline_coefficients"]
 
@@ -45,9 +45,12 @@ class QuestionScale:
     pooled: bool = False  # the headline pools people and models
 
     @classmethod
-    def for_question(cls, question: Question) -> QuestionScale:
-        """Return the scale of a question."""
-        categories = list(question.categories.all())
+    def for_question(
+        cls, question: Question, categories: Collection[Category] | None = None
+    ) -> QuestionScale:
+        """Return the scale of a question; ``categories`` are all that it ever had."""
+        if categories is None:
+            categories = question.categories.all()
         return cls.from_declaration(
             question.get_declaration(categories),
             width=max((category.code for category in categories), default=-1) + 1,

@@ -8,6 +8,7 @@ WEB_PROCESSES processes are forked; each works on WEB_THREADS requests at a time
 
 from __future__ import annotations
 
+import functools
 import gc
 import os
 import signal
@@ -46,24 +47,23 @@ def resolve_free_address(host: str, port: int) -> tuple[str, int]:
     return address, free_port
 
 
+@functools.cache
 def create_application() -> HealthProbes:
     """Return the WSGI application that each process serves."""
     from django.conf import settings
     from django.core.wsgi import get_wsgi_application
-    from django.db import connections
 
     from agreement_site.server.concurrency_limit import ConcurrencyLimiter
     from agreement_site.server.probes import HealthProbes
-    from ratings.files import data_folders
 
-    data_folders.record_at_start()
-    connections.close_all()
     return HealthProbes(ConcurrencyLimiter(get_wsgi_application(), settings.WEB_THREADS))
 
 
+@functools.cache
 def preload_site() -> None:
     """Load the site before processes are forked, so that they share its memory."""
     import django
+    import granian  # noqa: F401 - loaded for `_run_granian`
     from django.urls import reverse
 
     from agreement_site.celery import app
@@ -71,15 +71,20 @@ def preload_site() -> None:
     django.setup()
     app.loader.import_default_modules()  # the tasks
     reverse("healthz")  # loads the URLs, and with them every view
+    create_application()  # loads the middlewares
 
 
+@functools.cache
 def prepare_fork() -> None:
     """Compute once what each process would compute at its first page, and keep memory shared."""
     from django.apps import apps
     from django.db import connections
     from django.template.loader import get_template
 
+    from ratings.files import data_folders
+
     gc.collect()  # so that what follows fills the gaps that loading has left
+    data_folders.record_at_start()
     get_template("registration/sign_in.html")
     for model in apps.get_models(include_auto_created=True):
         options = model._meta
@@ -93,6 +98,17 @@ def prepare_fork() -> None:
 
 
 def main() -> None:
+    """Load the site, check that the database is of its release, and serve."""
+    with exit_with_one_sentence():
+        preload_site()
+    from agreement_site import releases
+
+    releases.exit_on_schema_mismatch()
+    serve()
+
+
+def serve() -> None:
+    """Serve the site, which is not loaded again in a fork of the supervisor."""
     host, port = os.environ.get("HOST") or "127.0.0.1", int(os.environ.get("PORT") or 8000)
     try:
         host, port = resolve_free_address(host, port)
@@ -103,17 +119,14 @@ def main() -> None:
         prepare_fork()
     from django.conf import settings
 
-    from agreement_site import releases
-
-    releases.exit_on_schema_mismatch()
     if settings.METRICS_TOKEN:
         from agreement_site.monitoring.prometheus import remove_dead_process_files
 
         remove_dead_process_files(settings.METRICS_DIR)
-    _serve(host, port)
+    _run_granian(host, port)
 
 
-def _serve(host: str, port: int) -> None:
+def _run_granian(host: str, port: int) -> None:
     from django.conf import settings
     from granian import Granian
     from granian.constants import HTTPModes, Interfaces

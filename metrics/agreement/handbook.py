@@ -131,8 +131,9 @@ irrCAC's standard errors take n2 as fixed, so items with a single rating make th
   number of ratings compared (-1 for two), for AC1 and Brennan-Prediger the value at the least
   agreement and the greatest chance, for percent agreement the least agreement that m ratings in k
   categories can have.
-* Cohen's kappa has no interval where a rater uses a single category: kappa is 0 and its standard
-  error 0 whatever the other rater answers. The reason is `single_category`.
+* Kappas with a chance by rater (Cohen, Conger, a rater with the others, two groups) have no
+  interval where one side uses a single category: kappa is 0 and its standard error 0 whatever the
+  other side answers. The reason is `single_category`.
 
 The rater's bias, means of scores, and correlations keep value -/+ t quantile x standard error. ICCs
 have F intervals. For the coverage of the intervals, see the end of this page.

@@ -9,7 +9,7 @@ is stored as counted.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -20,7 +20,7 @@ from core.db import bulk
 from metrics.agreement.counts import tally
 from metrics.models import CountState, Population
 from metrics.question_scale import QuestionScale
-from projects.models import Question, Rater
+from projects.models import Category, Question, Rater
 from ratings.models import NO_CODE
 from ratings.services import uncounted
 
@@ -66,14 +66,13 @@ def list_small_uncounted_questions(skip: Collection[int]) -> list[int]:
     return list(by_project.values())
 
 
-def lock_small_count_states(question_ids: Sequence[int], limit: int) -> dict[int, CountState]:
+def lock_small_count_states(question_ids: Collection[int], limit: int) -> dict[int, CountState]:
     """Lock and return the CountState of up to ``limit`` small questions that no other worker has.
 
     A question that needs more than counting and results is not included: `question_counting` does
     it.
     """
-    _create_missing_states(question_ids)
-    _update_items_and_raters_versions(question_ids)
+    _update_items_and_raters_versions(question_ids, limit)
     is_simple = Q(
         scale_version=F("question__scale_version"),
         ratings__lte=MAX_RATINGS,
@@ -90,7 +89,12 @@ def lock_small_count_states(question_ids: Sequence[int], limit: int) -> dict[int
     return {row.pk: row for row in rows[:limit]}
 
 
-def _create_missing_states(question_ids: Sequence[int]) -> None:
+def create_missing_states(question_ids: Collection[int]) -> None:
+    """Create the CountState of each question that has none.
+
+    Not to be called in the transaction of a batch: other workers that create the same rows would
+    wait for its end.
+    """
     existing = set(CountState.objects.filter(pk__in=question_ids).values_list("pk", flat=True))
     missing = Question.objects.filter(pk__in=set(question_ids) - existing).order_by("pk")
     CountState.objects.bulk_create(
@@ -102,8 +106,8 @@ def _create_missing_states(question_ids: Sequence[int]) -> None:
     )
 
 
-def _update_items_and_raters_versions(question_ids: Sequence[int]) -> None:
-    """Store the new version of items and raters for questions that need no recount.
+def _update_items_and_raters_versions(question_ids: Collection[int], limit: int) -> None:
+    """Store the new version of items and raters for up to ``limit`` questions without a recount.
 
     These are questions that no model rates or rated: the kinds of raters cannot change counts.
     """
@@ -117,7 +121,7 @@ def _update_items_and_raters_versions(question_ids: Sequence[int]) -> None:
     )
     # Without skip_locked two workers would wait for each other's rows; the second finds it done.
     unlocked = behind.select_for_update(skip_locked=True, of=("self",)).order_by("pk")
-    rows = unlocked.values_list("pk", "question__project__items_and_raters_version")
+    rows = unlocked.values_list("pk", "question__project__items_and_raters_version")[:limit]
     bulk.update_rows_by_id(
         "metrics_countstate", ["items_and_raters_version"], list(rows), key="question_id"
     )
@@ -180,11 +184,15 @@ def _group_by_scale(
 
     Each group: its scale, and the labels by question id.
     """
-    questions = Question.objects.filter(pk__in=list(question_ids)).prefetch_related("categories")
+    ids = list(question_ids)
+    # Not prefetched: Django would build a query for each of the questions.
+    categories: dict[int, list[Category]] = {pk: [] for pk in ids}
+    for category in Category.objects.filter(question__in=ids):
+        categories[category.question_id].append(category)
     groups: dict[str, tuple[QuestionScale, dict[int, list[str]]]] = {}
-    for question in questions.order_by("pk"):
-        scale = QuestionScale.for_question(question)
-        declaration = question.get_declaration(question.categories.all())
+    for question in Question.objects.filter(pk__in=ids).order_by("pk"):
+        scale = QuestionScale.for_question(question, categories[question.pk])
+        declaration = question.get_declaration(categories[question.pk])
         shared = {
             **declaration,
             "width": scale.width,

@@ -12,7 +12,18 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from django.db import connection
-from django.db.models import Count, F, FloatField, OuterRef, Q, QuerySet, Subquery, Sum, Value
+from django.db.models import (
+    Count,
+    Exists,
+    F,
+    FloatField,
+    OuterRef,
+    Q,
+    QuerySet,
+    Subquery,
+    Sum,
+    Value,
+)
 from django.db.models.functions import Cast, Coalesce
 from django.urls import reverse
 from django.utils.functional import Promise
@@ -73,6 +84,14 @@ class InboxScope:
             user,
         )
 
+    def is_led(self, project: str) -> Exists:
+        """Return the condition that the user leads the project of a row; ``project``: its path.
+
+        It is checked row by row, because few rows wait: with `IN`, SQLite would list all projects
+        of the user for each kind of row, and search each of them.
+        """
+        return Exists(self.led.filter(pk=OuterRef(project)))
+
 
 class StoredRow(NamedTuple):
     """A row as the query returns it.
@@ -106,24 +125,24 @@ def select_rows(scope: InboxScope) -> QuerySet[Any, Any]:
         _get_largest_impact(of_rater, F("n") - F("right")),
         about_rater=F("rater_id"),
     )
-    return alerts.union(raters, *_list_counts(scope), all=True)
+    return alerts.union(raters, *_list_count_queries(scope), all=True)
 
 
-def _list_counts(scope: InboxScope) -> list[QuerySet[Any, Any]]:
+def _list_count_queries(scope: InboxScope) -> list[QuerySet[Any, Any]]:
     """Return queries of the rows that are numbers of things."""
     counted = [
-        _count(
+        _build_count_query(
             entry_counts.get_uncertain_labels().filter(question__project__in=scope.review),
             entry_counts.UNCERTAIN_ITEMS,
             Sum("doubt"),
         ),
-        _count(
-            entry_counts.get_proposed_interventions().filter(question__project__in=scope.led),
+        _build_count_query(
+            entry_counts.get_proposed_interventions().filter(scope.is_led("question__project")),
             entry_counts.INTERVENTIONS,
             Sum("n_answers"),
         ),
-        _count(
-            Assignment.objects.skipped_or_flagged().filter(item__project__in=scope.led),
+        _build_count_query(
+            Assignment.objects.skipped_or_flagged().filter(scope.is_led("item__project")),
             entry_counts.SKIPPED,
             project=F("item__project_id"),
         ),
@@ -137,10 +156,11 @@ def _list_counts(scope: InboxScope) -> list[QuerySet[Any, Any]]:
         (entry_counts.get_requested_approvals(scope.user), entry_counts.APPROVALS),
     )
     counted += [
-        _count(rows.filter(question__project__in=scope.led), kind) for rows, kind in by_question
+        _build_count_query(rows.filter(scope.is_led("question__project")), kind)
+        for rows, kind in by_question
     ]
     counted += [
-        _count(rows.filter(project__in=scope.led), kind, project=F("project_id"))
+        _build_count_query(rows.filter(scope.is_led("project")), kind, project=F("project_id"))
         for rows, kind in by_project
     ]
     return counted
@@ -166,7 +186,7 @@ def _select_each(rows: QuerySet[Any], kind: str, impact: Any, **row_ids: F) -> Q
     return annotated.values_list(*StoredRow._fields)
 
 
-def _count(
+def _build_count_query(
     rows: QuerySet[Any], kind: str, impact: Any = None, *, project: Any = None
 ) -> QuerySet[Any, Any]:
     """Return a StoredRow per question, or per project where ``project`` is its column."""

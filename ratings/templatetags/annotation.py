@@ -11,7 +11,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from projects.models import Category
-from ratings.annotation.preview_views import build_preview_context
+from ratings.annotation.rate_page import build_preview_context
 from ratings.items import content
 
 register = template.Library()
@@ -41,7 +41,7 @@ def with_links(text: str) -> SafeString:
 @register.filter
 def with_sides(turns: Iterable[Turn]) -> Iterator[tuple[str, content.ContentBlock, str]]:
     """Return the turns of a conversation, each with the side of the page of its speaker."""
-    return content.add_sides(turns)
+    return content.iter_turns_with_sides(turns)
 
 
 @register.inclusion_tag("ratings/_question_preview.html")

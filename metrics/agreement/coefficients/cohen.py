@@ -23,6 +23,7 @@ from metrics.agreement.counts.contingency import (
     bilinear_form,
     compute_proportions,
     estimate_from_table,
+    has_constant_side,
     outer_sum,
 )
 from metrics.agreement.estimate import (
@@ -44,13 +45,9 @@ def kappa(
     w = as_weight_matrix(weights, proportions.k)
     expected = bilinear_form(proportions.rows, w, proportions.columns)
     slope = outer_sum(proportions.columns @ w.T, proportions.rows @ w) if interval else None
-    # A rater who uses one category alone: kappa is 0 and its standard error 0 for any other rater.
-    row_categories, column_categories = (
-        (margin > 0).sum(axis=-1) for margin in (proportions.rows, proportions.columns)
-    )
-    is_constant = np.minimum(row_categories, column_categories) < 2
+    has_no_limits = has_constant_side(proportions.rows, proportions.columns)
     return estimate_from_table(
-        proportions, w, expected, slope, interval=interval, has_no_limits=is_constant
+        proportions, w, expected, slope, interval=interval, has_no_limits=has_no_limits
     )
 
 

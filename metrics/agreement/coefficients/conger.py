@@ -126,7 +126,10 @@ def conger_kappa(rated_items: RatedItems, *, weights: npt.ArrayLike | None = Non
     )
     smallest = sums.smallest_pairable_size
     lowest = 1 - divide_or_nan(sums.n * smallest, sums.n2 * (smallest - 1))
-    limits = ScoreLimits(point, model, limit_se, sums.n2 - 1, lowest=lowest)
+    # One rater at most uses several categories: kappa is 0 whatever this one answers.
+    has_no_limits = ((rated_items.margins > 0).sum(axis=1) > 1).sum() < 2
+    limits_df = np.where(has_no_limits, np.nan, sums.n2 - 1)
+    limits = ScoreLimits(point, model, limit_se, limits_df, lowest=lowest)
     return build_estimate(point, se, basis, limits=limits)
 
 

@@ -72,6 +72,16 @@ def bilinear_form(left: Floats, w: Floats, right: Floats) -> Floats:
     return np.asarray(total)
 
 
+def has_constant_side(rows: Floats, columns: Floats) -> npt.NDArray[np.bool_]:
+    """Return whether either side's margin (..., k) has a single category, (...).
+
+    Kappa of the two sides is then 0 and its standard error 0, whatever the other side answers: its
+    limits are undefined.
+    """
+    categories = [(margin > 0).sum(axis=-1) for margin in (rows, columns)]
+    return np.asarray(np.minimum(*categories) < 2)
+
+
 def estimate_from_table(
     proportions: TableProportions,
     w: Floats,

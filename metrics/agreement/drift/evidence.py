@@ -259,14 +259,14 @@ def _validate(
 
 
 def _list_onsets(n: Floats, prior: ShiftPrior) -> tuple[Ints, Ints]:
-    """Return today and onset (P,) of all pairs with enough items before and since, by day."""
+    """Return today and onset (P,) of all pairs with enough items and days before and since."""
     before = np.concatenate([[0.0], np.cumsum(n)])
     days = np.arange(n.size)
-    first = max(1, int(np.searchsorted(before[:-1], prior.least_before)))
+    first = max(prior.least_days_before, int(np.searchsorted(before[:-1], prior.least_before)))
     # The last onset with enough items since; day t ends where t + 1 begins.
     last = np.searchsorted(before[:-1], before[1:] - prior.least_since, side="right") - 1
     earliest = np.maximum(first, days - prior.window + 1)
-    n_onsets = np.maximum(np.minimum(last, days) - earliest + 1, 0)
+    n_onsets = np.maximum(np.minimum(last, days + 1 - prior.least_days_since) - earliest + 1, 0)
     today = np.repeat(days, n_onsets)
     offset = np.arange(today.size) - np.repeat(np.cumsum(n_onsets) - n_onsets, n_onsets)
     return today, np.repeat(earliest, n_onsets) + offset

@@ -17,6 +17,7 @@ class ShiftPrior:
     omega: scale of the half-normal shift, in units of the score
     tolerance: a shift of this size is irrelevant
     least_before, least_since: items that an onset needs before it, and since
+    least_days_before, least_days_since: active days that it needs before it, and since
     pseudo: items without a shift, by which a short time since the onset is shrunk
     skew_prior_items: items that the difference of the means counts as, against skew
     step: share of the step; the ramps share the rest equally
@@ -30,6 +31,8 @@ class ShiftPrior:
     tolerance: float
     least_before: int = 30
     least_since: int = 10
+    least_days_before: int = 1
+    least_days_since: int = 1
     pseudo: float = 2.0
     skew_prior_items: float = 10.0
     step: float = 0.5

@@ -131,51 +131,87 @@ def find_pair_falls(drift: DriftResult, segment_starts: list[int]) -> list[Outli
     for fall in find_falls(
         scored, pair_keys.size, prior=prior, settings=settings, segment_starts=segment_starts
     ):
-        if not _is_beyond_others(drift, rows, residuals, fall, int(pair_keys[fall.group])):
+        pair_key, n_pairs = int(pair_keys[fall.group]), pair_keys.size
+        if not _is_beyond_others(drift, rows, residuals, fall, pair_key, n_pairs=n_pairs):
             continue
-        g, h = divmod(int(pair_keys[fall.group]), ratings.keys.size)
+        g, h = divmod(pair_key, ratings.keys.size)
         raters = int(ratings.keys[g]), int(ratings.keys[h])
         findings.append(build_finding(PAIR_DIVERGED, AGREEMENT, raters, fall))
     return findings
 
 
 def _is_beyond_others(  # noqa: PLR0917
-    drift: DriftResult, rows: Ints, residuals: Floats, fall: LevelFall, pair_key: int
+    drift: DriftResult,
+    rows: Ints,
+    residuals: Floats,
+    fall: LevelFall,
+    pair_key: int,
+    *,
+    n_pairs: int,
 ) -> bool:
-    """Return whether a pair fell beyond all other pairs of the same weeks, and of the same items.
+    """Return whether a pair fell beyond each set of other pairs (_list_other_pairs).
 
-    rows, residuals (C,): the comparisons of all pairs. The two Bayes factors of the fall less that
-    of the others must be as large as for drift (settings.own_evidence). The same items are not
-    tested where less than half of them have a third rater.
+    rows, residuals (C,): the comparisons of all pairs. The Bayes factor of the fall less that of
+    the others must be n_pairs times as large as for drift (settings.own_evidence), as the pair that
+    fell most is tested. A set that less than half of the pair's comparisons can test, before the
+    onset or since, is left out.
     """
-    comparisons, ratings, settings = drift.data.comparisons, drift.data.ratings, drift.data.settings
-    keys = comparisons.own_rater[rows] * ratings.keys.size + comparisons.other_rater[rows]
-    day = get_comparison_days(drift, rows)
+    settings, day = drift.data.settings, get_comparison_days(drift, rows)
     first, last = int(fall.series.day[0]), int(fall.series.day[fall.t]) + WEEK_DAYS
+    comparisons = drift.data.comparisons
+    n_raters = drift.data.ratings.keys.size
+    keys = comparisons.own_rater[rows] * n_raters + comparisons.other_rater[rows]
     is_own = (keys == pair_key) & (day >= first) & (day < last)
     is_since = day[is_own] >= fall.series.day[fall.onset]
     own = residuals[is_own]
     whole_factor = _compute_fall_factor(own, is_since, settings)
-    needed = max(
+    needed = n_pairs * max(
         settings.own_evidence, min(whole_factor**settings.own_exponent, settings.own_limit)
     )
-    item = ratings.item[comparisons.own[rows]]
-    for group in ((day + _MONDAY_OFFSET) // WEEK_DAYS, item):
-        _groups, index = index_distinct(group)
-        others = np.bincount(index, weights=(keys != pair_key).astype(float))
-        total = np.bincount(index, weights=np.where(keys != pair_key, residuals, 0.0))
-        n_others = others[index[is_own]]
-        has_others = n_others > 0
-        is_tested = [
-            2 * (has_others & part).sum() >= max(int(part.sum()), 1)
+    for group, is_other in _list_other_pairs(drift, rows, pair_key):
+        excess = own - _compute_group_means(group, residuals, is_other)[is_own]
+        is_tested = np.isfinite(excess)
+        has_enough = all(
+            2 * (is_tested & part).sum() >= max(int(part.sum()), 1)
             for part in (is_since, ~is_since)
-        ]
-        if not all(is_tested):
-            continue
-        excess = own[has_others] - total[index[is_own]][has_others] / n_others[has_others]
-        if _compute_fall_factor(excess, is_since[has_others], settings) < needed:
+        )
+        if has_enough and (
+            _compute_fall_factor(excess[is_tested], is_since[is_tested], settings) < needed
+        ):
             return False
     return True
+
+
+def _list_other_pairs(
+    drift: DriftResult, rows: Ints, pair_key: int
+) -> list[tuple[Ints, npt.NDArray[np.bool_]]]:
+    """Return groups (C,) and masks (C,) of comparisons whose fall may explain that of a pair.
+
+    A comparison of the pair is compared with those of the mask in its group: all other pairs in the
+    same week, on the same item, and on items with the same value of each attribute; and each of the
+    two raters with third raters in the same week, as a rater who gets hard items, or falls with
+    everybody, has not moved apart from one rater.
+    """
+    comparisons, ratings = drift.data.comparisons, drift.data.ratings
+    own, g, h = comparisons.own[rows], comparisons.own_rater[rows], comparisons.other_rater[rows]
+    week = (get_comparison_days(drift, rows) + _MONDAY_OFFSET) // WEEK_DAYS
+    is_other = g * ratings.keys.size + h != pair_key
+    attributes = [column[own] for column in drift.data.attributes]
+    return [
+        *((group, is_other) for group in (week, ratings.item[own], *attributes)),
+        *(
+            (week, is_other & ((g == rater) | (h == rater)))
+            for rater in divmod(pair_key, ratings.keys.size)
+        ),
+    ]
+
+
+def _compute_group_means(group: Ints, score: Floats, mask: npt.NDArray[np.bool_]) -> Floats:
+    """Return the mean score (C,) of the masked comparisons in each one's group, NaN for none."""
+    _groups, index = index_distinct(group)
+    n = np.bincount(index, weights=mask)
+    total = np.bincount(index, weights=np.where(mask, score, 0.0))
+    return np.divide(total, n, out=np.full(n.size, np.nan), where=n > 0)[index]
 
 
 def _compute_fall_factor(
@@ -263,14 +299,11 @@ def _find_first_fall(
 ) -> LevelFall | None:
     if weeks.n.size < MIN_WEEKS_BEFORE + MIN_WEEKS_SINCE:
         return None
+    lasting = replace(prior, least_days_before=MIN_WEEKS_BEFORE, least_days_since=MIN_WEEKS_SINCE)
     evidence_by_week = compute_evidence(
-        weeks.n, weeks.total, weeks.squares, s2=s2, kappa2=kappa2, side=-1, prior=prior
+        weeks.n, weeks.total, weeks.squares, s2=s2, kappa2=kappa2, side=-1, prior=lasting
     )
-    week = np.arange(weeks.n.size)
-    is_lasting = (evidence_by_week.onset >= MIN_WEEKS_BEFORE) & (
-        week - evidence_by_week.onset + 1 >= MIN_WEEKS_SINCE
-    )
-    reached = np.flatnonzero((evidence_by_week.total >= level) & is_lasting)
+    reached = np.flatnonzero(evidence_by_week.total >= level)
     if not reached.size:
         return None
     index = int(reached[0])

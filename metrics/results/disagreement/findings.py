@@ -25,10 +25,10 @@ from metrics.agreement.registry import MEAN_BY_ITEMS
 from metrics.agreement.weights import UNWEIGHTED, get_weighted_name
 from metrics.models import Diagnosis, PeriodUnit, Result
 from metrics.question_scale import QuestionScale
+from metrics.results import pair_results
 from metrics.results.clusters import get_cluster_numbers
 from metrics.results.headline import sample_headline
-from metrics.results.pairs import pair_results
-from metrics.results.period_patterns import AllTimePatterns
+from metrics.results.patterns import AllTimePatterns
 from metrics.results.question_agreement import QuestionAgreement
 from metrics.results.values import Values, get_number
 from projects.models import Project, Question
@@ -83,7 +83,7 @@ class QuestionDiagnosis:
     @property
     def outlying_rater_ids(self) -> list[int]:
         """The ids of the raters below the others."""
-        return list(list_outlying_raters(self.findings))
+        return list(get_outlying_raters(self.findings))
 
     @property
     def is_band_withheld(self) -> bool:
@@ -120,7 +120,7 @@ def compute_question_diagnosis(all_time: AllTimePatterns, means: Values) -> Ques
     """Compute the findings, confusions and disputed items of all ratings of a question.
 
     They depend on the counts, the results and the counted ratings. ``means``: the mean pairwise
-    kappas by shared items (results.pairs.mean_kappas).
+    kappas by shared items (results.pair_results).
     """
     return QuestionDiagnosis(
         find_question_findings(all_time, means),
@@ -220,7 +220,7 @@ def is_band_withheld(findings: Findings) -> bool:
     return any(finding["name"] in diagnosis.FINDINGS_WITHOUT_BAND for finding in findings)
 
 
-def list_outlying_raters(findings: Findings) -> dict[int, tuple[float, int]]:
+def get_outlying_raters(findings: Findings) -> dict[int, tuple[float, int]]:
     """Return {rater id: (mean difference, number of items)} of the raters below the others.
 
     From stored findings, those with the greatest impact first.

@@ -25,12 +25,12 @@ from core.db import bulk
 from core.db.row_mapper import RowMapper
 from projects.models import Item, QueueOrder, Rater
 from ratings.models import Assignment
-from ratings.services import exam_gate, slots
+from ratings.services import permissions, slots
 from ratings.services.rating_times import ensure_aware
+from ratings.services.slots import get_lease_time
 
 from . import candidates, exams, hidden_checks
 from .hidden_checks import build_queue_lock, get_lock_clause
-from .leases import get_lease_time
 
 State = Assignment.State
 
@@ -113,7 +113,7 @@ def get_next_item(rater: Rater, *, exclude_item_ids: Collection[int] = ()) -> It
     now = connection.ops.adapt_datetimefield_value(timezone.now())
     statements = [
         (_OPEN_ASSIGNMENTS_SQL, [rater.pk]),
-        exam_gate.build_due_exam_query(rater.pk),
+        permissions.build_due_exam_query(rater.pk),
         (_EXPIRED_EXISTS_SQL, [now]),
         (_POSITION_SQL, [rater.pk]),
         *candidates.build_id_bounds_query(rater),
@@ -124,7 +124,7 @@ def get_next_item(rater: Rater, *, exclude_item_ids: Collection[int] = ()) -> It
     if exam_question_id is not None:
         item = exams.get_next_exam_item(rater, exam_question_id, exclude_item_ids=exclude_item_ids)
     else:
-        item = _get_open_item(open_rows, exclude_item_ids)
+        item = _resume_open_item(open_rows, exclude_item_ids)
     if item is not None or exam_question_id is not None:
         return item
     if expired_rows:  # each request for an item frees the slots of expired assignments
@@ -150,7 +150,7 @@ def _assign_item(
                 [*build_queue_lock(rater), (_OPEN_ASSIGNMENTS_SQL, [rater.pk])]
             )
             # Another window of the rater may have got an item while this request waited.
-            if (item := _get_open_item(open_rows, exclude_item_ids)) is not None:
+            if (item := _resume_open_item(open_rows, exclude_item_ids)) is not None:
                 return item
             # Planned items are only tried without waiting: locked ones are skipped.
             planned = use_plan and not wait_for_locks
@@ -198,7 +198,7 @@ def _can_skip_locked() -> bool:
 # --- open assignments
 
 
-def _get_open_item(
+def _resume_open_item(
     rows: Sequence[tuple[Any, ...]], exclude_item_ids: Collection[int]
 ) -> Item | None:
     """Return the item that was open longest; extend its lease when half of it is over."""

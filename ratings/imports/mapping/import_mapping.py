@@ -17,9 +17,7 @@ OWN_SOURCE = "concord"  # the source of this program's own exports as JSON Lines
 DUPLICATE_POLICIES = {
     "last": gettext_lazy("keep the last row"),
     "first": gettext_lazy("keep the first row"),
-    "repeat": gettext_lazy(
-        "keep the first row, save the second as a repeat"
-    ),
+    "repeat": gettext_lazy("keep the first row, save the second as a repeat"),
 }
 # Which of the sheets of a workbook with the same columns are read, and what each of them is.
 SHEETS_ARE_RATERS, SHEETS_ARE_ROWS, FIRST_SHEET = "raters", "rows", "first"
@@ -40,7 +38,7 @@ class ImportMapping:
     """The format of a file, the meaning of its columns, and the questions its rows belong to.
 
     ``source`` is a name of SOURCES. The other fields apply to tables unless stated otherwise.
-    ``columns`` maps a role (columns.ROLES) to the index of its column. ``content_columns`` are
+    ``columns`` maps a role (name_tests.ROLES) to the index of its column. ``content_columns`` are
     columns of content that raters see under the column's name; ``attribute_columns`` are columns
     that are stored and never shown to raters. ``layout`` is "long" (one row per rating; all by
     ``default_rater`` if it is set), "wide" (one row per item; every column without another meaning,

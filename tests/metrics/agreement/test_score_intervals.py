@@ -11,6 +11,8 @@ from scipy import special, stats
 
 from metrics.agreement import estimate_coefficient, pattern_coefficients, report
 from metrics.agreement.coefficients import cohen, fleiss
+from metrics.agreement.coefficients.groups import peers
+from metrics.agreement.coefficients.groups.between_groups import between_group_kappa
 from metrics.agreement.counts.common_correlation import (
     CommonCorrelationModel,
     Margins,
@@ -18,6 +20,7 @@ from metrics.agreement.counts.common_correlation import (
     compute_weights_within_group,
 )
 from metrics.agreement.counts.score_intervals import ScoreLimits
+from metrics.agreement.counts.tally import count_peer_tables
 from metrics.agreement.estimate import NORMAL_QUANTILE, t_quantile
 from metrics.agreement.weights import build_weightings
 
@@ -326,6 +329,28 @@ def test_constant_rater_has_no_interval():
     result = report([[1, 0], [1, 0], [1, 0], [1, 0], [1, 1]], 2)
     assert result["cohen_kappa.low"] is None
     assert result["cohen_kappa.low.reason"] == "single_category"
+    assert result["conger_kappa.low.reason"] == "single_category"
+
+
+@pytest.mark.parametrize("constant", ["rater", "others"])
+def test_constant_side_of_several_raters_has_no_interval(constant):
+    """Kappa of the rater and the others is 0 whatever the other side answers."""
+    n = 12
+    varying = np.arange(n) % 3 == 0
+    same = np.zeros(n, bool)
+    own, others = (same, varying) if constant == "rater" else (varying, same)
+    codes = np.column_stack([own, others, others]).astype(int)
+    counts = count_peer_tables(
+        np.repeat(np.arange(n), 3), np.tile(np.arange(3), n), codes.ravel(), 2
+    )
+    estimate = peers.peer_kappa(counts.tables, counts.moments, counts.n_items)[0]
+    sides = [np.column_stack([1 - side, side]) for side in (own + 0, others + 0)]
+    between = between_group_kappa(sides[0], 2 * sides[1], np.ones(n))
+    for kappa in (estimate, between):
+        assert float(kappa.value) == 0
+        assert np.isnan(kappa.low) and np.isnan(kappa.high)
+    ac1 = between_group_kappa(sides[0], 2 * sides[1], np.ones(n), chance="gwet")
+    assert ac1.low < ac1.value < ac1.high
 
 
 def test_report_has_the_published_and_the_shown_interval():

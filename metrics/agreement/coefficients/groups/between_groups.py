@@ -22,6 +22,7 @@ from metrics.agreement.counts.common_correlation import (
     Margins,
     compute_weights_across_groups,
 )
+from metrics.agreement.counts.contingency import has_constant_side
 from metrics.agreement.counts.pattern_sums import build_pattern_sums
 from metrics.agreement.counts.score_intervals import ScoreLimits
 from metrics.agreement.estimate import (
@@ -88,13 +89,16 @@ def between_group_kappa(
         w,
         Margins((margins[0] + margins[1]) / 2, expected, slopes[0] + slopes[1]),
     )
+    limits_df = n - 1
+    if chance == "margins":
+        limits_df = np.where(has_constant_side(*margins), np.nan, limits_df)
     greatest_chance = {"margins": None, "gwet": w.mean(), "none": 0.0}[chance]
     lowest = (
         -1.0
         if greatest_chance is None
         else float((w.min() - greatest_chance) / (1 - greatest_chance))
     )
-    limits = ScoreLimits(point, model, se, n - 1, lowest=lowest)
+    limits = ScoreLimits(point, model, se, limits_df, lowest=lowest)
     return build_estimate(point, se, basis, limits=limits)
 
 

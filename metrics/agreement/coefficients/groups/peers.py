@@ -25,7 +25,12 @@ from metrics.agreement.counts.common_correlation import (
     Margins,
     compute_weights_across_groups,
 )
-from metrics.agreement.counts.contingency import bilinear_form, mean_weight, outer_sum
+from metrics.agreement.counts.contingency import (
+    bilinear_form,
+    has_constant_side,
+    mean_weight,
+    outer_sum,
+)
 from metrics.agreement.counts.score_intervals import ScoreLimits
 from metrics.agreement.estimate import (
     REASON_CODES,
@@ -61,7 +66,10 @@ def peer_kappa(
     influence = divide_or_nan(influence, (total * (1 - expected))[..., None, None])
     margins = Margins((rows + columns) / 2, expected, columns @ w.T + rows @ w)
     model = _build_model(total, n_items, w, margins)
-    return _build_clustered_estimate(point, influence, (tables, moments, n_items), model=model)
+    df = np.where(has_constant_side(rows, columns), np.nan, np.asarray(n_items, float) - 1)
+    return _build_clustered_estimate(
+        point, influence, (tables, moments, n_items), model=model, limits_df=df
+    )
 
 
 def peer_percent_agreement(
@@ -136,11 +144,13 @@ def _build_clustered_estimate(
     upper: float = 1.0,
     model: CommonCorrelationModel | None = None,
     lowest: float = -1.0,
+    limits_df: Floats | None = None,
 ) -> Estimate:
     """Return the estimate with its cluster-robust standard error; influence A (..., k, k).
 
     model: variance of a coefficient under its own value, for the interval shown; None for a mean.
-    lowest: the least value possible.
+    lowest: the least value possible. limits_df (...): degrees of freedom of the interval shown, NaN
+    for none; None for those of the standard error.
     """
     tables, moments, n_items = np.asarray(counts[0], float), counts[1], np.asarray(counts[2], float)
     influence = np.where(np.isfinite(influence), influence, 0.0)
@@ -156,7 +166,8 @@ def _build_clustered_estimate(
     basis = EstimateBasis(n_items.astype(np.int64), (n_items + total).astype(np.int64), n_items - 1)
     limits = None
     if model is not None:
-        limits = ScoreLimits(point, model, se, n_items - 1, lowest=lowest)
+        df = basis.df if limits_df is None else limits_df
+        limits = ScoreLimits(point, model, se, df, lowest=lowest)
     return build_estimate(point, se, basis, upper=upper, limits=limits)
 
 

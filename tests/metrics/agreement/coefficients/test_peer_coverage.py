@@ -40,9 +40,12 @@ def compute_false_sides(n: int, share: float, kappa: float) -> tuple[float, floa
     return float(probability[is_below].sum()), float(probability[is_above].sum())
 
 
-@pytest.mark.parametrize(("n", "limit"), [(10, 0.145), (15, 0.125)])
+@pytest.mark.parametrize("n", [10, 15])
 @pytest.mark.parametrize("kappa", [0.4, 0.8, 0.9, 0.95])
 @pytest.mark.parametrize("share", [0.05, 0.5])
-def test_one_side_is_seldom_false(n: int, limit: float, kappa: float, share: float) -> None:
-    """The limits are what docs/statistics.md says of the worst cell."""
-    assert max(compute_false_sides(n, share, kappa)) <= limit
+def test_one_side_is_seldom_false(n: int, kappa: float, share: float) -> None:
+    """Kappa has no interval where the rater or the peers use one category: it is then 0.
+
+    With one, 14% of the studies of 10 items would be false on one side.
+    """
+    assert max(compute_false_sides(n, share, kappa)) <= 0.05

@@ -314,6 +314,17 @@ def test_fall_of_a_question_gives_one_finding():
     )
 
 
+def test_decline_from_the_first_week_on_gives_a_finding():
+    """Its best onset is too early to be told from a single odd week, but later ones are not."""
+
+    def confuse_more_and_more(stream, rng):
+        is_guess = rng.random(stream.code.size) < 0.7 * stream.day / LONG.days
+        return np.where(is_guess, rng.integers(PLAN.k, size=is_guess.size), stream.code)
+
+    _drift_alerts, findings = detect_alerts(LONG, change=confuse_more_and_more)
+    assert set(list_kinds(findings)) == {(outliers.QUESTION_AGREEMENT_FELL, ())}
+
+
 def test_diverging_pair_gives_a_finding():
     plan = replace(LONG, per_item=2, raters=6)
 
@@ -323,6 +334,31 @@ def test_diverging_pair_gives_a_finding():
 
     _drift_alerts, findings = detect_alerts(plan, 4, change=confuse_shared_items)
     assert list_kinds(findings) == [(outliers.PAIR_DIVERGED, (1, 2))]
+
+
+def simulate_hard_items_of_two_raters(seed):
+    """Return columns: from day 36 on raters 0 and 1 rate all hard items, with a changing third."""
+    rng = np.random.default_rng(seed)
+    day = np.sort(rng.integers(0, 72, 3_120))
+    raters = rng.permuted(np.tile(np.arange(10), (day.size, 1)), axis=1)[:, :3]
+    others = rng.permuted(np.tile(np.arange(2, 10), (day.size, 1)), axis=1)[:, :3]
+    is_hard = (day >= 36) & (rng.random(day.size) < 0.3)
+    raters = np.where((day >= 36)[:, None], others, raters)
+    raters[is_hard, 0], raters[is_hard, 1] = 0, 1
+    truth, *guesses = (rng.choice(4, day.size, p=(0.4, 0.3, 0.2, 0.1)) for _draw in range(4))
+    is_guess = rng.random((day.size, 3)) < np.where(is_hard, 0.6, 0.2)[:, None]
+    code = np.where(is_guess, np.stack(guesses, 1), truth[:, None])
+    dates = np.repeat(streams.convert_working_days(day), 3)
+    return np.repeat(np.arange(day.size), 3), raters.ravel(), code.ravel(), dates
+
+
+@pytest.mark.parametrize("seed", [32, 50])
+def test_no_pair_is_named_for_the_hard_items_of_two_raters(seed):
+    """Of 45 pairs, one fell by chance beyond the others with these items."""
+    item, rater, code, day = simulate_hard_items_of_two_raters(seed)
+    drift_result = drift.detect_drift(item, rater, code, day, 4, False)
+    outlier_result = outliers.detect_outliers(drift_result, 4)
+    assert outliers.get_alerted_raters(drift_result, outlier_result) == set()
 
 
 def test_category_no_longer_used_gives_a_finding():
