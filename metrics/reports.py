@@ -280,16 +280,18 @@ def _compute_outlying_facts(
 ) -> OutlyingFacts:
     """Return the outlying raters of the headline's group, and the value without them."""
     headline = facts.headline
-    shown = rows[~is_model] if headline["population"] == "people" else rows
+    group_rows = rows[~is_model] if headline["population"] == "people" else rows
     displayed = DisplayedRatings(
         facts.patterns.counts,
         facts.patterns.n_items,
         _build_empty_pairs(facts.scale),
-        shown,
-        clusters.get_cluster_numbers(shown["item"], project) if project.cluster_attribute else None,
+        group_rows,
+        clusters.get_cluster_numbers(group_rows["item"], project)
+        if project.cluster_attribute
+        else None,
     )
     raters = findings.find_outlying_raters(displayed, facts.scale, headline["weights"])
-    ids = [*findings.list_outlying_raters(raters)]
+    ids = [*findings.get_outlying_raters(raters)]
     if not ids:
         return {"n_raters": 0, "without": None}
     is_kept = ~np.isin(rows["rater"], ids)

@@ -99,8 +99,7 @@ def render_raters(request: HttpRequest, project: Project) -> HttpResponse:
         return live_updates.build_pending_response(pending=rater_list.is_pending)
     listed = rater_list.select(rater_filter, sort)
     paginator = Paginator(listed, RATERS_PER_PAGE)
-    number = get_page_number(request)
-    if number > paginator.num_pages:
+    if (number := get_page_number(request)) > paginator.num_pages:
         raise Http404(_("Page not found."))
     page = paginator.page(number)
     rows = _build_rows(selection, rater_list, list(page.object_list))

@@ -166,10 +166,10 @@ def _build_cards(appeals: Sequence[Appeal], labels: dict[tuple[int, int], str]) 
             answers.setdefault((question, item), {})[rater] = labels.get((question, code), "")
     cards = []
     for appeal in appeals:
-        given = dict(answers.get((appeal.question_id, appeal.item_id), {}))
-        own = given.pop(appeal.rater_id, "")
+        labels_of_raters = dict(answers.get((appeal.question_id, appeal.item_id), {}))
+        own = labels_of_raters.pop(appeal.rater_id, "")
         decided = _format_contested_answer(appeal, labels)
-        others = Counter(given.values()).most_common()
+        others = Counter(labels_of_raters.values()).most_common()
         blocks = content.build_blocks(appeal.item.body)
         cards.append(AppealCard(appeal, decided, own, others, blocks))
     return cards

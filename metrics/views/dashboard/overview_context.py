@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from django.utils.functional import Promise
 
 from core.hooks import Hook
-from metrics.results.raters.rater_results import RaterAgreement
+from metrics.results.rater_results import RaterAgreement
 from metrics.views.common import getting_started
 from metrics.views.common.live_updates import LiveSettings
 from metrics.views.common.rater_columns import SORTABLE_COLUMNS
