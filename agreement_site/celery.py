@@ -54,7 +54,7 @@ class Sweeper(bootsteps.StartStopStep):
     AWAKE_SECONDS = 30.0
     SWEEPS = {
         "metrics.tasks.sweep_all": Pace(),
-        "ratings.tasks.resume_stalled": Pace(),
+        "ratings.tasks.resume_stalled": Pace(1.0, 3.0),
         "ratings.tasks.sweep_connections": Pace(1.0, 3.0),
         "metrics.jobs.deletions.process_pending_deletions": Pace(1.0, 3.0),
         "quality.tasks.sweep_labels_and_queues": Pace(0.4, 3.0),

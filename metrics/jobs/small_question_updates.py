@@ -44,7 +44,10 @@ def update_small_questions(*, excluded: set[int]) -> int:
     """
     try:
         candidates = counting.list_small_uncounted_questions(excluded)
-        return _update_candidates(candidates) if len(candidates) > 1 else 0
+        if len(candidates) < 2:
+            return 0
+        counting.create_missing_states(candidates)
+        return _update_candidates(candidates)
     except Exception:
         logger.exception("counting small questions in a batch failed; each is counted separately")
         return 0

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+import core.jobs.wakeup  # noqa: F401 - registers its task, as the sweeps of a worker do
 from agreement_site.celery import Sweeper, app
 from metrics import attribution
 from metrics import tasks as counting_tasks

@@ -31,6 +31,7 @@ from .tables_without_ratings import (
     find_counts_with_total,
     find_crossed_counts,
     find_frequency,
+    find_named_counters,
     find_named_counts,
 )
 from .wide_tables import WideTables
@@ -165,7 +166,7 @@ class _ColumnGuesser(WideTables):
 
     def _guess_counts_with_total(self) -> ColumnGuess | None:
         """Return the guess for numbers of ratings of each label, with their total in a column."""
-        counts = find_counts_with_total(self.head)
+        counts = find_named_counters(self.head) or find_counts_with_total(self.head)
         if not counts or "rater" in self.columns:
             return None
         self._release_long_roles()
