@@ -95,7 +95,7 @@ def create_clients(project: Any) -> tuple[Any, Any]:
 
 def list_urls(project: Any) -> list[NamedUrl]:
     from metrics.models import PairTally
-    from metrics.results.pairs.pair_results import MAX_LISTED_PAIRS
+    from metrics.results.pair_results import MAX_LISTED_PAIRS
     from metrics.views.common.freshness import Freshness
     from metrics.views.pairs import PAIRS_PER_PAGE
 

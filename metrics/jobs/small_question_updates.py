@@ -15,9 +15,8 @@ from core.db import bulk
 from metrics.counting import small_question_counting as counting
 from metrics.counting import store
 from metrics.models import CountState, PatternTally
-from metrics.results import question_results
+from metrics.results import question_results, rater_results
 from metrics.results.headline.headline_computation import CountedRaters, HeadlineBuilder
-from metrics.results.raters import rater_results
 from ratings.services import uncounted
 
 logger = logging.getLogger(__name__)

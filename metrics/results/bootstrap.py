@@ -13,7 +13,7 @@ from metrics.agreement import bootstrap as agreement_bootstrap
 from metrics.agreement import registry
 from metrics.question_scale import QuestionScale
 
-from .grouped_patterns import GroupedPatterns
+from .patterns import GroupedPatterns
 from .values import Value, Values
 
 REPLICATES = 2000
