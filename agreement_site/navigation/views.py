@@ -50,9 +50,9 @@ def search_palette(user: Any, text: str, project: Any = None) -> list[PaletteRes
     needle = text.casefold()
     results = [result for result in results if needle in str(result.label).casefold()]
     if project is not None and may(project.role, Capability.SEE_RESULTS):
-        for find_objects in (_find_views, _find_questions, _find_raters, _find_items):
+        for find_objects in (_search_views, _search_questions, _search_raters, _search_items):
             results += find_objects(project, text)
-    return [*results, *_find_projects(user, text)]
+    return [*results, *_search_projects(user, text)]
 
 
 def _iter_pages(user: Any, project: Any) -> Iterator[PaletteResult]:
@@ -77,14 +77,14 @@ def _iter_actions(user: Any, project: Any) -> Iterator[PaletteResult]:
         yield PaletteResult(kind, _("Import file"), reverse("import_upload_new_project"))
 
 
-def _find_views(project: Any, text: str) -> Iterator[PaletteResult]:
+def _search_views(project: Any, text: str) -> Iterator[PaletteResult]:
     needle = text.casefold()
     for view in saved_views.list_saved_views(project):
         if needle in view.name.casefold():
             yield PaletteResult(_("View"), view.name, views.build_view_url(view))
 
 
-def _find_questions(project: Any, text: str) -> Iterator[PaletteResult]:
+def _search_questions(project: Any, text: str) -> Iterator[PaletteResult]:
     condition = Q(text__icontains=text) | Q(key__icontains=text)
     for question in Question.objects.filter(condition, project=project)[:RESULTS_PER_KIND]:
         query = urlencode({"question": question.key})
@@ -92,8 +92,8 @@ def _find_questions(project: Any, text: str) -> Iterator[PaletteResult]:
         yield PaletteResult(_("Question"), str(question), f"{url}?{query}")
 
 
-def _find_raters(project: Any, text: str) -> Iterator[PaletteResult]:
-    """Find raters by key or name; for a lead, "pause w1" leads to the page that pauses w1."""
+def _search_raters(project: Any, text: str) -> Iterator[PaletteResult]:
+    """Yield raters by key or name; for a lead, "pause w1" leads to the page that pauses w1."""
     command, _space, argument = text.partition(" ")
     is_pause = (
         project.role == Member.Role.LEAD
@@ -116,7 +116,7 @@ def _find_raters(project: Any, text: str) -> Iterator[PaletteResult]:
             )
 
 
-def _find_items(project: Any, text: str) -> Iterator[PaletteResult]:
+def _search_items(project: Any, text: str) -> Iterator[PaletteResult]:
     """Yield the project's items whose key starts with the text.
 
     They are the first ones from the text on in the index of the keys: no scan of the items.
@@ -127,7 +127,7 @@ def _find_items(project: Any, text: str) -> Iterator[PaletteResult]:
             yield PaletteResult(_("Item"), key, reverse("item", args=[project.pk, key]))
 
 
-def _find_projects(user: Any, text: str) -> Iterator[PaletteResult]:
+def _search_projects(user: Any, text: str) -> Iterator[PaletteResult]:
     projects = Project.objects.visible_to(user).filter(name__icontains=text).order_by("-pk")
     roles = dict(Member.objects.filter(user=user.pk).values_list("project_id", "role"))
     for project in projects.only("name")[:RESULTS_PER_KIND]:

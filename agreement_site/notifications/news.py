@@ -98,7 +98,7 @@ def _queue_news(project_id: int, events: Sequence[Event]) -> int:
     role_of = dict(roles.values_list("user", "role"))
     wanting: dict[int, list[int]] = {}  # numbers of events by user
     for row in NotificationSettings.objects.filter(user__in=list(role_of)).exclude(at_once=[]):
-        kinds = list_wanted_events(row.at_once, role_of[row.user_id])
+        kinds = get_wanted_events(row.at_once, role_of[row.user_id])
         numbers = [event.number for event in events if event.kind in kinds and event.number]
         if numbers:
             wanting[row.user_id] = numbers
@@ -125,7 +125,7 @@ def _queue_news(project_id: int, events: Sequence[Event]) -> int:
     return len(mails)
 
 
-def list_wanted_events(at_once: Sequence[str], role: str) -> set[str]:
+def get_wanted_events(at_once: Sequence[str], role: str) -> set[str]:
     """Return the kinds of events that a member with this role gets at once."""
     visible = set(list_kinds(role))
     return {event for name in at_once if name in NEWS for event in NEWS[name].events} & visible

@@ -109,11 +109,11 @@ def get_filtered_results(
 
     Raises ResultPending, and BadRequest for a filter by values that do not exist.
     """
-    row = _get_computed_row(question, rating_filter, kind, *raters, scores=scores)
+    row = _get_or_request_row(question, rating_filter, kind, *raters, scores=scores)
     return row.body or {}, row.computed_at
 
 
-def _get_computed_row(
+def _get_or_request_row(
     question: Question, rating_filter: RatingFilter, kind: str, *raters: Rater, scores: str = ""
 ) -> FilteredResult:
     try:
@@ -167,7 +167,7 @@ class SelectedAgreement:
             agreement = load_question_agreement(question)
             counted_at = agreement.counted_at if agreement else None
             return cls(agreement, counted_at, count_items(question.project))
-        row = _get_computed_row(question, rating_filter, FilteredResult.Kind.DASHBOARD)
+        row = _get_or_request_row(question, rating_filter, FilteredResult.Kind.DASHBOARD)
         dashboard = DashboardResults.from_json(row.body or {})
         n_items = dashboard.n_items
         return cls(

@@ -55,20 +55,22 @@ REVISED_GUIDELINES = (
 )
 
 
-def load_examples(*, owner: Any, count: bool = True, worked: bool = False) -> list[Project]:
+def create_missing_examples(
+    *, owner: Any, count: bool = True, worked: bool = False
+) -> list[Project]:
     """Create the example projects that ``owner`` does not have yet, and return them.
 
     ``worked``: the small ones, as printed in texts on kappa. ``count`` counts and refreshes them
     before returning; otherwise the worker does it, as after any rating.
     """
     created = []
-    loaders: dict[str, Callable[[Any], Project]]
+    creators: dict[str, Callable[[Any], Project]]
     if worked:
-        loaders = {example.name: partial(_load_worked, example) for example in WORKED_EXAMPLES}
+        creators = {example.name: partial(_create_worked, example) for example in WORKED_EXAMPLES}
     else:
-        loaders = {FLEISS_PROJECT: _load_fleiss, TRANSLATIONS_PROJECT: _load_translations}
-    for name, load_project in loaders.items():
-        project = _load_if_missing(owner, name, load_project)
+        creators = {FLEISS_PROJECT: _create_fleiss, TRANSLATIONS_PROJECT: _create_translations}
+    for name, create_example in creators.items():
+        project = _create_if_missing(owner, name, create_example)
         if project is not None:
             created.append(project)
     if count:
@@ -79,14 +81,14 @@ def load_examples(*, owner: Any, count: bool = True, worked: bool = False) -> li
 
 
 @transaction.atomic
-def _load_if_missing(
-    owner: Any, name: str, load_project: Callable[[Any], Project]
+def _create_if_missing(
+    owner: Any, name: str, create_example: Callable[[Any], Project]
 ) -> Project | None:
     # Two simultaneous requests take turns.
     get_user_model().objects.select_for_update().get(pk=owner.pk)
     if find_example(owner, name) is not None:
         return None
-    project = load_project(owner)
+    project = create_example(owner)
     project.is_example = True
     project.save(update_fields=["is_example"])
     return project
@@ -115,7 +117,7 @@ def is_sample_project(project: Project) -> bool:
     return project.is_example and project.name == TRANSLATIONS_PROJECT
 
 
-def _load_fleiss(owner: Any) -> Project:
+def _create_fleiss(owner: Any) -> Project:
     question = NewQuestion(
         key="diagnosis",
         text=_("Which diagnosis does the patient have?"),
@@ -150,7 +152,7 @@ def _load_fleiss(owner: Any) -> Project:
     return project
 
 
-def _load_worked(example: WorkedExample, owner: Any) -> Project:
+def _create_worked(example: WorkedExample, owner: Any) -> Project:
     values: Sequence[float | None] = example.values or [None] * len(example.labels)
     categories = [
         NewCategory(label, value=value) for label, value in zip(example.labels, values, strict=True)
@@ -204,7 +206,7 @@ def _build_severity_question() -> NewQuestion:
     )
 
 
-def _load_translations(owner: Any) -> Project:
+def _create_translations(owner: Any) -> Project:
     simulated = simulation.simulate_project()
     project = create_project(
         by=owner,

@@ -71,7 +71,7 @@ def _rank_by_counts(
     columns = all_ratings.values_list("item_id", "code")[: MAX_SORTED_RATINGS + 1]
     rows_read = np.fromiter(columns.iterator(), [("item", np.int64), ("code", np.int64)])
     if len(rows_read) > MAX_SORTED_RATINGS:
-        return _get_worker_ranking(question, order, weights)
+        return _get_or_request_ranking(question, order, weights)
     rows_read = rows_read[rows_read["code"] != NO_CODE]
     ids, index = np.unique(rows_read["item"], return_inverse=True)
     counts = np.zeros((len(ids), scale.width), np.int64)
@@ -83,7 +83,7 @@ def _rank_by_counts(
     return ids[ranking].tolist(), len(ids)
 
 
-def _get_worker_ranking(
+def _get_or_request_ranking(
     question: Question, order: str, weights: str
 ) -> tuple[list[int], int] | None:
     filtered_request = filtered_jobs.FilteredRequest(FilteredResult.Kind.ITEM_ORDER, NO_FILTER)

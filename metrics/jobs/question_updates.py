@@ -130,7 +130,7 @@ def list_pending_questions() -> list[int]:
 
     Questions that an import is filling are left out until it is over.
     """
-    question_ids = uncounted.list_question_ids()
+    question_ids = uncounted.get_question_ids()
     for model in (PatternTally, PeerTally):
         stale = model.objects.filter(stale=True).order_by()
         question_ids = question_ids.union(stale.values_list("question_id", flat=True).distinct())

@@ -15,8 +15,8 @@ from ratings.imports.decoding.sample import SIGNATURE_BYTES, read_sample
 from ratings.imports.decoding.table_times import parse_table_time
 from ratings.imports.interpretation import FileInterpretation, format_command_doubt
 from ratings.imports.mapping.column_options import InvalidImportOptions, apply_options
-from ratings.imports.mapping.columns import TableHead
 from ratings.imports.mapping.import_mapping import ImportMapping
+from ratings.imports.mapping.layout_guess import TableHead
 from ratings.imports.problems import ProblemList, UnreadableFileError, format_error
 from ratings.imports.readers import (
     SOURCES,

@@ -46,7 +46,7 @@ def refresh_deferred_results(*, seconds: float = math.inf) -> None:
     )
     random.shuffle(ids)
     for question_id in ids:
-        if time.monotonic() > deadline and uncounted.list_question_ids():
+        if time.monotonic() > deadline and uncounted.get_question_ids():
             return
         try:
             recompute_deferred_results(question_id)

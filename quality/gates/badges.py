@@ -24,7 +24,7 @@ def render_badge(gate: Gate) -> str:
     """Return the badge of a gate as SVG, in the reader's language."""
     name = gate.name if len(gate.name) <= MAX_NAME_LENGTH else f"{gate.name[:MAX_NAME_LENGTH]}…"
     text = get_verdict_label(gate)
-    left, right = _measure(name), _measure(text)
+    left, right = _measure_width(name), _measure_width(text)
     width = left + right
     label = escape(f"{name}: {text}", {'"': "&quot;"})
     return (
@@ -39,7 +39,7 @@ def render_badge(gate: Gate) -> str:
     )
 
 
-def _measure(text: str) -> int:
+def _measure_width(text: str) -> int:
     """Return the width of a part of the badge in pixels."""
     return round(
         sum(WIDE_WIDTH if ord(character) >= 0x2E80 else NARROW_WIDTH for character in text)

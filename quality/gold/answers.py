@@ -12,7 +12,7 @@ from django.db.models import Exists, OuterRef
 
 from metrics.question_scale import QuestionScale
 from projects.models import GoldAnswer, Question, Rater
-from projects.services.items.gold import list_right_codes
+from projects.services.items.gold import get_right_codes
 from quality.models import GoldReview
 from ratings.models import Assignment, CheckAnswer, Rating
 from ratings.services.rating_times import day_number
@@ -78,7 +78,7 @@ def get_current_gold(
     for pk, item_id, answer, is_kept in rows.values_list("pk", "item_id", "answer", "kept"):
         codes = answer if isinstance(answer, list) else []
         stated = frozenset(index_of_code[code] for code in codes if code in index_of_code)
-        right = list_right_codes(stated, positions, tolerance)
+        right = get_right_codes(stated, positions, tolerance)
         gold_of_item[item_id] = CurrentGold(
             pk, item_id, stated, right, isinstance(answer, dict), is_kept
         )

@@ -106,23 +106,23 @@ def select_rows(scope: InboxScope) -> QuerySet[Any, Any]:
         _get_largest_impact(of_rater, F("n") - F("right")),
         about_rater=F("rater_id"),
     )
-    return alerts.union(raters, *_list_counts(scope), all=True)
+    return alerts.union(raters, *_list_count_queries(scope), all=True)
 
 
-def _list_counts(scope: InboxScope) -> list[QuerySet[Any, Any]]:
+def _list_count_queries(scope: InboxScope) -> list[QuerySet[Any, Any]]:
     """Return queries of the rows that are numbers of things."""
     counted = [
-        _count(
+        _build_count_query(
             entry_counts.get_uncertain_labels().filter(question__project__in=scope.review),
             entry_counts.UNCERTAIN_ITEMS,
             Sum("doubt"),
         ),
-        _count(
+        _build_count_query(
             entry_counts.get_proposed_interventions().filter(question__project__in=scope.led),
             entry_counts.INTERVENTIONS,
             Sum("n_answers"),
         ),
-        _count(
+        _build_count_query(
             Assignment.objects.skipped_or_flagged().filter(item__project__in=scope.led),
             entry_counts.SKIPPED,
             project=F("item__project_id"),
@@ -137,10 +137,11 @@ def _list_counts(scope: InboxScope) -> list[QuerySet[Any, Any]]:
         (entry_counts.get_requested_approvals(scope.user), entry_counts.APPROVALS),
     )
     counted += [
-        _count(rows.filter(question__project__in=scope.led), kind) for rows, kind in by_question
+        _build_count_query(rows.filter(question__project__in=scope.led), kind)
+        for rows, kind in by_question
     ]
     counted += [
-        _count(rows.filter(project__in=scope.led), kind, project=F("project_id"))
+        _build_count_query(rows.filter(project__in=scope.led), kind, project=F("project_id"))
         for rows, kind in by_project
     ]
     return counted
@@ -166,7 +167,7 @@ def _select_each(rows: QuerySet[Any], kind: str, impact: Any, **row_ids: F) -> Q
     return annotated.values_list(*StoredRow._fields)
 
 
-def _count(
+def _build_count_query(
     rows: QuerySet[Any], kind: str, impact: Any = None, *, project: Any = None
 ) -> QuerySet[Any, Any]:
     """Return a StoredRow per question, or per project where ``project`` is its column."""

@@ -99,16 +99,16 @@ def get_entries_by_project(roles: Mapping[int, str]) -> dict[int, list[InboxEntr
     """
     project_ids = list(roles)
     led_ids = [project for project, role in roles.items() if may(role, Capability.MANAGE)]
-    rows = _count_by_project(ALERTS, get_open_alerts(), project_ids).union(
-        _count_by_project(RATERS, get_raters_below_pass_mark(), project_ids, per_question=True),
-        _count_by_project(
+    rows = _build_count_query(ALERTS, get_open_alerts(), project_ids).union(
+        _build_count_query(RATERS, get_raters_below_pass_mark(), project_ids, per_question=True),
+        _build_count_query(
             INTERVENTIONS,
             get_proposed_interventions(),
             led_ids,
             per_question=True,
         ),
-        _count_by_project(EXAMS, get_exams_without_attempts(), led_ids, per_question=True),
-        _count_by_project(APPEALS, get_open_appeals(), led_ids),
+        _build_count_query(EXAMS, get_exams_without_attempts(), led_ids, per_question=True),
+        _build_count_query(APPEALS, get_open_appeals(), led_ids),
         _count_stopped_webhooks(led_ids),
         all=True,
     )
@@ -130,17 +130,17 @@ def get_entries_by_question(
         [project.pk] if may(role, capability) else []
         for capability in (Capability.MANAGE, Capability.REVIEW)
     )
-    rows = _count_by_project(ALERTS, get_open_alerts(), visible_ids, per_question=True).union(
-        _count_by_project(RATERS, get_raters_below_pass_mark(), visible_ids, per_question=True),
-        _count_by_project(
+    rows = _build_count_query(ALERTS, get_open_alerts(), visible_ids, per_question=True).union(
+        _build_count_query(RATERS, get_raters_below_pass_mark(), visible_ids, per_question=True),
+        _build_count_query(
             INTERVENTIONS,
             get_proposed_interventions(),
             led_ids,
             per_question=True,
         ),
-        _count_by_project(EXAMS, get_exams_without_attempts(), led_ids, per_question=True),
-        _count_by_project(APPEALS, get_open_appeals(), led_ids, per_question=True),
-        _count_by_project(UNCERTAIN_ITEMS, get_uncertain_labels(), review_ids, per_question=True),
+        _build_count_query(EXAMS, get_exams_without_attempts(), led_ids, per_question=True),
+        _build_count_query(APPEALS, get_open_appeals(), led_ids, per_question=True),
+        _build_count_query(UNCERTAIN_ITEMS, get_uncertain_labels(), review_ids, per_question=True),
         all=True,
     )
     ids = {question.key: question.pk for question in questions}
@@ -220,12 +220,12 @@ def get_uncertain_labels() -> QuerySet[ItemLabel]:
     return ItemLabel.objects.uncertain().filter(~Exists(pending_requests), n_ratings__gte=2)
 
 
-def _count_by_project(
+def _build_count_query(
     kind: str, rows: QuerySet[Any], projects: list[int], *, per_question: bool = False
 ) -> Any:
-    """Return rows (kind, project id, question's key, number).
+    """Return the query of rows (kind, project id, question's key, number), one a project.
 
-    They are per question with ``per_question``.
+    There is one row a question with ``per_question``; otherwise the question's key is empty.
     """
     question = F("question__key") if per_question else Value("")
     selected = rows.filter(question__project__in=projects).order_by()
@@ -235,7 +235,7 @@ def _count_by_project(
 
 
 def _count_stopped_webhooks(projects: list[int]) -> Any:
-    """Return rows like ``_count_by_project``."""
+    """Return rows like ``_build_count_query``."""
     rows = get_stopped_webhooks().filter(project__in=projects).order_by()
     annotated = rows.annotate(entry_kind=Value(WEBHOOKS), question_key=Value(""))
     columns = "entry_kind", "project_id", "question_key"

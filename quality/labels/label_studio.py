@@ -124,14 +124,14 @@ class _Writer:
         self.written: dict[int, LabelStudioObject] = {}  # by task
         self.remote_ids: dict[int, int] = {}  # of objects that are there already, by task
         questions = {question.key: question for question in connection.project.questions.all()}
-        self.controls = self._list_controls(questions)
+        self.controls = self._get_controls_by_question(questions)
         self.label_of = {
             (question.pk, category.code): category.label
             for question in questions.values()
             for category in question.categories.all()
         }
 
-    def _list_controls(self, questions: Mapping[str, Question]) -> dict[int, Control]:
+    def _get_controls_by_question(self, questions: Mapping[str, Question]) -> dict[int, Control]:
         """Return the control of each question by its id."""
         mapping = ImportMapping.from_run(ImportRun(mapping=self.connection.mapping))
         single = get_single_question(mapping, questions)

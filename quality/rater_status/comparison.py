@@ -22,7 +22,7 @@ from metrics.agreement.rater_quality import funnel, rating_level
 from metrics.models import CountState, RaterResult
 from metrics.question_scale import QuestionScale, get_weighted_name
 from metrics.results.clusters import QuestionClusters
-from metrics.results.disagreement.findings import list_outlying_raters
+from metrics.results.disagreement.findings import get_outlying_raters
 from metrics.results.headline.headline_trend import get_headline_weighting
 from metrics.results.pairs.pair_results import load_tables_among
 from metrics.results.values import build_uncounted_value
@@ -151,7 +151,7 @@ def _parse_comparison(question: Question, row: Any) -> RaterComparison:
         body["spread"],
         raters,
         body["higher_is_harsher"],
-        list_outlying_raters(row.findings or []),
+        get_outlying_raters(row.findings or []),
     )
 
 

@@ -113,37 +113,22 @@ def list_reasons(
     rater; ``alerts``: unresolved ones. ``drift`` counts if it is watched.
     """
     result = comparison.raters.get(rater_id)
-    reasons = [_build_alert_reason(alert) for alert in alerts]
-    check = RaterStatus.CHECK
-    if gold is not None and gold.result in (GoldResult.FAILED, GoldResult.BELOW):
-        score = gold.accuracy, gold.low, gold.high, gold.n
-        status = RaterStatus.ACT if gold.result == GoldResult.FAILED else check
-        reasons.insert(0, StatusReason(ReasonCode.GOLD, status, *score))
-    if drift is not None and drift.watched:
-        size = drift.size, drift.low, drift.high, drift.n
-        reasons.append(StatusReason(ReasonCode.DRIFT, check, *size))
-    is_repeating = result is not None and result.repeats_answer
-    code, supported = ReasonCode.SAME_ANSWER, [alert for alert in alerts if alert.supported]
-    if result and is_repeating and code not in map(get_alert_reason, supported):
-        reasons.append(StatusReason(code, check, result.share, n=result.n_items))
-    if result is not None and result.is_reversed:
-        reasons.insert(0, _build_reversed_reason(result, reasons))
-    elif result is not None and result.is_biased:
-        reasons.append(_build_bias_reason(result, higher_is_harsher=comparison.higher_is_harsher))
-    elif rater_id in comparison.outlying and not alerts and not is_repeating:
-        difference, n_items = comparison.outlying[rater_id]
-        reasons.append(StatusReason(ReasonCode.LOW_AGREEMENT, check, difference, n=n_items))
-    if repeats is not None:
-        share = repeats.same / repeats.n, repeats.low, repeats.high, repeats.n
-        reasons.append(StatusReason(ReasonCode.SELF, check, *share))
-    if failed_exam is not None:
-        n = failed_exam.n_answers
-        accuracy = failed_exam.n_right / n if n else None
-        reasons.append(StatusReason(ReasonCode.EXAM, check, accuracy, n=n))
-    if not has_enough_items(peers):
-        unknown = RaterStatus.UNKNOWN
-        reasons.append(StatusReason(ReasonCode.NOT_ENOUGH, unknown, n=peers["n_items"] or 0))
-    return sorted(reasons, key=lambda reason: SEVERITY.index(reason.status))
+    findings = [
+        _build_gold_reason(gold),
+        *map(_build_alert_reason, alerts),
+        _build_drift_reason(drift),
+        _build_same_answer_reason(result, alerts),
+    ]
+    reasons = [
+        _build_reversed_reason(result, findings),
+        *findings,
+        _build_bias_reason(result, higher_is_harsher=comparison.higher_is_harsher),
+        _build_low_agreement_reason(rater_id, comparison, alerts),
+        _build_repeat_reason(repeats),
+        _build_exam_reason(failed_exam),
+        _build_few_items_reason(peers),
+    ]
+    return sorted(filter(None, reasons), key=lambda reason: SEVERITY.index(reason.status))
 
 
 def get_status(reasons: Sequence[StatusReason]) -> RaterStatus:
@@ -152,27 +137,14 @@ def get_status(reasons: Sequence[StatusReason]) -> RaterStatus:
     return next((status for status in SEVERITY if status in implied), RaterStatus.OK)
 
 
-# Reasons that a reversed scale explains.
-_EFFECTS_OF_REVERSAL = {ReasonCode.LOW_AGREEMENT, ReasonCode.NEWCOMER, ReasonCode.GOLD}
+# --- one reason each, or None
 
 
-def _build_reversed_reason(result: ComparedRater, reasons: Sequence[StatusReason]) -> StatusReason:
-    """Return the reason for opposite answers, as severe as the reasons that it explains."""
-    effects = [reason for reason in reasons if reason.code in _EFFECTS_OF_REVERSAL]
-    status = min([*(reason.status for reason in effects), RaterStatus.CHECK], key=SEVERITY.index)
-    size = result.value, result.low, result.high, result.n_items
-    return StatusReason(ReasonCode.REVERSED, status, *size)
-
-
-def _build_bias_reason(result: ComparedRater, *, higher_is_harsher: bool | None) -> StatusReason:
-    assert result.bias is not None
-    is_higher = result.bias > 0
-    if higher_is_harsher is None:
-        code = ReasonCode.HIGHER if is_higher else ReasonCode.LOWER
-    else:
-        code = ReasonCode.HARSH if is_higher == higher_is_harsher else ReasonCode.LENIENT
-    size = result.bias, result.bias_low, result.bias_high, result.n_items
-    return StatusReason(code, RaterStatus.CHECK, *size)
+def _build_gold_reason(gold: GoldScore | None) -> StatusReason | None:
+    if gold is None or gold.result not in (GoldResult.FAILED, GoldResult.BELOW):
+        return None
+    status = RaterStatus.ACT if gold.result == GoldResult.FAILED else RaterStatus.CHECK
+    return StatusReason(ReasonCode.GOLD, status, gold.accuracy, gold.low, gold.high, gold.n)
 
 
 def _build_alert_reason(alert: Alert) -> StatusReason:
@@ -187,3 +159,86 @@ def _build_alert_reason(alert: Alert) -> StatusReason:
         alert.n,
         alert,
     )
+
+
+def _build_drift_reason(drift: DriftState | None) -> StatusReason | None:
+    if drift is None or not drift.watched:
+        return None
+    size = drift.size, drift.low, drift.high, drift.n
+    return StatusReason(ReasonCode.DRIFT, RaterStatus.CHECK, *size)
+
+
+def _build_same_answer_reason(
+    result: ComparedRater | None, alerts: Sequence[Alert]
+) -> StatusReason | None:
+    """Return the reason for a rater who repeats one answer, unless an alert already states it."""
+    if result is None or not result.repeats_answer:
+        return None
+    if ReasonCode.SAME_ANSWER in [get_alert_reason(alert) for alert in alerts if alert.supported]:
+        return None
+    return StatusReason(ReasonCode.SAME_ANSWER, RaterStatus.CHECK, result.share, n=result.n_items)
+
+
+# Reasons that a reversed scale explains.
+_EFFECTS_OF_REVERSAL = {ReasonCode.LOW_AGREEMENT, ReasonCode.NEWCOMER, ReasonCode.GOLD}
+
+
+def _build_reversed_reason(
+    result: ComparedRater | None, findings: Sequence[StatusReason | None]
+) -> StatusReason | None:
+    """Return the reason for opposite answers, as severe as the findings that it explains."""
+    if result is None or not result.is_reversed:
+        return None
+    effects = [reason for reason in findings if reason and reason.code in _EFFECTS_OF_REVERSAL]
+    status = min([*(reason.status for reason in effects), RaterStatus.CHECK], key=SEVERITY.index)
+    size = result.value, result.low, result.high, result.n_items
+    return StatusReason(ReasonCode.REVERSED, status, *size)
+
+
+def _build_bias_reason(
+    result: ComparedRater | None, *, higher_is_harsher: bool | None
+) -> StatusReason | None:
+    if result is None or result.is_reversed or not result.is_biased:
+        return None
+    assert result.bias is not None
+    is_higher = result.bias > 0
+    if higher_is_harsher is None:
+        code = ReasonCode.HIGHER if is_higher else ReasonCode.LOWER
+    else:
+        code = ReasonCode.HARSH if is_higher == higher_is_harsher else ReasonCode.LENIENT
+    size = result.bias, result.bias_low, result.bias_high, result.n_items
+    return StatusReason(code, RaterStatus.CHECK, *size)
+
+
+def _build_low_agreement_reason(
+    rater_id: int, comparison: RaterComparison, alerts: Sequence[Alert]
+) -> StatusReason | None:
+    """Return the reason for an outlier, unless an alert or another finding explains it."""
+    result = comparison.raters.get(rater_id)
+    is_explained = result is not None and (
+        result.is_reversed or result.is_biased or result.repeats_answer
+    )
+    if rater_id not in comparison.outlying or alerts or is_explained:
+        return None
+    difference, n_items = comparison.outlying[rater_id]
+    return StatusReason(ReasonCode.LOW_AGREEMENT, RaterStatus.CHECK, difference, n=n_items)
+
+
+def _build_repeat_reason(repeats: RepeatScore | None) -> StatusReason | None:
+    if repeats is None:
+        return None
+    share = repeats.same / repeats.n, repeats.low, repeats.high, repeats.n
+    return StatusReason(ReasonCode.SELF, RaterStatus.CHECK, *share)
+
+
+def _build_exam_reason(exam: FailedExam | None) -> StatusReason | None:
+    if exam is None:
+        return None
+    accuracy = exam.n_right / exam.n_answers if exam.n_answers else None
+    return StatusReason(ReasonCode.EXAM, RaterStatus.CHECK, accuracy, n=exam.n_answers)
+
+
+def _build_few_items_reason(peers: Mapping[str, Any]) -> StatusReason | None:
+    if has_enough_items(peers):
+        return None
+    return StatusReason(ReasonCode.NOT_ENOUGH, RaterStatus.UNKNOWN, n=peers["n_items"] or 0)

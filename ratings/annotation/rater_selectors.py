@@ -1,4 +1,4 @@
-"""Selectors of a rater's own data: rater, assignments, answers and messages.
+"""Queries of a rater's own data (rater, assignments, answers, messages), and a lock.
 
 Plain SQL: each annotation page needs this, and the ORM takes longer to build these queries than the
 database to answer them.

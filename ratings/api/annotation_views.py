@@ -137,7 +137,7 @@ class NextItemView(ApiView):
         token: Any = request.auth
         if token is not None and token.scope == ApiToken.Scope.READ:
             raise PermissionDenied("This token is for reading alone.")
-        return Response(_build_next(rater))
+        return Response(_start_due_exam_and_build_next(rater))
 
     @describe_write("submitAnswers", "Answer an item, or skip it", body=AnswersIn, response=NextOut)
     def post(self, request: Request, project_id: int) -> Response:
@@ -155,7 +155,7 @@ class NextItemView(ApiView):
                 ended_exam = _submit_answers(rater, item, data, request.user)
         except permissions.RatingNotAllowed as error:
             raise _convert_error(error) from None
-        return Response(_build_next(rater, ended_exam=ended_exam))
+        return Response(_start_due_exam_and_build_next(rater, ended_exam=ended_exam))
 
     def _get_rater(self, request: Request, project_id: int) -> Rater:
         project = self.get_project(request, project_id, role=Member.Role.ANNOTATOR)
@@ -169,7 +169,9 @@ class NextItemView(ApiView):
         return rater
 
 
-def _build_next(rater: Rater, *, ended_exam: Exam | None = None) -> dict[str, Any]:
+def _start_due_exam_and_build_next(
+    rater: Rater, *, ended_exam: Exam | None = None
+) -> dict[str, Any]:
     """Return the response with the next item; start the next exam attempt if one is due.
 
     ``ended_exam`` is an exam that this request ended: then the next attempt starts with the next
@@ -206,7 +208,7 @@ def _format_exam(
         "state": exam_status.availability if exam_status is not None and is_blocked else exam.state,
         "attempt": exam.number or 0,
         "answers": exam.n_scored,
-        "right": exam.right if exam.ended_at is not None else None,
+        "right": exam.n_right if exam.ended_at is not None else None,
         "max_answers": exam.max_answers,
     }
 

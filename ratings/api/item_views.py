@@ -70,7 +70,7 @@ class MediaView(ApiView):
         response=UpsertCounts,
     )
     def post(self, request: Request, project_id: int) -> Response:
-        """All files or none. The type of a file is read from its content."""
+        """Store the files, all or none. The type of a file is read from its content."""
         project = self.get_project(request, project_id, role=Member.Role.LEAD)
         files = self.parse_body(request, MediaIn)["files"]
         try:
@@ -129,7 +129,7 @@ class ItemsView(ApiView):
         examples=ITEM_EXAMPLES,
     )
     def post(self, request: Request, project_id: int) -> Response:
-        """One item or a list of up to 10,000. The same request twice changes nothing."""
+        """Create or change one item, or up to 10,000. The same request twice changes nothing."""
         project = self.get_project(request, project_id, role=Member.Role.LEAD)
         with store_unless_dry_run(request):
             rows = parse_rows(request.data)
@@ -159,7 +159,7 @@ class ItemsView(ApiView):
         may_be_pending=True,
     )
     def get(self, request: Request, project_id: int) -> Response:
-        """A page may be shorter than requested, or empty, while there is a `next`."""
+        """Return a page of the items. It may be short, or empty, while there is a `next`."""
         project = self.get_project(request, project_id, role=Member.Role.VIEWER)
         attributes = get_attribute_parameters(request, ATTRIBUTE_PREFIX)
         query = parse_query_parameters(
@@ -200,7 +200,7 @@ def _build_sorted_page(
     """Return a page of the items in the order of a column."""
     order = pagination.RowOrder.parse(query, ORDERINGS)
     rows = order.filter_after(Item.objects.filter(project=project), query.get("cursor"))
-    items, last = item_search.find_sorted_page(
+    items, last = item_search.search_sorted_page(
         project, filters, order.sort(rows), size=pagination.parse_page_size(query)
     )
     next_url = None if last is None else pagination.build_next_url(request, order.get_key(last))
@@ -245,7 +245,7 @@ class ItemView(ApiView):
         examples={"Content": {"body": {"text": "Corrected"}}, "Gold": {"gold": {"kind": "a"}}},
     )
     def patch(self, request: Request, project_id: int, item_key: str) -> Response:
-        """Fields that are left out stay. Another body is the next version of the item."""
+        """Change the fields that are sent. Another body is the next version of the item."""
         project = self.get_project(request, project_id, role=Member.Role.LEAD)
         parse_query_parameters(request)
         key = _get_item_or_404(project, item_key).key
@@ -303,7 +303,7 @@ def _build_filters(query: dict[str, str], attributes: dict[str, str]) -> item_se
         raise _build_bad_request("state", f"one of {', '.join(item_search.STATES)}")
     return item_search.ItemFilters(
         search=query.get("search", ""),
-        attributes=_check_attributes(attributes),
+        attributes=_validate_attributes(attributes),
         min_ratings=_parse_number(query, "min_ratings"),
         max_ratings=_parse_number(query, "max_ratings"),
         since=parse_since(query["since"]) if "since" in query else None,
@@ -311,7 +311,7 @@ def _build_filters(query: dict[str, str], attributes: dict[str, str]) -> item_se
     )
 
 
-def _check_attributes(attributes: dict[str, str]) -> list[tuple[str, str]]:
+def _validate_attributes(attributes: dict[str, str]) -> list[tuple[str, str]]:
     for name in attributes:
         if not item_search.is_attribute_name(name):
             raise _build_bad_request(

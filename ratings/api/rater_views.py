@@ -67,7 +67,7 @@ class RatersView(ApiView):
         examples={"People and models": [{"key": "ann"}, {"key": "gpt", "kind": "model"}]},
     )
     def post(self, request: Request, project_id: int) -> Response:
-        """One rater or a list of up to 10,000. The same request twice changes nothing."""
+        """Create or change one rater, or up to 10,000. The same request twice changes nothing."""
         project = self.get_project(request, project_id, role=Member.Role.LEAD)
         with store_unless_dry_run(request):
             rows = parse_rows(request.data)
@@ -118,7 +118,7 @@ class RaterView(ApiView):
         examples={"Group": {"group": "Vendor A"}, "Pause": {"paused": True}},
     )
     def patch(self, request: Request, project_id: int, rater_key: str) -> Response:
-        """Fields that are left out stay."""
+        """Change the fields that are sent; the others stay."""
         project = self.get_project(request, project_id, role=Member.Role.LEAD)
         parse_query_parameters(request)
         rater = _get_rater_or_404(project, rater_key)

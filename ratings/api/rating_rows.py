@@ -46,7 +46,10 @@ class RatingRequest:
 
 
 def parse_rows(project: Project, user: Any, rows: Sequence[Any]) -> RatingRequest:
-    """Validate the shape of each row."""
+    """Return the request with its valid rows, and the errors of the form of the others.
+
+    Keys are not looked up yet: whether item, rater and question exist is checked later.
+    """
     request = RatingRequest(project, user, {}, {})
     is_annotator = _is_annotator(project)
     for index, row in enumerate(rows):

@@ -24,8 +24,8 @@ from .command_types import FileResult, ImportOptions, add_check_results
 from .interpretation import FileInterpretation, InterpretedQuestion, format_command_doubt
 from .mapping import matching
 from .mapping.column_options import InvalidImportOptions, apply_options
-from .mapping.columns import TableHead
 from .mapping.import_mapping import ImportMapping
+from .mapping.layout_guess import TableHead
 from .problems import (
     UnreadableFileError,
     build_error_group,
@@ -315,7 +315,7 @@ def _build_new_scales(
             "scale": scale.scale, "order": order, "order_basis": scale.order_basis,
         }  # fmt: skip
     if not result.problems:
-        _require_scales(new_scales, result)
+        _add_problem_on_missing_scales(new_scales, result)
     return new_scales
 
 
@@ -346,7 +346,9 @@ def _choose_scale(
     return NewQuestionScale(scale or guessed_scale, categories, order_basis=guess.basis)
 
 
-def _require_scales(new_scales: Map[str, NewQuestionScale], result: FileResult) -> None:
+def _add_problem_on_missing_scales(
+    new_scales: Map[str, NewQuestionScale], result: FileResult
+) -> None:
     """Add a problem if questions have no scale."""
     keys = [key for key, scale in new_scales.items() if not scale.scale]
     if not keys:

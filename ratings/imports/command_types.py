@@ -157,14 +157,16 @@ def add_check_results(run: ImportRun, result: FileResult, options: ImportOptions
     if summary.get("similar_items"):
         result.notes.append(SIMILAR_ITEMS_NOTE.format("; ".join(summary["similar_items"])))
     _add_label_notes(run, result)
-    _reject_unread_answers(run, result, options)
+    _add_problem_on_unread_answers(run, result, options)
     if run.state == ImportRun.State.CHECKED:
-        _reject_repeated_rows(run, result, options)
+        _add_problem_on_repeated_rows(run, result, options)
     for group in group_problems(run.problems, summary["problem_counts"]):
         result.add_problem_group(group)
 
 
-def _reject_unread_answers(run: ImportRun, result: FileResult, options: ImportOptions) -> None:
+def _add_problem_on_unread_answers(
+    run: ImportRun, result: FileResult, options: ImportOptions
+) -> None:
     """Add a problem if all answers of the file are left out, unless only its items are wanted.
 
     Also if a table of ratings has none.
@@ -197,7 +199,9 @@ def _add_label_notes(run: ImportRun, result: FileResult) -> None:
                 result.notes.append(prefix + note["message"])
 
 
-def _reject_repeated_rows(run: ImportRun, result: FileResult, options: ImportOptions) -> None:
+def _add_problem_on_repeated_rows(
+    run: ImportRun, result: FileResult, options: ImportOptions
+) -> None:
     """Add a problem if a wide table has several rows of an item, unless an option decides."""
     assert result.understood is not None
     message = "" if options.duplicate_policy else result.understood.format_repeated_rows()

@@ -159,7 +159,7 @@ class FileInterpretation:
         }
 
     def format_lines(self) -> list[str]:
-        """Describe how the file was understood, one fact a line, in the user's language."""
+        """Return how the file was understood, one fact a line, in the user's language."""
         lines = [str(SOURCES[self.source].name)]
         if self.sheets:
             lines.append(_("sheets read: %(sheets)s") % {"sheets": _join_first_names(self.sheets)})

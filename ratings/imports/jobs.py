@@ -29,9 +29,9 @@ from .problems import UnreadableFileError
 from .readers import SOURCES
 from .staging.database import Heartbeat, StagingDatabase
 from .staging.queries import open_staged_rows
-from .validation.file_validation import FileReport, validate_file
-from .writing.items import ImportStopped
-from .writing.staged_rows import write_staged_rows
+from .validation.file_validation import FileReport, validate_and_stage_file
+from .writing.batch_writer import write_staged_rows
+from .writing.item_writer import ImportStopped
 from .zip_archives import MediaArchive
 
 logger = logging.getLogger(__name__)
@@ -55,7 +55,7 @@ def run_import(run_id: int) -> None:
     try:
         with _collect_garbage_less_often():
             if run.state == State.CHECKING:
-                _validate_file(run)
+                _validate_and_store_report(run)
             else:
                 _write_rows(run)
     except LeaseLost:
@@ -87,7 +87,7 @@ def _release_after_failure(run: ImportRun) -> None:
         logger.info("import %s was claimed by another worker", run.pk)
 
 
-def _validate_file(run: ImportRun) -> None:
+def _validate_and_store_report(run: ImportRun) -> None:
     """Validate the file, and store the report and the staging database together."""
     mapping = ImportMapping.from_run(run)
     reader = SOURCES[mapping.source].open_reader(shared_files.ensure_local_file(run), mapping)
@@ -98,7 +98,7 @@ def _validate_file(run: ImportRun) -> None:
     scratch_path = uploads.get_absolute_path(f"{run.path}{uploads.STAGING_SUFFIX}-{run.lease}")
     staging = StagingDatabase(scratch_path, heartbeat)
     try:
-        report = validate_file(
+        report = validate_and_stage_file(
             reader,
             mapping,
             project=run.project,

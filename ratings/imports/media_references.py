@@ -12,7 +12,7 @@ from typing import Any
 
 from projects.models import Item, Project
 
-from .mapping.columns import MEDIA_ROLES
+from .mapping.layout_guess import MEDIA_ROLES
 from .zip_archives import MediaArchive
 
 Body = dict[str, Any]

@@ -94,7 +94,7 @@ def build_blocks(body: Any) -> list[ContentBlock]:
     return content_blocks
 
 
-def add_sides(
+def iter_turns_with_sides(
     turns: Iterable[tuple[str, ContentBlock]],
 ) -> Iterator[tuple[str, ContentBlock, str]]:
     """Yield speaker, text and side of the page (start, end or both) of each turn."""

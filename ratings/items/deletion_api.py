@@ -26,7 +26,7 @@ class DeletableProjectView(ProjectDetailView):
         "deleteProject", "Delete a project with everything in it for good", ProjectDeletionOut
     )
     def delete(self, request: Request, project_id: int) -> Response:
-        """Workers delete it within minutes. 403 while the project is under legal hold."""
+        """Start the deletion, which workers finish within minutes; 403 while under legal hold."""
         project = self.get_project(request, project_id, role=Member.Role.LEAD)
         parse_query_parameters(request)
         deletion = purge.start_deletion(kind=Deletion.Kind.PROJECT, target=project, by=request.user)

@@ -137,7 +137,7 @@ def search_item_page(project: Project, filters: ItemFilters, *, after: int, size
     return ItemPage(matches, last_id, is_cut=last_id is not None)
 
 
-def find_sorted_page(
+def search_sorted_page(
     project: Project, filters: ItemFilters, rows: QuerySet[Item], *, size: int
 ) -> tuple[list[Item], Item | None]:
     """Return up to ``size`` matching items of sorted ``rows``, and the one after which to continue.

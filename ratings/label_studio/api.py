@@ -157,7 +157,7 @@ class ConnectionDetailView(ApiView):
         examples={"Pause": {"paused": True}, "Write labels": {"write_back": "predictions"}},
     )
     def patch(self, request: Request, project_id: int, connection_id: int) -> Response:
-        """A new token is checked before it is stored."""
+        """Change the connection; a new token is checked before it is stored."""
         connection = _get_connection(request, project_id, connection_id)
         fields = dict(self.parse_body(request, ConnectionPatch))
         is_paused = fields.pop("paused", None)
@@ -205,7 +205,7 @@ class ConnectionRestartView(ApiView):
         status=202,
     )
     def post(self, request: Request, project_id: int, connection_id: int) -> Response:
-        """For a connection whose first import was discarded, or failed."""
+        """Read the project again, after its first import was discarded or failed."""
 
         def restart(connection: LabelStudioConnection) -> None:
             if connection.state not in (State.READING, State.MAPPING):

@@ -148,7 +148,7 @@ class Client:
             is_last = page.is_last
             after = page.tasks[-1]["id"] if page.tasks else after
 
-    def list_users(self) -> dict[int, Fields]:
+    def get_users(self) -> dict[int, Fields]:
         """Return the users by ID; none where the token may not list them."""
         try:
             status, users = self._call("GET", "/api/users/")

@@ -126,7 +126,7 @@ def _finish(connection: LabelStudioConnection, delay: datetime.timedelta, **colu
 
 
 def _update(connection: LabelStudioConnection, **columns: Any) -> None:
-    """Set columns. Raises LeaseLost, too when a person has changed the connection meanwhile."""
+    """Set columns. Raises LeaseLost, also if a person has changed the connection meanwhile."""
     update_leased_row(connection, get_leased_rows(connection), **columns)
 
 
@@ -179,7 +179,7 @@ def _start_import(connection: LabelStudioConnection, client: Client) -> None:
             except UnreadableFileError as error:
                 raise LabelStudioError("problem", problem=error.problem.to_json()) from None
             mapping = ImportMapping.from_run(run)
-            mapping.declared_labels = remote_tasks.list_declared_labels(
+            mapping.declared_labels = remote_tasks.get_declared_labels(
                 project.form, project.controls
             )
             mapping.key_prefix = remote_tasks.build_key_prefix(connection.remote_project)
@@ -193,7 +193,7 @@ def _write_tasks(connection: LabelStudioConnection, client: Client, file: IO[byt
     n_tasks = 0
     for task in client.iter_tasks(connection.remote_project):
         if users is None:
-            users = client.list_users()
+            users = client.get_users()
         expanded = remote_tasks.expand_raters(remote_tasks.remove_written(task), users)
         row = {name: expanded[name] for name in TASK_FIELDS if name in expanded}
         file.write(b",\n" if n_tasks else b"[")
@@ -244,7 +244,7 @@ def _read_changes(connection: LabelStudioConnection, client: Client, deadline: f
         missing = _list_missing(connection, page).filter(task__in=ids)
         deleted_objects = _select_deleted(client, missing, ids)
         record_tasks(
-            connection, page.tasks, deleted=deleted_objects, list_users=client.list_users, **columns
+            connection, page.tasks, deleted=deleted_objects, get_users=client.get_users, **columns
         )
         if page.is_last:
             return True
@@ -278,7 +278,7 @@ def _compare_all_task_ids(
         if last_id is None:
             columns["compared_at"] = timezone.now()
         record_tasks(
-            connection, present, deleted=deleted_objects, list_users=client.list_users, **columns
+            connection, present, deleted=deleted_objects, get_users=client.get_users, **columns
         )
         if last_id is None:
             return True

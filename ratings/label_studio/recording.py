@@ -28,9 +28,9 @@ from ratings.imports.readers.tools.base import Fields
 from ratings.imports.records import Record
 from ratings.imports.staging.database import StagingDatabase
 from ratings.imports.staging.queries import StagedRows
-from ratings.imports.validation.file_validation import validate_file
-from ratings.imports.writing.items import ImportStopped
-from ratings.imports.writing.staged_rows import RatingGroup, RatingWriter, iter_batches
+from ratings.imports.validation.file_validation import validate_and_stage_file
+from ratings.imports.writing.batch_writer import RatingGroup, RatingWriter, iter_batches
+from ratings.imports.writing.item_writer import ImportStopped
 from ratings.models import NO_CODE, ImportRun, LabelStudioConnection, LabelStudioObject, Revision
 from ratings.services.judgement import Judgement
 from ratings.services.record import record_ratings
@@ -54,7 +54,7 @@ def record_tasks(
     tasks: Sequence[Fields],
     *,
     deleted: Sequence[LabelStudioObject] = (),
-    list_users: Callable[[], Mapping[int, Fields]] = dict,
+    get_users: Callable[[], Mapping[int, Fields]] = dict,
     **columns: Any,
 ) -> None:
     """Record the tasks, withdraw the ratings of what is gone, and set the connection's columns.
@@ -63,7 +63,7 @@ def record_tasks(
     Studio no longer has. Raises LabelStudioError if a task cannot be recorded, and LeaseLost;
     nothing is changed then.
     """
-    recorder = _Recorder(connection, tasks, deleted, list_users)
+    recorder = _Recorder(connection, tasks, deleted, get_users)
     with recorder.stage() as staged_rows, transaction.atomic():
         update_leased_row(
             connection,
@@ -103,7 +103,7 @@ class _Recorder:
         connection: LabelStudioConnection,
         tasks: Sequence[Fields],
         deleted: Sequence[LabelStudioObject],
-        list_users: Callable[[], Mapping[int, Fields]],
+        get_users: Callable[[], Mapping[int, Fields]],
     ) -> None:
         self.connection = connection
         self.project = connection.project
@@ -122,7 +122,7 @@ class _Recorder:
         self.users: dict[int, Fields] = {}
         self.new_users: set[int] = set()
         self.ignored_users: set[int] = set()
-        self._load_users(tasks, list_users)
+        self._load_users(tasks, get_users)
         self.tasks = [self._parse(task) for task in tasks if not self._is_ignored(task)]
         self.changed_pairs = self._find_changed_pairs()
 
@@ -139,7 +139,7 @@ class _Recorder:
     # --- raters
 
     def _load_users(
-        self, tasks: Sequence[Fields], list_users: Callable[[], Mapping[int, Fields]]
+        self, tasks: Sequence[Fields], get_users: Callable[[], Mapping[int, Fields]]
     ) -> None:
         """Load the rater of each annotator: that of earlier annotations, or one by e-mail."""
         ids = {
@@ -159,7 +159,7 @@ class _Recorder:
         self.new_users = ids - self.users.keys() - self.ignored_users
         if not self.new_users:
             return
-        details = list_users()
+        details = get_users()
         matches = matching.resolve_matches(self.project, self.mapping.members, by=self.by).raters
         for user in self.new_users:
             fields = details.get(user, {})
@@ -230,7 +230,7 @@ class _Recorder:
         with tempfile.TemporaryDirectory() as folder:
             staging = StagingDatabase(Path(folder) / "rows", lambda: None)
             with contextlib.closing(staging):
-                report = validate_file(
+                report = validate_and_stage_file(
                     RecordsReader(records),
                     self.mapping,
                     project=self.project,

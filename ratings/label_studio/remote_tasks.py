@@ -68,7 +68,7 @@ def build_key_prefix(remote_project: int) -> str:
     return f"ls:{remote_project}:"
 
 
-def list_declared_labels(form: str, controls: Mapping[str, Fields]) -> dict[str, list[str]]:
+def get_declared_labels(form: str, controls: Mapping[str, Fields]) -> dict[str, list[str]]:
     """Return {question key: labels} that a form offers, also those that nobody has given yet.
 
     ``form`` is its XML, ``controls`` its description; controls whose answers are no labels are left

@@ -82,7 +82,7 @@ def create_connection(
     if remote_project is None or not 0 < remote_project <= MAX_ID:
         raise InvalidConnection(remote_project=_("Enter the number in the project's URL."))
     _validate_state(project, address, remote_project)
-    title = _test_access(address, remote_project, token)
+    title = _validate_access(address, remote_project, token)
     with transaction.atomic():
         Project.objects.select_for_update().get(pk=project.pk)
         _validate_state(project, address, remote_project)
@@ -123,8 +123,11 @@ def _validate_state(project: Project, address: str, remote_project: int) -> None
         )
 
 
-def _test_access(address: str, remote_project: int, token: str) -> str:
-    """Return the title of the project in Label Studio. Raises InvalidConnection."""
+def _validate_access(address: str, remote_project: int, token: str) -> str:
+    """Return the title of the project in Label Studio.
+
+    Raises InvalidConnection if the server or the project cannot be reached with this token.
+    """
     if not token.isascii() or not token.isprintable() or not token:
         raise InvalidConnection(token=_("Copy the token from Label Studio."))
     try:
@@ -142,7 +145,7 @@ def change_connection(
 ) -> None:
     """Set a new token, unless it is empty, and what is written back. Raises InvalidConnection."""
     if token:
-        _test_access(connection.address, connection.remote_project, token)
+        _validate_access(connection.address, connection.remote_project, token)
     columns: Fields = {"token": encrypt_text(token)} if token else {}
     if write_back != connection.write_back:
         columns |= {"write_back": write_back, "written_since": None}

@@ -141,7 +141,7 @@ class Exam(models.Model):
         return [right for _item, _code, right, _gold in self.answers if right is not None]
 
     @property
-    def right(self) -> int:
+    def n_right(self) -> int:
         """Number of correct answers."""
         return sum(self.scored_answers)
 

@@ -15,9 +15,10 @@ from ratings.querysets import UNCOUNTED, RatingQuerySet
 
 
 class JudgementBase(models.Model):
-    """A category's code (-1: withdrawn), with the texts and versions that belong to it.
+    """Columns of an answer that ratings, history entries and check answers share.
 
-    The texts are those of ``STORED_TEXTS`` in ratings.services.judgement.
+    ``code`` is the category's code, or -1 for a withdrawn answer. The texts are those of
+    ``STORED_TEXTS`` in ratings.services.judgement.
     """
 
     code = models.SmallIntegerField()

@@ -160,7 +160,7 @@ def _iter_exams(rater: Rater) -> Iterator[Record]:
             "started_at": exam.started_at,
             "ended_at": exam.ended_at,
             "answers": exam.n_scored,
-            "right": exam.right,
+            "right": exam.n_right,
             "reason": exam.reason,
         }
 

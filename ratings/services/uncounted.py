@@ -45,7 +45,7 @@ def _has_notes() -> bool:
     return connection.vendor == "postgresql"
 
 
-def list_question_ids() -> set[int]:
+def get_question_ids() -> set[int]:
     """Return the ids of the questions with uncounted ratings."""
     model: Any = UncountedItem.objects if _has_notes() else Rating.objects.uncounted()
     return set(model.order_by().values_list("question_id", flat=True).distinct())
@@ -151,9 +151,10 @@ def count_by_question(limit: int) -> dict[int, int]:
 def get_batches(
     question_ids: Iterable[int], limit: int
 ) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
-    """Return items with uncounted ratings, and ids of notes, by question.
+    """Return {question id: items with uncounted ratings} and {question id: ids of their notes}.
 
-    Beyond ``limit`` rows in all the rest is left out, including the question that was cut.
+    At most ``limit`` rows are read; questions beyond them, and the one that was cut, are left out.
+    On SQLite there are no notes.
     """
     ids = list(question_ids)
     model: Any = UncountedItem.objects if _has_notes() else Rating.objects.uncounted()

@@ -41,7 +41,7 @@ def with_links(text: str) -> SafeString:
 @register.filter
 def with_sides(turns: Iterable[Turn]) -> Iterator[tuple[str, content.ContentBlock, str]]:
     """Return the turns of a conversation, each with the side of the page of its speaker."""
-    return content.add_sides(turns)
+    return content.iter_turns_with_sides(turns)
 
 
 @register.inclusion_tag("ratings/_question_preview.html")

@@ -187,7 +187,7 @@ BODY_BY_KIND: dict[str, Any] = {
 
 def create_sample_world() -> SampleWorld:
     lead, _admin = make_user("lead"), make_user("admin", is_staff=True, is_superuser=True)
-    example_projects.load_examples(owner=lead)
+    example_projects.create_missing_examples(owner=lead)
     project = example_projects.find_example(lead)
     assert project is not None
     # Examples are read-only and left out of many pages: these count as real projects here.

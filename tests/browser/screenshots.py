@@ -29,7 +29,7 @@ PHONE: ViewportSize = {"width": 390, "height": 844}
 
 @pytest.fixture
 def example(lead: User) -> Project:
-    example_projects.load_examples(owner=lead)
+    example_projects.create_missing_examples(owner=lead)
     project = example_projects.find_example(lead)
     assert project is not None
     # As a project of the lead's own: examples are read-only.

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from agreement_site.models import NotificationSettings, QueuedMail
-from agreement_site.notifications.news import NEWS_EVENTS, list_wanted_events
+from agreement_site.notifications.news import NEWS_EVENTS, get_wanted_events
 from core.text import parse_id
 from core.web.links import build_absolute_url
 from events import feed
@@ -116,7 +116,7 @@ def compose_news(mail: QueuedMail, row: NotificationSettings) -> MailContent | N
     project: Any = mail.project
     if project.archived_at is not None:
         return None
-    kinds = list_wanted_events(row.at_once, "lead") & set(NEWS_EVENTS)
+    kinds = get_wanted_events(row.at_once, "lead") & set(NEWS_EVENTS)
     events = feed.get_user_feed(mail.user, project_id=project.pk).filter(
         number__gt=mail.after_event, number__lte=mail.until_event, kind__in=kinds
     )

@@ -64,7 +64,7 @@ class PatternSums:
 
     @property
     def count_features(self) -> Any:
-        """The counts (P, k) for `sum_squared_influence`, sparse with many categories."""
+        """Return the counts (P, k) for `sum_squared_influence`, sparse with many categories."""
         return self._sparse_counts if self.is_sparse else self.counts
 
     @cached_property

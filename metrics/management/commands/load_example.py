@@ -26,7 +26,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         owner = get_owner(options["owner"])
-        created = example_projects.load_examples(owner=owner, worked=options["worked"])
+        created = example_projects.create_missing_examples(owner=owner, worked=options["worked"])
         for project in created:
             self.stdout.write(
                 f"Loaded '{project.name}' for {owner.get_username()}: /projects/{project.pk}/"

@@ -83,7 +83,7 @@ class QuestionDiagnosis:
     @property
     def outlying_rater_ids(self) -> list[int]:
         """The ids of the raters below the others."""
-        return list(list_outlying_raters(self.findings))
+        return list(get_outlying_raters(self.findings))
 
     @property
     def is_band_withheld(self) -> bool:
@@ -220,7 +220,7 @@ def is_band_withheld(findings: Findings) -> bool:
     return any(finding["name"] in diagnosis.FINDINGS_WITHOUT_BAND for finding in findings)
 
 
-def list_outlying_raters(findings: Findings) -> dict[int, tuple[float, int]]:
+def get_outlying_raters(findings: Findings) -> dict[int, tuple[float, int]]:
     """Return {rater id: (mean difference, number of items)} of the raters below the others.
 
     From stored findings, those with the greatest impact first.

@@ -23,7 +23,7 @@ from metrics.results.disagreement.findings import (
     OUTLYING_RATERS,
     RECENT_CHANGE,
     Findings,
-    list_outlying_raters,
+    get_outlying_raters,
 )
 from projects.models import Rater
 
@@ -74,14 +74,14 @@ def get_stored_findings(questions: Iterable[int]) -> dict[int, Findings]:
     return dict(rows.values_list("question_id", "findings"))
 
 
-def list_outlier_raters(findings: Mapping[int, Findings]) -> dict[int, list[Rater]]:
+def get_outlier_raters_by_question(findings: Mapping[int, Findings]) -> dict[int, list[Rater]]:
     """Return {question id: outlier raters}, those with the greatest impact first.
 
     An outlier agrees less with the others than they do with each other, on the same items and under
     the weights of the headline (metrics.agreement.explain.outlying_raters). One query.
     """
     ids_by_question = {
-        question: list(list_outlying_raters(stored)) for question, stored in findings.items()
+        question: list(get_outlying_raters(stored)) for question, stored in findings.items()
     }
     return {
         question: raters

@@ -21,7 +21,7 @@ from metrics.results.values import Value
 from projects.models import Project, Question
 
 from .confused_categories import CategoryConfusion, build_confusions
-from .insights import build_outlier_sentences, get_stored_findings, list_outlier_raters
+from .insights import build_outlier_sentences, get_outlier_raters_by_question, get_stored_findings
 from .trends import recent_weeks
 
 
@@ -112,7 +112,7 @@ def build_project_rows(
     agreements = load_agreements(questions)
     findings = get_stored_findings(question.pk for question in questions)
     weekly_trends = recent_weeks.get_recent_weeks(agreements)
-    outliers = list_outlier_raters(findings)
+    outliers = get_outlier_raters_by_question(findings)
     confusions = _get_top_confusions(questions, findings)
     inboxes = INBOX_SOURCES.call(project, questions)
     return [

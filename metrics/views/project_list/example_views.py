@@ -30,10 +30,10 @@ def load_example(request: HttpRequest) -> HttpResponse:
     """
     require_can_create_projects(request.user)
     if "worked" in request.POST:
-        example_projects.load_examples(owner=request.user, count=False, worked=True)
+        example_projects.create_missing_examples(owner=request.user, count=False, worked=True)
         messages.success(request, _("Textbook examples added."))
         return redirect(f"{reverse('projects')}?group=examples")
-    example_projects.load_examples(owner=request.user, count=False)
+    example_projects.create_missing_examples(owner=request.user, count=False)
     project = example_projects.find_example(request.user)
     if project is None:  # removed meanwhile
         return redirect("projects")

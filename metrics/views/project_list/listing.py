@@ -28,8 +28,8 @@ from metrics.results.question_agreement import load_agreements
 from metrics.views.common.getting_started import build_steps, is_card_shown
 from metrics.views.common.insights import (
     build_outlier_sentences,
+    get_outlier_raters_by_question,
     get_stored_findings,
-    list_outlier_raters,
 )
 from metrics.views.common.number_formats import format_count
 from metrics.views.common.question_rows import QuestionRow, count_items_with
@@ -136,7 +136,7 @@ def _add_notes(rows: list[ProjectRow]) -> None:
     """Add notes on outliers, and whether the findings forbid naming a band for the shown value."""
     shown_rows = [row.shown_question for row in rows if row.shown_question]
     findings = get_stored_findings(shown_row.question.pk for shown_row in shown_rows)
-    outliers = list_outlier_raters(findings)
+    outliers = get_outlier_raters_by_question(findings)
     for row, shown_row in zip(rows, shown_rows, strict=True):
         shown_row.is_band_withheld = is_band_withheld(findings.get(shown_row.question.pk, []))
         row.attention = _build_attention_notes(

@@ -142,7 +142,7 @@ def lock_gold_answers(question: Question) -> set[int]:
     return set(active.values_list("code", flat=True))
 
 
-def list_right_codes(
+def get_right_codes(
     answer: Collection[int], positions: Mapping[int, float], tolerance: float
 ) -> frozenset[int]:
     """Return the codes that count as right: those of a gold answer, and those near to one of them.
@@ -159,7 +159,7 @@ def list_right_codes(
 
 
 def get_positions(question: Question) -> dict[int, float]:
-    """Return {code: position} of the active categories, for ``list_right_codes``."""
+    """Return {code: position} of the active categories, for ``get_right_codes``."""
     categories = question.active_categories()
     if question.has_values:
         values = {category.code: category.value for category in categories}

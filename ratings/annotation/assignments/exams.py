@@ -22,7 +22,7 @@ from django.utils import timezone
 from core.hooks import Hook
 from events.services import record_event
 from projects.models import GoldAnswer, Item, Question, Rater
-from projects.services.items.gold import get_positions, list_right_codes
+from projects.services.items.gold import get_positions, get_right_codes
 from ratings.models import Assignment, CheckAnswer, Exam, ExamRules, Rating
 from ratings.services import exam_gate
 
@@ -165,7 +165,7 @@ def get_eligible_answers(question: Question) -> dict[int, frozenset[int]]:
     )
     doubted = _get_exam_policy().get_suspected_items(question.pk)
     return {
-        item: list_right_codes(answer, positions, tolerance)
+        item: get_right_codes(answer, positions, tolerance)
         for item, answer in rows.values_list("item_id", "answer")
         if isinstance(answer, list) and positions.keys() >= set(answer) and item not in doubted
     }
@@ -277,7 +277,7 @@ def record_exam_answer(rater: Rater, item: Item, codes: Mapping[Question, int]) 
 
 def _is_right(code: int, gold: GoldAnswer, question: Question) -> bool:
     tolerance = question.effective_gold_tolerance
-    return code in list_right_codes(gold.answer, get_positions(question), tolerance)
+    return code in get_right_codes(gold.answer, get_positions(question), tolerance)
 
 
 def get_open_exam(rater: Rater, item: Item) -> Exam | None:
@@ -351,7 +351,7 @@ def _record_event(exam: Exam, kind: str, *, by: Any) -> None:
             "rater": exam.rater.key,
             "attempt": exam.number,
             "answers": exam.n_scored,
-            "right": exam.right,
+            "right": exam.n_right,
         },
         by=by,
     )

@@ -124,7 +124,7 @@ def get_next_item(rater: Rater, *, exclude_item_ids: Collection[int] = ()) -> It
     if exam_question_id is not None:
         item = exams.get_next_exam_item(rater, exam_question_id, exclude_item_ids=exclude_item_ids)
     else:
-        item = _get_open_item(open_rows, exclude_item_ids)
+        item = _resume_open_item(open_rows, exclude_item_ids)
     if item is not None or exam_question_id is not None:
         return item
     if expired_rows:  # each request for an item frees the slots of expired assignments
@@ -150,7 +150,7 @@ def _assign_item(
                 [*build_queue_lock(rater), (_OPEN_ASSIGNMENTS_SQL, [rater.pk])]
             )
             # Another window of the rater may have got an item while this request waited.
-            if (item := _get_open_item(open_rows, exclude_item_ids)) is not None:
+            if (item := _resume_open_item(open_rows, exclude_item_ids)) is not None:
                 return item
             # Planned items are only tried without waiting: locked ones are skipped.
             planned = use_plan and not wait_for_locks
@@ -198,7 +198,7 @@ def _can_skip_locked() -> bool:
 # --- open assignments
 
 
-def _get_open_item(
+def _resume_open_item(
     rows: Sequence[tuple[Any, ...]], exclude_item_ids: Collection[int]
 ) -> Item | None:
     """Return the item that was open longest; extend its lease when half of it is over."""

@@ -171,7 +171,7 @@ class ImportsView(ApiView):
         response=ImportOut,
     )
     def post(self, request: Request, project_id: int) -> Response:
-        """Answers when the file is stored; 400 if it has problems, and nothing was stored."""
+        """Import a file before answering; 400 if it has problems, and nothing was stored."""
         project = self.get_project(request, project_id, role=Member.Role.LEAD)
         options = self.parse_body(request, ImportIn)
         file = options["file"]

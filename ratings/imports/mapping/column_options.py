@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 
 from projects.models import Scale
 
-from .column_names import RESPONDENT_ROLES, is_frequency_name
-from .columns import CONTENT_ROLES, LONG_ROLES, MULTI_COLUMN_ROLES, ROLES, TableHead
 from .import_mapping import ImportMapping
 from .label_and_item_columns import LabelAndItemColumns
+from .layout_guess import CONTENT_ROLES, LONG_ROLES, MULTI_COLUMN_ROLES, ROLES, TableHead
+from .name_tests import RESPONDENT_ROLES, is_frequency_name
 from .tables_without_ratings import is_total_name
 
 # Roles of ratings that other layouts than the long one have.
@@ -94,7 +94,7 @@ def apply_column_options(
     """
     if not columns and not layout:
         return
-    indexes_by_role = _find_indexes(head, columns)
+    indexes_by_role = _get_indexes_by_role(head, columns)
     used = {index for indexes in indexes_by_role.values() for index in indexes}
     is_decided = layout or _decides_doubt(mapping, indexes_by_role, used)
     guessed_doubt = ("", []) if is_decided else (mapping.doubt, mapping.doubtful_columns)
@@ -155,7 +155,9 @@ def _decides_doubt(
     )
 
 
-def _find_indexes(head: TableHead, columns: Sequence[tuple[str, str]]) -> dict[str, list[int]]:
+def _get_indexes_by_role(
+    head: TableHead, columns: Sequence[tuple[str, str]]
+) -> dict[str, list[int]]:
     """Return role -> indexes of the named columns."""
     index_by_name = {name: index for index, name in enumerate(head.names)}
     indexes_by_role: dict[str, list[int]] = {}

@@ -40,7 +40,7 @@ class ImportMapping:
     """The format of a file, the meaning of its columns, and the questions its rows belong to.
 
     ``source`` is a name of SOURCES. The other fields apply to tables unless stated otherwise.
-    ``columns`` maps a role (columns.ROLES) to the index of its column. ``content_columns`` are
+    ``columns`` maps a role (name_tests.ROLES) to the index of its column. ``content_columns`` are
     columns of content that raters see under the column's name; ``attribute_columns`` are columns
     that are stored and never shown to raters. ``layout`` is "long" (one row per rating; all by
     ``default_rater`` if it is set), "wide" (one row per item; every column without another meaning,

@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from ratings.label_normalization import get_normal_form
 
 from .column_cells import MAX_LABELS, MEDIA_FILE_PATTERN
-from .column_names import (
+from .name_tests import (
     CONTENT_ROLES,
     is_answer_name,
     is_counting_name,
@@ -18,8 +18,8 @@ from .column_names import (
     normalize_name,
     rank_name,
 )
-from .named_roles import NamedRoles
 from .rater_columns import differ_only_in_number, is_system_number
+from .roles_by_name import RolesByName
 
 REDUCTION = 10  # a column that makes repeats this many times rarer is a part of the item's ID
 MIN_CUT_ROWS = 500  # rows of a sample that probably does not have all rows of the file
@@ -27,7 +27,7 @@ _NUMBER_LIST = re.compile(r"\[\s*\d+(\s*,\s*\d+)+\s*\]")
 REPEATED_SHARE = 0.25  # with so many repeats among the rows, a part of the item's ID may be missing
 
 
-class LabelAndItemColumns(NamedRoles):
+class LabelAndItemColumns(RolesByName):
     """Chooses columns of a table that has a column of raters."""
 
     def set_item_column_by_unique_pairs(self, candidates: Sequence[int]) -> None:

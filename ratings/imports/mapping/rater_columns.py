@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 
 from ratings.label_normalization import get_normal_form
 
-from . import column_words
+from . import role_words
 from .column_cells import MAX_SHORT_LABEL, MIN_RELIABLE_ROWS, TableHead
-from .column_names import (
+from .name_tests import (
     are_rater_numbers,
     compact_name,
     is_comparison_name,
@@ -21,7 +21,7 @@ from .column_names import (
     rank_name,
     split_numbered_name,
 )
-from .column_words import OTHER_STEMS, RATER_STEMS
+from .role_words import OTHER_STEMS, RATER_STEMS
 
 _SEPARATORS = (r"\.", r"__", r"\s+[-–]\s+", r"[:/|]", r"_", r"\s+", r"-")
 _BRACKETS = re.compile(r"(.*?)\s*[\[(]\s*([^\[\]()]+?)\s*[\])]\s*")
@@ -245,9 +245,9 @@ def find_rater_names(head: TableHead, places: Collection[int]) -> list[int]:
     people = [
         index
         for stem, group in by_stem.items()
-        if stem in RATER_STEMS - column_words.LABEL_STEMS
+        if stem in RATER_STEMS - role_words.LABEL_STEMS
         and any(
-            other in column_words.LABEL_STEMS and beside.keys() == group.keys() and len(group) > 1
+            other in role_words.LABEL_STEMS and beside.keys() == group.keys() and len(group) > 1
             for other, beside in by_stem.items()
         )
         for index in group.values()

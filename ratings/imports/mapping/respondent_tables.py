@@ -6,7 +6,8 @@ from collections.abc import Collection, Sequence
 
 from . import rater_columns
 from .column_cells import LONG_ROLES, ColumnGuess
-from .column_names import (
+from .label_and_item_columns import LabelAndItemColumns
+from .name_tests import (
     RESPONDENT_ROLES,
     asks_for_comment,
     compact_name,
@@ -15,7 +16,6 @@ from .column_names import (
     is_survey_name,
     rank_name,
 )
-from .label_and_item_columns import LabelAndItemColumns
 
 
 class RespondentTables(LabelAndItemColumns):

@@ -14,7 +14,7 @@ from .column_cells import (
     are_probabilities,
     are_row_numbers,
 )
-from .column_names import (
+from .name_tests import (
     is_agreement_result_name,
     is_count_name,
     is_frequency_name,
@@ -22,7 +22,7 @@ from .column_names import (
     rank_name,
     split_numbered_name,
 )
-from .column_words import RATER_STEMS
+from .role_words import RATER_STEMS
 
 MIN_ROWS = 3  # with fewer rows nothing can be told
 MIN_ROWS_OF_COUNTS = 5  # of counts whose sums differ

@@ -9,7 +9,7 @@ from ratings.label_normalization import get_normal_form
 
 from . import rater_columns
 from .column_cells import MIN_COMPUTED_ROWS, ColumnGuess, find_computed_column
-from .column_names import (
+from .name_tests import (
     compact_name,
     is_comparison_name,
     is_count_name,
@@ -20,8 +20,8 @@ from .column_names import (
     is_subject_name,
     split_numbered_name,
 )
-from .column_words import LABEL_STEMS, RATER_STEMS
 from .respondent_tables import RespondentTables
+from .role_words import LABEL_STEMS, RATER_STEMS
 from .tables_without_ratings import find_codes_in_all_rows, find_count_columns
 
 
@@ -65,7 +65,7 @@ class WideTables(RespondentTables):
         """Return the wide guess with these columns of ratings."""
         places = self._shorten_rater_names(values)
         self.reasons |= dict.fromkeys(places, values.reason)
-        self._check_gold_column(places)
+        self._correct_gold_column(places)
         guess = ColumnGuess("wide", {})
         self._set_wide_item_column(guess, places)
         used = {*places, *self.columns.values(), *self.content, *guess.key_columns}
@@ -149,7 +149,7 @@ class WideTables(RespondentTables):
         is_mark = len(marks) == 1 and len(marks.pop()) == 1
         return is_mark and any(not all(column.texts) for column in columns)
 
-    def _check_gold_column(self, places: Collection[int]) -> None:
+    def _correct_gold_column(self, places: Collection[int]) -> None:
         """Give the gold role to a column with the raters' labels; take it from one without them.
 
         A content column `Reference` or `Answer` with the raters' labels has gold answers, which

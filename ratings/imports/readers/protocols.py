@@ -10,7 +10,7 @@ from django.utils.functional import Promise
 
 from ratings.imports.decoding.sample import FileSample
 from ratings.imports.mapping import import_mapping
-from ratings.imports.mapping.columns import ColumnGuess, TableHead
+from ratings.imports.mapping.layout_guess import ColumnGuess, TableHead
 from ratings.imports.records import ReaderProblem, Record
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ratings.imports.mapping.column_names import MEDIA_ROLES
+from ratings.imports.mapping.name_tests import MEDIA_ROLES
 
 from .database import Heartbeat, add_heartbeat
 
@@ -165,7 +165,7 @@ class StagedRows:
         """Return the number of ratings that repeat an earlier question, item and rater."""
         return self.db.execute(f"SELECT count(*) {_REPEAT_PAIRS_SQL}", (1,)).fetchone()[0]
 
-    def iter_repeats(self, limit: int) -> list[tuple[StagedRating, StagedRating]]:
+    def list_repeats(self, limit: int) -> list[tuple[StagedRating, StagedRating]]:
         """Return the first pairs of consecutive ratings of the same question, item and rater."""
         rows = self.db.execute(
             f"SELECT a.id {_REPEAT_PAIRS_SQL} ORDER BY a.id LIMIT ?", (1, limit)

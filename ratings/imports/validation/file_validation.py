@@ -81,7 +81,7 @@ class FileReport:
         return self.rows + self.contents + self.skips
 
 
-def validate_file(
+def validate_and_stage_file(
     reader: FileReader,
     mapping: ImportMapping,
     *,
@@ -297,7 +297,7 @@ def _add_statistics(
         rated_at, comment = format_timestamp(rating.rated_at), truncate_text(rating.comment or "")
         cells = [rating.line, rating.item, rating.rater, rating.label]
         report.preview.append([*cells, rated_at, comment, rating.question])
-    for first_rating, second_rating in staged_rows.iter_repeats(MAX_EXAMPLES):
+    for first_rating, second_rating in staged_rows.list_repeats(MAX_EXAMPLES):
         report.repeat_examples.append(
             [
                 first_rating.item,

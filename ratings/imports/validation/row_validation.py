@@ -145,10 +145,10 @@ class RecordValidator:
         rater_id = self.rater_keys.resolve(rating.rater, line)
         label_id = self._resolve_label(question_labels, rating.label, line, rating.column)
         rated_at = self._parse_time(rating.rated_at, line)
-        comment = self._validate_comment(rating.comment, line)
+        comment = self._parse_comment(rating.comment, line)
         guidelines = self._parse_guidelines_version(rating.guidelines, line)
         if item_id is not None and rater_id is not None and label_id is not None:
-            seconds = self._validate_seconds(rating.seconds)
+            seconds = self._parse_seconds(rating.seconds)
             row = EncodedRating(
                 question_labels.staged_id,
                 item_id,
@@ -167,7 +167,7 @@ class RecordValidator:
         item_id = self.item_keys.resolve(rating.item, rating.line)
         rater_id = self.rater_keys.resolve(rating.rater, rating.line)
         rated_at = self._parse_time(rating.rated_at, rating.line)
-        comment = self._validate_comment(rating.comment, rating.line)
+        comment = self._parse_comment(rating.comment, rating.line)
         if item_id is not None and rater_id is not None:
             self.staging.skips.append(
                 (item_id, rater_id, rating.line, rated_at, (comment or "")[:300])
@@ -335,7 +335,7 @@ class RecordValidator:
             return None
         return to_microseconds(rated_at)
 
-    def _validate_comment(self, text: str | None, line: int) -> str | None:
+    def _parse_comment(self, text: str | None, line: int) -> str | None:
         """Return a valid comment, or None."""
         if text and (len(text) > MAX_COMMENT_LENGTH or "\0" in text or not is_unicode(text)):
             column = self.columns.get("comment", "")
@@ -364,7 +364,7 @@ class RecordValidator:
         )
         return None
 
-    def _validate_seconds(self, seconds: float | None) -> float | None:
+    def _parse_seconds(self, seconds: float | None) -> float | None:
         """Return a finite duration of at least 0 seconds, or None."""
         if seconds is None or not math.isfinite(seconds) or seconds < 0:
             return None

@@ -289,13 +289,17 @@ def _rank_grades(labels: Collection[str]) -> dict[str, float] | None:
     return None
 
 
+def _rank_stars(labels: Collection[str]) -> dict[str, float] | None:
+    """Rank labels by how often each repeats the same symbol: ★, ★★, ★★☆."""
+    filled = {label: re.sub(r"[☆○\s]", "", label) for label in labels}
+    symbols = set().union(*filled.values())
+    ranks = {label: float(len(text)) for label, text in filled.items()}
+    has_one_symbol = len(symbols) == 1 and symbols <= set("★⭐🌟●•*!✓")
+    return ranks if has_one_symbol and len(set(ranks.values())) == len(ranks) > 1 else None
+
+
 def _rank_signs(labels: Collection[str]) -> dict[str, float] | None:
-    """Rank labels of plus and minus signs, or of stars: --, -, 0, +, ++; ★, ★★."""
-    counts = {label: len(re.sub(r"[☆○\s]", "", label)) for label in labels}
-    symbols = {char for label in labels for char in re.sub(r"[☆○\s]", "", label)}
-    if len(symbols) == 1 and symbols <= set("★⭐🌟●•*!✓") and len(counts) > 1:
-        is_distinct = len(set(counts.values())) == len(counts)
-        return {label: float(count) for label, count in counts.items()} if is_distinct else None
+    """Rank labels of plus and minus signs: --, -, 0, +, ++."""
     ranks: dict[str, float] = {}
     for label in labels:
         text = label.strip().translate(MINUS_SIGNS).replace("–", "-")
@@ -311,6 +315,7 @@ def _rank_signs(labels: Collection[str]) -> dict[str, float] | None:
 
 _BASES = (
     (NUMBERS, _rank_numbers),
+    (SIGNS, _rank_stars),
     (SIGNS, _rank_signs),
     (KNOWN_SCALE, find_known_scale),
     (KNOWN_SCALE, _rank_degrees),

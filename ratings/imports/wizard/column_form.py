@@ -14,9 +14,9 @@ from projects.services import question_validation
 from projects.services.project_validation import list_time_zones, normalize_time_zone
 from ratings.imports.decoding.table_times import DAY_FIRST, MONTH_FIRST
 from ratings.imports.interpretation import list_columns
-from ratings.imports.mapping.columns import CONTENT_ROLES, ROLES, TableHead
 from ratings.imports.mapping.display_texts import LAYOUT_TEXTS
 from ratings.imports.mapping.import_mapping import ImportMapping
+from ratings.imports.mapping.layout_guess import CONTENT_ROLES, ROLES, TableHead
 from ratings.imports.problems import truncate_text
 from ratings.imports.readers.tables.cells import clean_cell
 from ratings.models import ImportRun
@@ -181,13 +181,13 @@ class ColumnsForm(ImportOptionsForm):
 
     def clean(self) -> dict[str, Any]:
         cleaned_data = super().clean() or {}
-        self._check_columns(cleaned_data)
+        self._validate_columns(cleaned_data)
         zone = normalize_time_zone(cleaned_data.get("zone") or "")
         cleaned_data["zone"] = zone
         if zone and zone not in list_time_zones():
             self.add_error("zone", _("Choose a listed time zone, such as Europe/Berlin."))
         if cleaned_data.get("target") == NEW_QUESTION and cleaned_data.get("layout") != "items":
-            self._check_new_question(cleaned_data)
+            self._validate_new_question(cleaned_data)
         has_questions = len(cleaned_data.get("label_columns") or ()) > 1 or any(
             question for _rater, question in self.mapping.value_columns.values()
         )
@@ -199,7 +199,7 @@ class ColumnsForm(ImportOptionsForm):
             self.add_error("target", _("Choose the question ID column."))
         return cleaned_data
 
-    def _check_columns(self, cleaned_data: dict[str, Any]) -> None:
+    def _validate_columns(self, cleaned_data: dict[str, Any]) -> None:
         used: dict[int, str] = {}
         layout = cleaned_data.get("layout", "")
         for role in ROLES_BY_LAYOUT.get(layout, ()):
@@ -237,9 +237,9 @@ class ColumnsForm(ImportOptionsForm):
         ):
             self.add_error("rater", _("Choose a column."))
         if layout in VALUE_LAYOUTS:
-            self._check_raters(cleaned_data, used)
+            self._validate_raters(cleaned_data, used)
 
-    def _check_raters(self, cleaned_data: dict[str, Any], used: dict[int, str]) -> None:
+    def _validate_raters(self, cleaned_data: dict[str, Any], used: dict[int, str]) -> None:
         n_columns = len(self.fields["item"].choices) - 1  # type: ignore[attr-defined]
         other_columns = {
             *used,
@@ -250,7 +250,7 @@ class ColumnsForm(ImportOptionsForm):
         if n_columns <= len(other_columns | set(cleaned_data.get("excluded_columns") or ())):
             self.add_error("excluded_columns", _("No label column is left."))
 
-    def _check_new_question(self, cleaned_data: dict[str, Any]) -> None:
+    def _validate_new_question(self, cleaned_data: dict[str, Any]) -> None:
         key = cleaned_data.get("question_key", "")
         if not question_validation.KEY_PATTERN.fullmatch(key):
             self.add_error(
@@ -265,10 +265,10 @@ class ColumnsForm(ImportOptionsForm):
         if not cleaned_data.get("question_text", "").strip():
             self.add_error("question_text", _("Enter the question."))
 
-    def get_mapping(self) -> ImportMapping:
-        """Return the mapping with the lead's decisions."""
+    def apply_to_mapping(self) -> ImportMapping:
+        """Write the lead's decisions into the form's mapping and return it."""
         cleaned_data = self.cleaned_data
-        mapping = super().get_mapping()
+        mapping = super().apply_to_mapping()
         before = {column.name: column for column in list_columns(mapping, self.head)}
         guessed_layout = mapping.layout
         mapping.layout = cleaned_data["layout"]

@@ -180,8 +180,8 @@ class ImportOptionsForm(forms.Form):
             self.add_error("default_rater", _("Enter a name without line breaks."))
         return cleaned_data
 
-    def get_mapping(self) -> ImportMapping:
-        """Return the mapping with the lead's entries for project, time zone and default rater."""
+    def apply_to_mapping(self) -> ImportMapping:
+        """Write project, time zone and default rater into the form's mapping and return it."""
         cleaned_data = self.cleaned_data
         mapping = self.mapping
         mapping.create_missing = cleaned_data.get("create_missing", True)

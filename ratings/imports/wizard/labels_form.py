@@ -70,8 +70,11 @@ class LabelsForm(forms.Form):
                 _("A quotation mark isn't closed. Put texts with commas in double quotes.")
             ) from None
 
-    def get_mapping(self, mapping: ImportMapping) -> ImportMapping:
-        """Return the mapping with the decisions: what is not listed as missing is a label."""
+    def apply_to_mapping(self, mapping: ImportMapping) -> ImportMapping:
+        """Write the decisions into the mapping and return it.
+
+        A candidate that is not listed as missing is a label.
+        """
         missing = self.cleaned_data["missing"]
         candidates = self._list_codes(label_notes.MISSING, label_notes.MAYBE_MISSING)
         rejected = [code for code in candidates if code not in missing]

@@ -85,8 +85,8 @@ class MatchingForm(forms.Form):
         """Return the bound fields of the raters."""
         return (self[name] for name in self.raters)
 
-    def get_mapping(self, mapping: ImportMapping) -> ImportMapping:
-        """Return the mapping with the selected questions and members."""
+    def apply_to_mapping(self, mapping: ImportMapping) -> ImportMapping:
+        """Write the selected questions and members into the mapping and return it."""
         cleaned_data = self.cleaned_data
         mapping.questions = {
             key: cleaned_data[name]

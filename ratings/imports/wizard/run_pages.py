@@ -64,7 +64,9 @@ def build_context(run: ImportRun, **extra: Any) -> dict[str, Any]:
     }
 
 
-def render_columns_page(request: HttpRequest, run: ImportRun, *, data: Any = None) -> HttpResponse:
+def render_columns_or_start_check(
+    request: HttpRequest, run: ImportRun, *, data: Any = None
+) -> HttpResponse:
     """Render the form for the roles of columns; with valid ``data`` start the check instead."""
     mapping = ImportMapping.from_run(run)
     source = SOURCES[mapping.source]
@@ -95,7 +97,9 @@ def render_columns_page(request: HttpRequest, run: ImportRun, *, data: Any = Non
                 *mapping.reasons.values()
             }
         if data is not None and form.is_valid() and is_readable:
-            warn_if_not_applied(request, services.start_check(run=run, mapping=form.get_mapping()))
+            warn_if_not_applied(
+                request, services.start_check(run=run, mapping=form.apply_to_mapping())
+            )
             return redirect(get_run_url(run))
         context |= {"form": form, "head": head}
     return render(
@@ -108,7 +112,7 @@ def render_progress_page(request: HttpRequest, run: ImportRun) -> HttpResponse:
     return render(request, "ratings/imports/progress.html", build_context(run))
 
 
-def render_check_page(
+def render_check_or_start_writing(
     request: HttpRequest,
     run: ImportRun,
     *,
@@ -193,10 +197,10 @@ def render_summary_page(request: HttpRequest, run: ImportRun) -> HttpResponse:
 
 
 RENDERERS: dict[ImportRun.State, View] = {
-    State.MAPPING: render_columns_page,
+    State.MAPPING: render_columns_or_start_check,
     State.CHECKING: render_progress_page,
-    State.INVALID: render_check_page,
-    State.CHECKED: render_check_page,
+    State.INVALID: render_check_or_start_writing,
+    State.CHECKED: render_check_or_start_writing,
     State.WRITING: render_progress_page,
     State.DONE: render_summary_page,
     State.FAILED: render_summary_page,

@@ -26,8 +26,8 @@ from .run_pages import (
     RENDERERS,
     build_context,
     get_run_url,
-    render_check_page,
-    render_columns_page,
+    render_check_or_start_writing,
+    render_columns_or_start_check,
     warn_if_not_applied,
 )
 
@@ -88,7 +88,7 @@ def _reread_file(request: HttpRequest, run: ImportRun) -> HttpResponse:
     mapping = ImportMapping.from_run(run)
     form = ReadingForm(request.POST, mapping=mapping)
     if not form.is_valid():
-        return render_columns_page(request, run, data=request.POST)
+        return render_columns_or_start_check(request, run, data=request.POST)
     cleaned_data = form.cleaned_data
     try:
         succeeded = services.reread_file(
@@ -120,7 +120,7 @@ def _check_with_columns(request: HttpRequest, run: ImportRun) -> HttpResponse:
     ):
         # The selected columns belong to the file as it was read before.
         return _reread_file(request, run)
-    return render_columns_page(request, run, data=request.POST)
+    return render_columns_or_start_check(request, run, data=request.POST)
 
 
 def _reopen_columns(request: HttpRequest, run: ImportRun) -> HttpResponse:
@@ -145,8 +145,10 @@ def _check_with_decisions(
     mapping = ImportMapping.from_run(run)
     form = form_class(request.POST, run=run, mapping=mapping)
     if not form.is_valid():
-        return render_check_page(request, run, decisions=form)
-    warn_if_not_applied(request, services.start_check(run=run, mapping=form.get_mapping(mapping)))
+        return render_check_or_start_writing(request, run, decisions=form)
+    warn_if_not_applied(
+        request, services.start_check(run=run, mapping=form.apply_to_mapping(mapping))
+    )
     return redirect(get_run_url(run))
 
 
@@ -157,7 +159,7 @@ def _check_again(request: HttpRequest, run: ImportRun) -> HttpResponse:
 
 def _start_writing(request: HttpRequest, run: ImportRun) -> HttpResponse:
     return (
-        render_check_page(request, run, data=request.POST)
+        render_check_or_start_writing(request, run, data=request.POST)
         if run.state == State.CHECKED
         else redirect(get_run_url(run))
     )

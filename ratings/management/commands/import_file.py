@@ -27,13 +27,13 @@ from ratings.imports.mapping.column_options import (
     parse_column_roles,
     parse_scales,
 )
-from ratings.imports.mapping.columns import MULTI_COLUMN_ROLES, ROLES
 from ratings.imports.mapping.display_texts import LAYOUT_TEXTS
 from ratings.imports.mapping.import_mapping import (
     DUPLICATE_POLICIES,
     KEEP_EXISTING_POLICY,
     SHEET_CHOICES,
 )
+from ratings.imports.mapping.layout_guess import MULTI_COLUMN_ROLES, ROLES
 from ratings.imports.readers import SOURCES
 from ratings.management.label_arguments import (
     add_label_arguments,

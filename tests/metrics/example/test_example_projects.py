@@ -61,7 +61,7 @@ def test_items_except_the_last_have_all_their_raters(simulated_data):
 
 @pytest.mark.django_db
 def test_guidelines_were_rewritten_in_the_fifth_week(lead):
-    example_projects.load_examples(owner=lead, count=False)
+    example_projects.create_missing_examples(owner=lead, count=False)
     project = example_projects.find_example(lead)
     assert project
     assert project.guidelines_version == 2
@@ -83,7 +83,7 @@ def test_guidelines_were_rewritten_in_the_fifth_week(lead):
 @pytest.mark.django_db
 def test_everything_in_the_story_is_found_and_nothing_else(lead, simulated_data):
     """Alerts, statuses and suspected gold answers are those that the simulation put in."""
-    example_projects.load_examples(owner=lead)
+    example_projects.create_missing_examples(owner=lead)
     project = example_projects.find_example(lead)
     assert project
     question = project.questions.get()
@@ -179,7 +179,7 @@ class TestLoadingExample:
     def test_ratings_end_yesterday_and_are_recorded_normally(self, admin):
         from django.utils import timezone
 
-        example_projects.load_examples(owner=admin, count=False)
+        example_projects.create_missing_examples(owner=admin, count=False)
         ratings = Rating.objects.filter(question__key="severity")
         latest = ratings.latest("rated_at").rated_at
         assert (timezone.now().date() - latest.date()).days == 1
@@ -201,12 +201,12 @@ class TestLoadingExample:
     def test_each_lead_has_own_example(self, lead, stranger):
         assert [
             project.members.get(role="lead").user
-            for project in example_projects.load_examples(owner=lead, count=False)
+            for project in example_projects.create_missing_examples(owner=lead, count=False)
         ] == [lead] * 2
-        assert len(example_projects.load_examples(owner=stranger, count=False)) == 2
+        assert len(example_projects.create_missing_examples(owner=stranger, count=False)) == 2
 
     def test_only_the_lead_has_an_account(self, lead):
-        example_projects.load_examples(owner=lead, count=False)
+        example_projects.create_missing_examples(owner=lead, count=False)
         project = example_projects.find_example(lead)
         assert project
         assert [member.user for member in project.members.all()] == [lead]
@@ -219,11 +219,11 @@ class TestLoadingExample:
         assert [
             button_text in client.get("/").content.decode() for button_text in button_texts
         ] == [True, False]
-        example_projects.load_examples(owner=lead, count=False)
+        example_projects.create_missing_examples(owner=lead, count=False)
         assert [
             button_text in client.get("/").content.decode() for button_text in button_texts
         ] == [False, True]
-        example_projects.load_examples(owner=lead, count=False, worked=True)
+        example_projects.create_missing_examples(owner=lead, count=False, worked=True)
         assert [
             button_text in client.get("/").content.decode() for button_text in button_texts
         ] == [False, False]
@@ -231,7 +231,7 @@ class TestLoadingExample:
     def test_examples_are_left_out_of_lists_and_inbox_and_removed_at_once(self, lead, client_for):
         own = make_project("Own project")
         Member.objects.create(project=own, user=lead, role=Member.Role.LEAD)
-        project = example_projects.load_examples(owner=lead)[1]
+        project = example_projects.create_missing_examples(owner=lead)[1]
         tasks.sweep_labels_and_queues()
         client = client_for(lead)
         page = client.get("/")
@@ -253,13 +253,13 @@ class TestLoadingExample:
         assert {deletion.target for deletion in deletions} == {row.project.pk for row in rows}
 
     def test_list_without_own_projects_shows_the_examples(self, lead, client_for):
-        example_projects.load_examples(owner=lead, count=False)
+        example_projects.create_missing_examples(owner=lead, count=False)
         page = client_for(lead).get("/")
         assert len(page.context["rows"]) == 2
         assert "Remove examples" in page.text
 
     def test_tour_links_to_what_there_is_to_find_until_it_is_closed(self, lead, client_for):
-        project = example_projects.load_examples(owner=lead)[1]
+        project = example_projects.create_missing_examples(owner=lead)[1]
         client = client_for(lead)
         address = f"/projects/{project.pk}/"
         page = client.get(address).text
@@ -277,7 +277,7 @@ class TestLoadingExample:
         own = make_project(example_projects.TRANSLATIONS_PROJECT)
         Member.objects.create(project=own, user=lead, role="lead")
         assert example_projects.find_example(lead) is None
-        assert len(example_projects.load_examples(owner=lead, count=False)) == 2
+        assert len(example_projects.create_missing_examples(owner=lead, count=False)) == 2
 
     def test_unknown_owner_is_reported(self):
         with pytest.raises(CommandError, match="no active user 'nobody'"):

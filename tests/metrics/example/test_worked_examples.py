@@ -44,7 +44,7 @@ def test_each_example_shows_correct_headline_and_reason(
         == len(WORKED_EXAMPLES)
         == len(EXPECTED_HEADLINES)
     )
-    assert example_projects.load_examples(owner=lead, worked=True) == []
+    assert example_projects.create_missing_examples(owner=lead, worked=True) == []
     client = client_for(lead)
     for name, (coefficient, value, has_interval) in EXPECTED_HEADLINES.items():
         project = Project.objects.get(name=f"Worked: {name}")

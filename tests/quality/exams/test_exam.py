@@ -110,7 +110,7 @@ def test_eleven_right_answers_pass_and_are_no_ratings(
     assert verdict in " ".join(review.split())
     assert review.count("You answered <strong>minor</strong>") == 11
     exam = Exam.objects.get()
-    assert (exam.state, exam.right, len(exam.answers)) == ("passed", 11, 11)
+    assert (exam.state, exam.n_right, len(exam.answers)) == ("passed", 11, 11)
     kinds = list(Event.objects.filter(kind__startswith="exam").values_list("kind", flat=True))
     assert kinds == ["exam_rules.changed", "exam.started", "exam.passed"]
 

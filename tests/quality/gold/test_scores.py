@@ -15,7 +15,7 @@ from metrics.agreement.rater_quality import gold as formulas
 from metrics.jobs import question_updates
 from projects.models import GoldAnswer, Item, Question, Rater
 from projects.services.items.gold import (
-    list_right_codes,
+    get_right_codes,
     retire_gold_answer,
     set_gold_answer,
 )
@@ -302,10 +302,10 @@ def test_tolerance_is_a_difference_of_values_and_not_for_nominal_scales(
     rated_question: Question, lead: Any
 ) -> None:
     positions = {0: 1.0, 1: 1.5, 2: 2.0, 3: 10.0}
-    assert list_right_codes([1], positions, 0) == {1}
-    assert list_right_codes([1], positions, 0.5) == {0, 1, 2}
-    assert list_right_codes([0, 3], positions, 0.5) == {0, 1, 3}
-    assert list_right_codes([7], positions, 5) == set()
+    assert get_right_codes([1], positions, 0) == {1}
+    assert get_right_codes([1], positions, 0.5) == {0, 1, 2}
+    assert get_right_codes([0, 3], positions, 0.5) == {0, 1, 3}
+    assert get_right_codes([7], positions, 5) == set()
     Question.objects.filter(pk=rated_question.pk).update(scale="nominal", gold_tolerance=2)
     rated_question.refresh_from_db()
     assert rated_question.effective_gold_tolerance == 0

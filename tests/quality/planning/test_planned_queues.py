@@ -225,7 +225,7 @@ def test_rater_of_planned_items_is_not_listed_as_outlier(
         rate_next()
     question_updates.update_question(rated_question.pk)
     findings = insights.get_stored_findings([rated_question.pk])
-    outliers = insights.list_outlier_raters(findings).get(rated_question.pk, [])
+    outliers = insights.get_outlier_raters_by_question(findings).get(rated_question.pk, [])
     assert "late" not in [rater.key for rater in outliers]
 
 

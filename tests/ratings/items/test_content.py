@@ -172,7 +172,7 @@ def test_turns_have_the_side_of_their_speaker():
     def list_sides(*speakers):
         body = {"turns": [{"role": speaker, "text": "x"} for speaker in speakers]}
         (turns,) = content.build_blocks(body)
-        return [side for _speaker, _text, side in content.add_sides(turns.rows)]
+        return [side for _speaker, _text, side in content.iter_turns_with_sides(turns.rows)]
 
     assert list_sides("system", "user", "Assistant", "user") == ["both", "start", "end", "start"]
     # Also where the other one begins; others take turns in their order.

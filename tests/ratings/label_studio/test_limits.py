@@ -55,7 +55,7 @@ def test_form_is_searched_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ratings.label_studio.remote_tasks.re.search", search)
     form = "<Rating " * 10_000 + '<Rating name="a" maxRating="3"/>' * 2
     controls = dict.fromkeys(("a", *map(str, range(1000))), STARS)
-    declared = remote_tasks.list_declared_labels(form, controls)
+    declared = remote_tasks.get_declared_labels(form, controls)
     assert sum(searched_lengths) < len(form)
     assert declared["a"] == ["1", "2", "3"] and declared["7"] == ["1", "2", "3", "4", "5"]
 
@@ -65,5 +65,5 @@ def test_ratings_of_a_form_are_found_by_name() -> None:
         '<View><Rating toName="t" name="a&amp;b" maxRating="4"/><Rating maxRating="7" name="c">'
         '</Rating><Rating name="d"/><RatingBox name="e" maxRating="9"/></View>'
     )
-    declared = remote_tasks.list_declared_labels(form, dict.fromkeys(("a&b", "c", "d", "e"), STARS))
+    declared = remote_tasks.get_declared_labels(form, dict.fromkeys(("a&b", "c", "d", "e"), STARS))
     assert [len(labels) for labels in declared.values()] == [4, 7, 5, 5]

@@ -56,7 +56,7 @@ def test_sqlite_never_reads_counted_ratings(question: Question) -> None:
         list(rows)
         uncounted.get_ratings([question.pk, question.pk + 1]).count()
         list(rows.order_by().values_list("question__project_id").annotate(Count("id")))
-        uncounted.list_question_ids()
+        uncounted.get_question_ids()
         uncounted.get_backlog()
         uncounted.get_last_item_and_count(question.pk)
         uncounted.list_next_items(question.pk, after=0, last=9, limit=5)
@@ -88,9 +88,9 @@ def test_latest_ratings_have_their_own_index(question: Question) -> None:
 def test_every_change_that_leaves_a_rating_uncounted_is_found(rated_question: Question) -> None:
     """The database itself tracks this, so changes outside the application are found, too."""
     assert len(get_uncounted(rated_question)) == ITEMS * RATERS
-    assert uncounted.list_question_ids() == {rated_question.pk}
+    assert uncounted.get_question_ids() == {rated_question.pk}
     question_updates.update_question(rated_question.pk)
-    assert get_uncounted(rated_question) == uncounted.list_question_ids() == set()
+    assert get_uncounted(rated_question) == uncounted.get_question_ids() == set()
     first, second, third, *_ = ratings = list(Rating.objects.order_by("pk"))
     Rating.objects.filter(pk=first.pk).update(code=-1)
     Rating.objects.filter(pk=second.pk).update(day=second.day + 1)
@@ -155,7 +155,7 @@ def test_notes_of_reverted_changes_are_deleted(rated_question: Question) -> None
     Rating.objects.filter(pk=rating.pk).update(code=(rating.code + 1) % 3)
     Rating.objects.filter(pk=rating.pk).update(code=rating.code)
     assert not get_uncounted(rated_question)
-    assert uncounted.list_question_ids() == {rated_question.pk}
+    assert uncounted.get_question_ids() == {rated_question.pk}
     assert question_counting.count_items(rated_question.pk).n_items == 0
     assert not UncountedItem.objects.exists()
     # Nothing changed, so no page needs an update.

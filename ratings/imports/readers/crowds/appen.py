@@ -25,7 +25,7 @@ from ratings.imports.readers.tools.base import (
 )
 from ratings.imports.records import GoldRecord, ItemRecord, Record
 
-from .answers import parse_crowd_time
+from .form_answers import parse_crowd_time
 
 REQUIRED_COLUMNS = {"_unit_id", "_worker_id"}
 GOLD_SUFFIX = "_gold"

@@ -22,7 +22,7 @@ from ratings.imports.readers.tools.base import (
 )
 from ratings.imports.records import ItemRecord, Record, SkippedRecord
 
-from .answers import (
+from .form_answers import (
     group_options_by_question,
     iter_answers,
     parse_crowd_time,

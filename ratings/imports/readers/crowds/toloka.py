@@ -25,7 +25,7 @@ from ratings.imports.readers.tools.base import (
 )
 from ratings.imports.records import GoldRecord, ItemRecord, Record, SkippedRecord
 
-from .answers import parse_crowd_time, select_fields_with_prefix
+from .form_answers import parse_crowd_time, select_fields_with_prefix
 
 WORKER = "ASSIGNMENT:worker_id"
 TASK_FIELDS = ("ASSIGNMENT:task_id", "TASK:id")

@@ -13,7 +13,7 @@ from typing import Any
 
 from ratings.imports.decoding.sample import FileSample
 from ratings.imports.mapping.import_mapping import ImportMapping
-from ratings.imports.readers.crowds.answers import iter_answers
+from ratings.imports.readers.crowds.form_answers import iter_answers
 from ratings.imports.readers.tools.base import (
     Fields,
     ToolReader,

@@ -13,8 +13,8 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 
 from ratings.imports.decoding.sample import FileSample
-from ratings.imports.mapping.column_names import is_criterion_name, is_descriptive_name
 from ratings.imports.mapping.import_mapping import ImportMapping
+from ratings.imports.mapping.name_tests import is_criterion_name, is_descriptive_name
 from ratings.imports.readers.tools.base import (
     Fields,
     ToolSource,
@@ -96,11 +96,13 @@ class LabelListsSource(ToolSource):
             head = sample.head.decode("utf-8", "ignore").splitlines()[1:2]
             has_lists = bool(head) and head[0].count("[") >= 2
             return has_lists and _find_rater_field(dict.fromkeys(sample.names, "[]")) != ""
-        records = [entry for record in sample.records for entry in _list_entries(record).values()]
+        records = [
+            entry for record in sample.records for entry in _get_entries_by_key(record).values()
+        ]
         return bool(records) and (all(map(_has_lists, records)) or _have_anonymous_lists(records))
 
     def parse_record(self, line: int, fields: Fields, mapping: ImportMapping) -> Iterator[Record]:
-        for key, entry in _list_entries(fields).items():
+        for key, entry in _get_entries_by_key(fields).items():
             yield from self._parse_entry(line, {"id": key, **entry} if key else entry)
 
     def _parse_entry(self, line: int, fields: Fields) -> Iterator[Record]:
@@ -153,7 +155,7 @@ class LabelListsSource(ToolSource):
         return answers, content
 
 
-def _list_entries(record: Fields) -> dict[str, Fields]:
+def _get_entries_by_key(record: Fields) -> dict[str, Fields]:
     """Return key -> entry of an object of entries; the record itself, without a key, if it is one.
 
     Such an object has entries alone, each with a field of raters.

@@ -10,14 +10,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ratings.imports.decoding.sample import FileSample
-from ratings.imports.mapping.column_names import (
+from ratings.imports.mapping.import_mapping import ImportMapping
+from ratings.imports.mapping.name_tests import (
     asks_for_comment,
     is_descriptive_name,
     is_respondent_name,
 )
-from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.problems import UnreadableFileError
-from ratings.imports.readers.crowds.answers import parse_crowd_time
+from ratings.imports.readers.crowds.form_answers import parse_crowd_time
 from ratings.imports.readers.tables.cells import build_question_key
 from ratings.imports.readers.tools.base import (
     Fields,

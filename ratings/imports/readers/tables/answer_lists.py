@@ -11,7 +11,7 @@ from typing import Any
 
 from ratings.imports.decoding.json_stream import JsonObject
 from ratings.imports.mapping.column_cells import MAX_LABEL_LENGTH
-from ratings.imports.mapping.column_names import (
+from ratings.imports.mapping.name_tests import (
     is_answer_name,
     is_criterion_name,
     is_derived_name,

@@ -6,16 +6,16 @@ import itertools
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from ratings.imports.mapping.column_names import validate_column_names
-from ratings.imports.mapping.columns import (
+from ratings.imports.mapping.import_mapping import ImportMapping
+from ratings.imports.mapping.layout_guess import (
     ColumnGuess,
     TableHead,
     guess_columns,
 )
-from ratings.imports.mapping.import_mapping import ImportMapping
+from ratings.imports.mapping.name_tests import validate_column_names
 from ratings.imports.problems import UnreadableFileError
 from ratings.imports.readers.tables.cells import format_cell
-from ratings.imports.readers.tables.rows import TableParser
+from ratings.imports.readers.tables.table_parser import TableParser
 from ratings.imports.records import ReaderProblem, Record
 
 from .tidy_lines import TableLines, TidyLines

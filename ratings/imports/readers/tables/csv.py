@@ -11,8 +11,8 @@ from django.utils.translation import gettext_lazy as _
 
 from ratings.imports.decoding.encodings import PROVISIONAL_ENCODING
 from ratings.imports.decoding.sample import FileSample
-from ratings.imports.mapping.columns import TableHead
 from ratings.imports.mapping.import_mapping import ImportMapping
+from ratings.imports.mapping.layout_guess import TableHead
 from ratings.imports.problems import UnreadableFileError
 
 from .base import TableSource

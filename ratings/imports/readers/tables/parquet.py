@@ -83,7 +83,10 @@ class ParquetLines(CountedLines):
 
 
 def _validate_size(metadata: Any) -> None:
-    """Check the size that the file declares, which limits the size of its pages."""
+    """Raise UnreadableFileError if the file declares more bytes than IMPORT_MAX_BYTES.
+
+    The size that it declares limits the size of its pages.
+    """
     groups = range(metadata.num_row_groups)
     unpacked_bytes = sum(metadata.row_group(group).total_byte_size for group in groups)
     if unpacked_bytes > settings.IMPORT_MAX_BYTES:

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
-from ratings.imports.mapping.column_names import is_role_name
+from ratings.imports.mapping.name_tests import is_role_name
 from ratings.imports.problems import UnreadableFileError
 from ratings.imports.records import Record, SkippedRecord
 

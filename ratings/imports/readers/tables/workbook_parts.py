@@ -50,7 +50,7 @@ def _get_counted_names(path: Path, size: int, mtime_ns: int) -> set[str]:
 
 
 class _PartCounter:
-    """Count the elements and bytes of a part between its rows or shared strings."""
+    """Counts the elements and bytes of a part between its rows or shared strings."""
 
     def __init__(self, name: str) -> None:
         self.name = name

@@ -19,19 +19,19 @@ from django.utils.translation import gettext_lazy as _
 
 from ratings.imports.decoding.sample import FileSample
 from ratings.imports.mapping.column_cells import TableHead
-from ratings.imports.mapping.column_names import is_role_name
 from ratings.imports.mapping.import_mapping import (
     SHEETS_ARE_RATERS,
     SHEETS_ARE_ROWS,
     ImportMapping,
 )
+from ratings.imports.mapping.name_tests import is_role_name
 from ratings.imports.problems import UnreadableFileError
 from ratings.imports.records import SkippedRecord
 
 from .base import CountedLines, TableSource
 from .cells import InvalidCell
 from .csv_records import MAX_CELL_LENGTH, MAX_COLUMNS
-from .sheets import MergedSheets, fill_merged_cells, read_merged_cells
+from .merged_sheets import MergedSheets, fill_merged_cells, read_merged_cells
 from .table_end import TableLine
 from .tidy_lines import TableLines
 from .workbook_parts import WorkbookArchive
@@ -94,7 +94,7 @@ class XlsxLines(CountedLines):
         self.title = title
 
     def __iter__(self) -> Iterator[TableLine]:
-        has_formulas = _validate_workbook(self.path)
+        has_formulas = _validate_and_detect_formulas(self.path)
         with contextlib.ExitStack() as stack:
             value_sheet = stack.enter_context(_open_sheet(self.path, self.title, data_only=True))
             self.n_rows = value_sheet.max_row or 1
@@ -138,7 +138,7 @@ def _mark_invalid_cells(line: int, cells: Sequence[Any], formulas: Sequence[Any]
     return values
 
 
-def _validate_workbook(path: Path) -> bool:
+def _validate_and_detect_formulas(path: Path) -> bool:
     """Return whether a workbook has formulas.
 
     Raises UnreadableFileError for a workbook that is broken or unpacks to too many bytes.
@@ -208,7 +208,7 @@ def _list_read_and_other_sheets(path: Path) -> tuple[list[str], list[str]]:
 
     Raises UnreadableFileError.
     """
-    _validate_workbook(path)
+    _validate_and_detect_formulas(path)
     with _open_sheet(path, data_only=True) as read_sheet:
         names = _find_header_names(read_sheet)
         titles: tuple[list[str], list[str]] = ([], [])

@@ -17,8 +17,13 @@ from ratings.imports.decoding.encodings import PROVISIONAL_ENCODING
 from ratings.imports.decoding.json_stream import JsonStream
 from ratings.imports.decoding.sample import SIGNATURE_BYTES, detect_file_kind
 from ratings.imports.mapping import import_mapping
-from ratings.imports.mapping.column_names import compact_name
-from ratings.imports.mapping.columns import MEDIA_FILE_PATTERN, MEDIA_ROLES, ColumnGuess, TableHead
+from ratings.imports.mapping.layout_guess import (
+    MEDIA_FILE_PATTERN,
+    MEDIA_ROLES,
+    ColumnGuess,
+    TableHead,
+)
+from ratings.imports.mapping.name_tests import compact_name
 from ratings.imports.problems import UnreadableFileError
 from ratings.imports.readers.tables.cells import (
     build_question_key,

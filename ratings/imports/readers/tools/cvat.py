@@ -17,8 +17,8 @@ from defusedxml.common import DefusedXmlException
 
 from ratings.imports.decoding.json_stream import MAX_RECORD_LENGTH
 from ratings.imports.decoding.sample import FileSample
-from ratings.imports.mapping.columns import ColumnGuess, TableHead
 from ratings.imports.mapping.import_mapping import ImportMapping
+from ratings.imports.mapping.layout_guess import ColumnGuess, TableHead
 from ratings.imports.problems import UnreadableFileError
 from ratings.imports.readers.tables.cells import build_question_key
 from ratings.imports.records import (

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from ratings.imports.decoding.sample import FileSample
-from ratings.imports.mapping.columns import MEDIA_ROLES
 from ratings.imports.mapping.import_mapping import ImportMapping
+from ratings.imports.mapping.layout_guess import MEDIA_ROLES
 from ratings.imports.readers.tables.cells import build_question_key
 from ratings.imports.records import (
     GoldRecord,

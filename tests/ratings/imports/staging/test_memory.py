@@ -24,7 +24,7 @@ def validate_lines(folder: Path, lines: list[str]) -> tuple[file_validation.File
     path.write_text("item,rater,label\n" + "".join(lines))
     scratch = database.StagingDatabase(folder / "file.rows", lambda: None)
     reader = SOURCES["csv"].open_reader(path, MAPPING)
-    report = file_validation.validate_file(
+    report = file_validation.validate_and_stage_file(
         reader, MAPPING, project=None, question=None, staging=scratch, heartbeat=lambda: None
     )
     scratch.close()
@@ -69,7 +69,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path, monkeypatch: Any) ->
         scratch = database.StagingDatabase(tmp_path / f"{rows}.rows", lambda: None)
         tracemalloc.start()
         reader = SOURCES["csv"].open_reader(path, MAPPING)
-        report = file_validation.validate_file(
+        report = file_validation.validate_and_stage_file(
             reader, MAPPING, project=None, question=None, staging=scratch, heartbeat=lambda: None
         )
         _current, highest = tracemalloc.get_traced_memory()

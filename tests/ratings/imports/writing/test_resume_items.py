@@ -12,7 +12,7 @@ from django.utils import timezone
 from projects.models import GoldAnswer, Item
 from ratings import tasks
 from ratings.imports import leases
-from ratings.imports.writing import items, staged_rows
+from ratings.imports.writing import batch_writer, item_writer
 from ratings.models import Assignment, ImportRun, Rating, Revision
 from tests.ratings.imports.wizard_client import WizardClient
 
@@ -46,8 +46,8 @@ class SimulatedItemCrash(BaseException):
 
 # function called once per batch -> its module, and the batches in which the worker dies
 STEPS = {
-    "upsert_items": (items, [1, 3]),
-    "record_ratings": (staged_rows, [1, 4]),
+    "upsert_items": (item_writer, [1, 3]),
+    "record_ratings": (batch_writer, [1, 4]),
     "bulk_create": (Assignment.objects, [1, 3]),
 }
 
@@ -59,7 +59,7 @@ STEPS = {
 def test_another_worker_resumes_after_a_kill_between_items(
     lead: Any, client_for: Any, monkeypatch: Any, name: str, batch: int
 ) -> None:
-    monkeypatch.setattr(staged_rows, "BATCH_SIZES", {"sqlite": 4, "postgresql": 4})
+    monkeypatch.setattr(batch_writer, "BATCH_SIZES", {"sqlite": 4, "postgresql": 4})
     wizard = WizardClient(client_for(lead))
     wizard.upload_and_validate(json.dumps(TASKS).encode())
     wizard.start_import()

@@ -16,7 +16,7 @@ from metrics.jobs import question_updates
 from projects.models import Item, Project
 from ratings import tasks
 from ratings.imports import jobs, leases, services, uploads
-from ratings.imports.writing import staged_rows
+from ratings.imports.writing import batch_writer
 from ratings.models import ImportRun, Rating, Revision
 from ratings.services.record import record_ratings
 from tests.ratings.imports.wizard_client import (
@@ -43,7 +43,7 @@ class SimulatedCrash(BaseException):
 @pytest.fixture
 def wizard(project: Project, lead: Any, client_for: Any, monkeypatch: Any) -> WizardClient:
     """Return a wizard at the step where a worker is to write, in batches of a few rows."""
-    monkeypatch.setattr(staged_rows, "BATCH_SIZES", {"sqlite": 7, "postgresql": 7})
+    monkeypatch.setattr(batch_writer, "BATCH_SIZES", {"sqlite": 7, "postgresql": 7})
     wizard = WizardClient(client_for(lead), project)
     wizard.upload_and_validate(CONTENT)
     wizard.start_import()
@@ -60,7 +60,7 @@ def crash_in_batch(monkeypatch: Any, number: int, error: BaseException) -> None:
             raise error
         return outcome
 
-    monkeypatch.setattr(staged_rows, "record_ratings", record_and_crash)
+    monkeypatch.setattr(batch_writer, "record_ratings", record_and_crash)
 
 
 def is_complete(question: Any) -> bool:
@@ -114,7 +114,7 @@ def test_repeated_failure_gives_up_and_is_reported(
     wizard: WizardClient, question: Any, monkeypatch: Any
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(staged_rows, "record_ratings", lambda *judgements, **arguments: 1 / 0)
+        patch.setattr(batch_writer, "record_ratings", lambda *judgements, **arguments: 1 / 0)
         for _attempt in range(jobs.MAX_ATTEMPTS + 2):
             tasks.resume_stalled()
     assert wizard.run.state == "failed"
@@ -182,7 +182,7 @@ def test_killed_validation_is_repeated(
         raise SimulatedCrash
 
     with monkeypatch.context() as patch:
-        patch.setattr(jobs, "validate_file", crash)
+        patch.setattr(jobs, "validate_and_stage_file", crash)
         with pytest.raises(SimulatedCrash):
             wizard.run_worker()
     assert wizard.run.state == "checking"
@@ -203,13 +203,13 @@ def test_validation_that_the_lead_cancelled_is_discarded(
 ) -> None:
     wizard.upload(CONTENT)
     wizard.choose_columns()
-    original = jobs.validate_file
+    original = jobs.validate_and_stage_file
 
     def cancel_and_validate(*arguments: Any, **options: Any) -> Any:
         wizard.client.post(wizard.run_url, {"action": "reopen"})
         return original(*arguments, **options)
 
-    monkeypatch.setattr(jobs, "validate_file", cancel_and_validate)
+    monkeypatch.setattr(jobs, "validate_and_stage_file", cancel_and_validate)
     assert wizard.run_worker().state == "mapping"
     assert wizard.run.lease == ""
 

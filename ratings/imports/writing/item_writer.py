@@ -1,4 +1,4 @@
-"""Write staged items, gold answers and skips (see `ratings.imports.writing.staged_rows`)."""
+"""Write staged items, gold answers and skips (see `ratings.imports.writing.batch_writer`)."""
 
 from __future__ import annotations
 

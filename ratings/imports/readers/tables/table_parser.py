@@ -17,12 +17,12 @@ from zoneinfo import ZoneInfo
 from projects.models import Rater
 from ratings.files.formula_escaping import unescape_formula
 from ratings.imports.decoding.table_times import parse_table_time
-from ratings.imports.mapping.column_names import (
+from ratings.imports.mapping.import_mapping import KEY_JOINT, ImportMapping
+from ratings.imports.mapping.name_tests import (
     CONTENT_ROLES,
     is_aggregate_rater_name,
     validate_column_names,
 )
-from ratings.imports.mapping.import_mapping import KEY_JOINT, ImportMapping
 from ratings.imports.mapping.rater_columns import get_item_name
 from ratings.imports.problems import UnreadableFileError
 from ratings.imports.records import (

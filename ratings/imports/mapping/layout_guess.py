@@ -12,7 +12,8 @@ from ratings.label_normalization import get_normal_form
 
 from . import rater_columns
 from .column_cells import LONG_ROLES, MEDIA_FILE_PATTERN, ColumnGuess, TableHead
-from .column_names import (
+from .label_and_item_columns import REPEATED_SHARE
+from .name_tests import (
     CONTENT_ROLES,
     MEDIA_ROLES,
     MULTI_COLUMN_ROLES,
@@ -24,8 +25,7 @@ from .column_names import (
     is_score_name,
     rank_name,
 )
-from .column_words import NAMES_BY_ROLE
-from .label_and_item_columns import REPEATED_SHARE
+from .role_words import NAMES_BY_ROLE
 from .tables_without_ratings import (
     detect_table_without_ratings,
     find_counts_with_total,

@@ -30,7 +30,7 @@ from ratings.services.judgement import Judgement, UnknownCode
 from ratings.services.own_answers import record_repeats
 from ratings.services.record import record_ratings
 
-from .items import ImportStopped, ItemWriter, SkipWriter
+from .item_writer import ImportStopped, ItemWriter, SkipWriter
 
 # Rows per batch. SQLite's other writers wait for one batch at most; PostgreSQL's wait only for the
 # same items, and each batch costs it some temporary tables.

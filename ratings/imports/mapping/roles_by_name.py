@@ -18,7 +18,7 @@ from .column_cells import (
     are_row_numbers,
     is_object_text,
 )
-from .column_names import (
+from .name_tests import (
     CONTENT_ROLES,
     ITEM_ID_PATTERN,
     MEDIA_ROLES,
@@ -34,13 +34,13 @@ from .column_names import (
     rank_name,
     split_numbered_name,
 )
-from .column_words import NAMES_BY_ROLE
+from .role_words import NAMES_BY_ROLE
 from .tables_without_ratings import find_probability_columns
 
 _NUMBERED_KEY = re.compile(r"[A-Za-z]{0,8}[-_]?\d+([.,]\d+)?")  # 12, p12, post_12
 
 
-class NamedRoles:
+class RolesByName:
     """Roles that the names of the columns suggest, checked against their cells."""
 
     def __init__(self, head: TableHead, labels: set[str]) -> None:

@@ -1,6 +1,6 @@
-"""Words in the names of columns that tell what a column has.
+"""Words in column names that show what the cells are: raters, labels, comments and others.
 
-Names are compared as `column_names.compact_name` and `normalize_name` return them.
+Names are compared as `name_tests.compact_name` and `normalize_name` return them.
 """
 
 from __future__ import annotations

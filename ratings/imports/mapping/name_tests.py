@@ -1,4 +1,4 @@
-"""Guesses of a column's role from its name.
+"""Tests of column names: which role, question or rater a name suggests.
 
 Names are compared without case, separators and camel case: TextID, text_id and textid are equal.
 """
@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from ratings.imports.problems import UnreadableFileError, truncate_text
 
-from . import column_words
+from . import role_words
 
 # Parts of an item's body that the annotation page renders specially, one column each.
 CONTENT_ROLES = ("text", "html", "image", "audio", "video")
@@ -93,7 +93,7 @@ def rank_name(name: str, role: str) -> int | None:
     if rank is None and role in CONTENT_ROLES:
         # `data.text`: a field in an object of the item's content.
         container, _, last = name.rpartition(".")
-        if compact_name(container) in column_words.CONTENT_CONTAINERS:
+        if compact_name(container) in role_words.CONTENT_CONTAINERS:
             rank = _RANKS[role].get(compact_name(last))
     if role == "gold" and normalize_name(name).endswith("_gold"):
         return _SUFFIX_RANK
@@ -104,7 +104,7 @@ def rank_name(name: str, role: str) -> int | None:
     words = normalize_name(name).split("_")
     if role == "rater" and words[-1].endswith(("ologist", "ologe", "ologin", "ologue")):
         return _SUFFIX_RANK
-    if len(words) > 1 and words[-1] in column_words.ENDINGS:
+    if len(words) > 1 and words[-1] in role_words.ENDINGS:
         rank = _RANKS[role].get("".join(words[:-1]))
     if rank is None and len(words) > 1:
         # `Excerpt Creator`, `participant private id`: the last word, or the first before an ID.
@@ -112,9 +112,9 @@ def rank_name(name: str, role: str) -> int | None:
         telling = [
             word
             for word in (words[:-1] if is_id else words[-1:])
-            if word in column_words.TELLING_WORDS
+            if word in role_words.TELLING_WORDS
         ]
-        if role == "rater" and words[0] in column_words.LABEL_STARTS:
+        if role == "rater" and words[0] in role_words.LABEL_STARTS:
             return None  # label_reviewer: the label of the reviewer
         rank = _RANKS[role].get(telling[0]) if telling else None
     return None if rank is None else rank + _SUFFIX_RANK
@@ -122,12 +122,12 @@ def rank_name(name: str, role: str) -> int | None:
 
 def is_survey_name(name: str) -> bool:
     """Return whether only responses to a survey have a column of this name: Completion time."""
-    return compact_name(_remove_survey_code(name)) in column_words.SURVEY_NAMES
+    return compact_name(_remove_survey_code(name)) in role_words.SURVEY_NAMES
 
 
 def is_agreement_result_name(name: str) -> bool:
     """Return whether a column of this name has agreement that was computed: Kappa."""
-    return compact_name(name) in column_words.RESULT_NAMES
+    return compact_name(name) in role_words.RESULT_NAMES
 
 
 def is_index_name(name: str) -> bool:
@@ -137,13 +137,13 @@ def is_index_name(name: str) -> bool:
 
 def is_frequency_name(name: str) -> bool:
     """Return whether a column of this name says how often a row occurs: Freq, count."""
-    return compact_name(name) in column_words.FREQUENCY_NAMES
+    return compact_name(name) in role_words.FREQUENCY_NAMES
 
 
 def is_role_name(name: str) -> bool:
     """Return whether a name suggests a column of items, raters or labels."""
     number = split_numbered_name(name)
-    return bool(number and number[0] in column_words.RATER_STEMS) or any(
+    return bool(number and number[0] in role_words.RATER_STEMS) or any(
         rank_name(name, role) is not None for role in ("item", "rater", "label")
     )
 
@@ -155,12 +155,12 @@ def is_content_part_name(name: str) -> bool:
 
 def is_answer_name(name: str) -> bool:
     """Return whether a column of this name has answers, of whomever: human_label, votes."""
-    return not column_words.ANSWER_WORDS.isdisjoint(normalize_name(name).split("_"))
+    return not role_words.ANSWER_WORDS.isdisjoint(normalize_name(name).split("_"))
 
 
 def is_grader_list_name(name: str) -> bool:
     """Return whether a list of this name in a record may have a result of each grader: results."""
-    return normalize_name(name).split("_")[-1] in column_words.GRADER_LISTS
+    return normalize_name(name).split("_")[-1] in role_words.GRADER_LISTS
 
 
 def is_count_name(name: str) -> bool:
@@ -171,41 +171,41 @@ def is_count_name(name: str) -> bool:
 
 def is_criterion_name(name: str) -> bool:
     """Return whether a column of this name is a question of its own: fluency, severe_toxic."""
-    return not column_words.CRITERIA.isdisjoint(normalize_name(name).split("_"))
+    return not role_words.CRITERIA.isdisjoint(normalize_name(name).split("_"))
 
 
 def is_comparison_name(name: str) -> bool:
     """Return whether a column of a wide table compares the raters: Match, Same?, Diff."""
-    return compact_name(name) in column_words.COMPARISON_NAMES
+    return compact_name(name) in role_words.COMPARISON_NAMES
 
 
 def is_model_name(name: str) -> bool:
     """Return whether a column of this name has the answers of a language model: gpt-4o."""
-    return normalize_name(name).startswith(column_words.MODEL_STARTS)
+    return normalize_name(name).startswith(role_words.MODEL_STARTS)
 
 
 def is_verdict_name(name: str) -> bool:
     """Return whether a column of this name says which of several others is preferred: winner."""
-    return not column_words.VERDICT_WORDS.isdisjoint(normalize_name(name).split("_"))
+    return not role_words.VERDICT_WORDS.isdisjoint(normalize_name(name).split("_"))
 
 
 def is_question_name(name: str) -> bool:
     """Return whether a column is named like a numbered question or item: Q2a, Text 1: clear?"""
     text = name.strip()
     match = _NUMBERED_START.match(text)
-    is_other = match is not None and compact_name(match[1]) in column_words.OTHER_STEMS
+    is_other = match is not None and compact_name(match[1]) in role_words.OTHER_STEMS
     return is_other or _QUESTION_NAME.fullmatch(text) is not None
 
 
 def is_difficulty_name(name: str) -> bool:
     """Return whether a column of this name says how hard, sure or important items are."""
-    return compact_name(name) in column_words.DIFFICULTY_NAMES
+    return compact_name(name) in role_words.DIFFICULTY_NAMES
 
 
 def is_score_name(name: str) -> bool:
     """Return whether a name may be that of a rater's score, although others compute scores."""
     normalized = normalize_name(name)
-    return normalized.endswith(("_score", "_scores")) and column_words.DERIVED_WORDS.isdisjoint(
+    return normalized.endswith(("_score", "_scores")) and role_words.DERIVED_WORDS.isdisjoint(
         normalized.split("_")
     )
 
@@ -226,9 +226,9 @@ def is_derived_name(name: str) -> bool:
     normalized = normalize_name(name)
     return (
         name.strip().casefold() == "_trust"  # of crowd workers; without the line, it is a criterion
-        or not column_words.DERIVED_WORDS.isdisjoint(normalized.split("_"))
-        or (normalized.endswith(column_words.DERIVED_ENDINGS) and not _begins_with_rater(name))
-        or normalized.startswith(column_words.DERIVED_STARTS)
+        or not role_words.DERIVED_WORDS.isdisjoint(normalized.split("_"))
+        or (normalized.endswith(role_words.DERIVED_ENDINGS) and not _begins_with_rater(name))
+        or normalized.startswith(role_words.DERIVED_STARTS)
     )
 
 
@@ -239,7 +239,7 @@ def _begins_with_rater(name: str) -> bool:
     return (
         first == "human"
         or is_model_name(name)
-        or any(number and number[0] in column_words.RATER_STEMS for number in numbers)
+        or any(number and number[0] in role_words.RATER_STEMS for number in numbers)
     )
 
 
@@ -247,39 +247,39 @@ def is_descriptive_name(name: str) -> bool:
     """Return whether a column of this name describes items, raters or the survey: sex, Progress."""
     normalized = normalize_name(_remove_survey_code(name))
     return (
-        normalized.replace("_", "") in column_words.DESCRIPTIVE_NAMES
-        or not column_words.DESCRIPTIVE_WORDS.isdisjoint(normalized.split("_"))
-        or normalized.endswith(column_words.DESCRIPTIVE_ENDINGS)
-        or normalized.startswith(column_words.DESCRIPTIVE_STARTS)
+        normalized.replace("_", "") in role_words.DESCRIPTIVE_NAMES
+        or not role_words.DESCRIPTIVE_WORDS.isdisjoint(normalized.split("_"))
+        or normalized.endswith(role_words.DESCRIPTIVE_ENDINGS)
+        or normalized.startswith(role_words.DESCRIPTIVE_STARTS)
     )
 
 
 def is_key_part_name(name: str) -> bool:
     """Return whether a column of this name numbers the parts of an item: turn, sentence no."""
-    words = [word for word in normalize_name(name).split("_") if word not in column_words.ENDINGS]
-    return len(words) < 2 and (not words or words[0].removesuffix("s") in column_words.KEY_PARTS)
+    words = [word for word in normalize_name(name).split("_") if word not in role_words.ENDINGS]
+    return len(words) < 2 and (not words or words[0].removesuffix("s") in role_words.KEY_PARTS)
 
 
 def is_counting_name(name: str) -> bool:
     """Return whether numbers in a column of this name count parts or repeats: turn, trial."""
-    return is_key_part_name(name) or compact_name(name) in column_words.REPEAT_NAMES
+    return is_key_part_name(name) or compact_name(name) in role_words.REPEAT_NAMES
 
 
 def is_rating_or_rater_id_name(name: str) -> bool:
     """Return whether a name is the ID of a rating or a rater, not of an item: annotation_id."""
     stem = normalize_name(name).removesuffix("_id").replace("_", "")
-    return stem in column_words.RATING_ID_STEMS or stem in _RANKS["rater"]
+    return stem in role_words.RATING_ID_STEMS or stem in _RANKS["rater"]
 
 
 def is_aggregate_rater_name(name: str) -> bool:
     """Return whether the name of a rater stands for the result of several: Consensus."""
-    return compact_name(name) in column_words.MERGED_RATERS
+    return compact_name(name) in role_words.MERGED_RATERS
 
 
 def asks_for_comment(text: str) -> bool:
     """Return whether a question of a survey asks for a comment: Any further comments?"""
     words = normalize_name(text).split("_")
-    return not column_words.COMMENT_WORDS.isdisjoint(words)
+    return not role_words.COMMENT_WORDS.isdisjoint(words)
 
 
 def is_beside_other_name(name: str, names: Collection[str]) -> bool:
@@ -293,24 +293,24 @@ def is_beside_other_name(name: str, names: Collection[str]) -> bool:
         return any(other.startswith(prefix) and other != normalize_name(name) for other in names)
     words = normalize_name(name).split("_")
     for word, rest in ((words[0], words[1:]), (words[-1], words[:-1])):
-        if rest and word in column_words.BESIDE_WORDS:
+        if rest and word in role_words.BESIDE_WORDS:
             other = "_".join(rest)
             return any(
                 f"_{column}_".startswith(f"_{other}_") or f"_{column}_".endswith(f"_{other}_")
                 for column in names
-                if column_words.BESIDE_WORDS.isdisjoint(column.split("_"))
+                if role_words.BESIDE_WORDS.isdisjoint(column.split("_"))
             )
     return False
 
 
 def is_form_person_name(name: str) -> bool:
     """Return whether a column of a form has the person who filled it in: Email Address."""
-    return compact_name(name) in column_words.FORM_PERSON_NAMES
+    return compact_name(name) in role_words.FORM_PERSON_NAMES
 
 
 def is_respondent_name(name: str) -> bool:
     """Return whether a column of a survey identifies who filled it in: ResponseId, email."""
-    return compact_name(_remove_survey_code(name)) in column_words.RESPONDENT_NAMES
+    return compact_name(_remove_survey_code(name)) in role_words.RESPONDENT_NAMES
 
 
 def _remove_survey_code(name: str) -> str:
@@ -333,9 +333,7 @@ def are_rater_numbers(parts: Collection[str]) -> bool:
     """Return whether parts of column names number raters, as R1 and R2, or rater_a and rater_b."""
     numbered = [split_numbered_name(part) for part in parts]
     stems = {number[0] for number in numbered if number}
-    return (
-        len(parts) >= 2 and all(numbered) and len(stems) == 1 and stems <= column_words.RATER_STEMS
-    )
+    return len(parts) >= 2 and all(numbered) and len(stems) == 1 and stems <= role_words.RATER_STEMS
 
 
 def _rank_names(names: Iterable[str]) -> dict[str, int]:
@@ -345,5 +343,5 @@ def _rank_names(names: Iterable[str]) -> dict[str, int]:
     return ranks
 
 
-_RANKS = {role: _rank_names(names.split()) for role, names in column_words.NAMES_BY_ROLE.items()}
-_CONTENT_PARTS = {compact_name(name) for name in column_words.CONTENT_PART_NAMES.split()}
+_RANKS = {role: _rank_names(names.split()) for role, names in role_words.NAMES_BY_ROLE.items()}
+_CONTENT_PARTS = {compact_name(name) for name in role_words.CONTENT_PART_NAMES.split()}

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ratings.imports.mapping.column_names import normalize_name
+from ratings.imports.mapping.name_tests import normalize_name
 from ratings.imports.records import Record
 
 from .table_end import TableLine
