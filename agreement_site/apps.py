@@ -17,10 +17,10 @@ class SiteConfig(AppConfig):
 
         from . import celery  # noqa: F401 - imported for its side effects
         from .audit_log import recorder
-        from .notifications import listeners
+        from .notifications import news
 
-        hooks.MEMBER_INVITED.register(listeners.queue_invitation)
-        hooks.ROLE_OFFERED.register(listeners.queue_offer)
+        hooks.MEMBER_INVITED.register(news.queue_invitation)
+        hooks.ROLE_OFFERED.register(news.queue_offer)
         security_log.LISTENERS.register(recorder.record_event)
         if settings.SENTRY_DSN:
             configure_sentry(settings.SENTRY_DSN)

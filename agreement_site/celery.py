@@ -54,7 +54,7 @@ class Sweeper(bootsteps.StartStopStep):
     AWAKE_SECONDS = 30.0
     SWEEPS = {
         "metrics.tasks.sweep_all": Pace(),
-        "ratings.tasks.resume_stalled": Pace(),
+        "ratings.tasks.resume_stalled": Pace(1.0, 3.0),
         "ratings.tasks.sweep_connections": Pace(1.0, 3.0),
         "metrics.jobs.deletions.process_pending_deletions": Pace(1.0, 3.0),
         "quality.tasks.sweep_labels_and_queues": Pace(0.4, 3.0),
@@ -63,7 +63,7 @@ class Sweeper(bootsteps.StartStopStep):
         "quality.tasks.sweep_gates": Pace(0.4, 3.0),
         "events.tasks.sweep_events": Pace(),
         "events.tasks.sweep_deliveries": Pace(1.0, 3.0),
-        "agreement_site.notifications.sweep.sweep_mail": Pace(1.0, 3.0),
+        "agreement_site.notifications.outbox.sweep_mail": Pace(1.0, 3.0),
         "agreement_site.housekeeping.run_due_housekeeping": Pace(1.0, 3.0),
         "quality.tasks.sweep_alerts": Pace(2.0, 6.0),
     }
@@ -113,7 +113,7 @@ class Sweeper(bootsteps.StartStopStep):
         from django.utils.module_loading import import_string
 
         from agreement_site.monitoring.logs import log_context
-        from core import process_metrics
+        from core import telemetry
 
         sweep = import_string(path)
         while self.wait(path, settings.SWEEP_SECONDS):
@@ -123,11 +123,11 @@ class Sweeper(bootsteps.StartStopStep):
                     if mismatch := self.find_schema_mismatch(settings.SWEEP_SECONDS):
                         self.stop_worker(mismatch)
                         return
-                    with process_metrics.TASK_SECONDS.labels(path).time():
+                    with telemetry.TASK_SECONDS.labels(path).time():
                         if sweep():
                             self.wake()
                 except Exception:
-                    process_metrics.TASKS_FAILED.labels(path).inc()
+                    telemetry.TASKS_FAILED.labels(path).inc()
                     logger.exception("%s failed; the next sweep tries again", path)
 
     def find_schema_mismatch(self, interval_seconds: float) -> str | None:

@@ -29,7 +29,7 @@ from projects import legal_hold
 from projects.api import idempotency
 from projects.models import ApiToken, Deletion, Project
 from projects.services import tokens
-from projects.services.members import role_offers
+from projects.services.members import joining
 from ratings.files import data_folders
 from ratings.items import purge
 
@@ -111,7 +111,7 @@ def apply_retention_rules() -> None:
             logger.info("Removed %s %s after %s days", n_removed, rule.description, days)
     remove_ended_user_sessions()
     revoke_tokens_of_provider_accounts()
-    if n_removed := role_offers.delete_expired_offers():
+    if n_removed := joining.delete_expired_offers():
         logger.info("Removed %s role offers that nobody accepted", n_removed)
 
 

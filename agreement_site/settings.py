@@ -229,7 +229,7 @@ MIDDLEWARE = [
     # responds with text.
     "agreement_site.accounts.preferences.LanguageMiddleware",
     "django.middleware.common.CommonMiddleware",
-    "agreement_site.middleware.request_limits.FormSizeMiddleware",  # after the user, before CSRF
+    "agreement_site.middleware.security.FormSizeMiddleware",  # after the user, before CSRF
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
@@ -284,11 +284,11 @@ AUTHENTICATION_BACKENDS = ["agreement_site.accounts.authentication.ThrottledMode
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {
-        "NAME": "agreement_site.accounts.password_validators.TranslatedMinimumLengthValidator",
+        "NAME": "agreement_site.accounts.authentication.TranslatedMinimumLengthValidator",
         "OPTIONS": {"min_length": 12},
     },
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
-    {"NAME": "agreement_site.accounts.password_validators.GuessabilityValidator"},
+    {"NAME": "agreement_site.accounts.authentication.GuessabilityValidator"},
 ]
 LOGIN_URL = "sign_in"
 LOGIN_REDIRECT_URL = "/"
@@ -454,7 +454,7 @@ WHITENOISE_AUTOREFRESH = False
 DATA_UPLOAD_MAX_MEMORY_SIZE = 16 * 1024 * 1024
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 5000
 # Only the views that accept files store them (ratings/files/upload_limits.py).
-FILE_UPLOAD_HANDLERS = ["agreement_site.middleware.request_limits.DiscardUploadHandler"]
+FILE_UPLOAD_HANDLERS = ["agreement_site.middleware.security.DiscardUploadHandler"]
 FILE_UPLOAD_TEMP_DIR = str(DATA_DIR / "uploads")
 Path(FILE_UPLOAD_TEMP_DIR).mkdir(exist_ok=True, mode=0o700)
 IMPORT_MAX_BYTES = env_int("IMPORT_MAX_BYTES", 512 * 1024 * 1024)
@@ -596,7 +596,7 @@ SPECTACULAR_SETTINGS = {
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
         "core.api.schema.describe_areas",
-        "agreement_site.api_descriptions.describe_api",
+        "agreement_site.api_urls.describe_api",
     ],
     "OAS_VERSION": "3.1.0",
     "SERVE_INCLUDE_SCHEMA": False,

@@ -3,13 +3,13 @@
 from django.contrib import admin
 from django.urls import include, path, re_path
 
-from agreement_site.access_review import views as access_review_views
+from agreement_site import system_status
+from agreement_site.accounts import access_review
 from agreement_site.audit_log import views as audit_log_views
 from agreement_site.middleware import static_bundles
 from agreement_site.monitoring import health, prometheus
 from agreement_site.navigation import views as navigation_views
 from agreement_site.notifications import views as notification_views
-from agreement_site.system_status import views as status_views
 from core.api.errors import api_not_found
 
 admin.autodiscover()
@@ -27,7 +27,7 @@ urlpatterns = [
     path("search/", navigation_views.search_page, name="search"),
     path("api-reference/", navigation_views.show_api_reference, name="api_reference"),
     path("style-guide/", navigation_views.show_style_guide, name="style_guide"),
-    path("system-status/", status_views.show_system_status, name="system_status"),
+    path("system-status/", system_status.show_system_status, name="system_status"),
     path("audit-log/", audit_log_views.show_audit_log, name="audit_log"),
     path("audit-log.csv", audit_log_views.download_audit_log, name="audit_log_file"),
     path(
@@ -40,10 +40,10 @@ urlpatterns = [
         audit_log_views.download_audit_log,
         name="project_audit_log_file",
     ),
-    path("access-review/", access_review_views.show_access_review, name="access_review"),
+    path("access-review/", access_review.show_access_review, name="access_review"),
     path(
         "access-review.csv",
-        access_review_views.download_access_review,
+        access_review.download_access_review,
         name="access_review_file",
     ),
     path("admin/", admin.site.urls),

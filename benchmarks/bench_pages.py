@@ -57,7 +57,6 @@ def print_report(project: Any, options: Any) -> None:
     print("| page | queries | kB | median, ms | p95, ms | CPU, ms |")
     print("|---|---|---|---|---|---|")
     session, api = create_clients(project)
-    gc.collect()
     gc.freeze()  # as the web server does: existing objects are not scanned again
     for name, url in list_urls(project):
         if options.only in name:
@@ -96,7 +95,7 @@ def create_clients(project: Any) -> tuple[Any, Any]:
 
 def list_urls(project: Any) -> list[NamedUrl]:
     from metrics.models import PairTally
-    from metrics.results.pairs.pair_results import MAX_LISTED_PAIRS
+    from metrics.results.pair_results import MAX_LISTED_PAIRS
     from metrics.views.common.freshness import Freshness
     from metrics.views.pairs import PAIRS_PER_PAGE
 
@@ -167,6 +166,8 @@ def measure_url(client: Any, url: str, times: int) -> tuple[int, float, float, f
     n_queries = len(queries)  # now: the next request resets them
     if response.status_code not in (200, 204):
         sys.exit(f"{url}: {response.status_code}")
+    gc.collect()
+    gc.freeze()  # as the web server does before it forks
     server = get_server_pid()
     durations = []
     cpu_start, server_cpu_start = time.process_time(), read_cpu_seconds(server)

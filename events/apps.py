@@ -9,7 +9,7 @@ class EventsConfig(AppConfig):
     def ready(self) -> None:
         from projects import hooks
 
-        from . import project_listeners
+        from . import services
 
-        hooks.GUIDELINES_CHANGED.register(project_listeners.record_guidelines_change)
-        hooks.RATER_PAUSED.register(project_listeners.record_pause_or_resume)
+        hooks.GUIDELINES_CHANGED.register(services.record_guidelines_change)
+        hooks.RATER_PAUSED.register(services.record_pause_or_resume)

@@ -1,4 +1,4 @@
-"""Record events in the caller's transaction."""
+"""Record events in the caller's transaction, also for the hooks of ``projects``."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import Any
 from django.db import connection
 from django.utils import timezone
 
-from core.jobs.commit_listeners import CommitListeners
+from core.hooks import CommitListeners
 from core.jobs.dispatch import start_task
+from projects.models import Project, Rater
 
 from .kinds import KINDS
 from .models import Event, EventBatch
@@ -71,3 +72,28 @@ def add_to_batch(
     batch.question = question
     batch.save(update_fields=["changes", "items", "question"])
     _commit_listeners.notify_on_commit(project_id)
+
+
+def record_guidelines_change(project: Project, by: Any) -> None:
+    """Record that a project's guidelines have a new version."""
+    record_event(
+        project_id=project.pk,
+        kind="guidelines.changed",
+        subject=f"guidelines/{project.guidelines_version}",
+        data={"version": project.guidelines_version, "characters": len(project.guidelines)},
+        by=by,
+    )
+
+
+def record_pause_or_resume(rater: Rater, by: Any) -> None:
+    """Record that a rater was paused or resumed."""
+    data: dict[str, Any] = {"rater": rater.key}
+    if rater.paused:
+        data["reason"] = "gold" if rater.gold_notice == Rater.GoldNotice.PAUSED else "lead"
+    record_event(
+        project_id=rater.project_id,
+        kind="rater.paused" if rater.paused else "rater.resumed",
+        subject=f"rater/{rater.pk}",
+        data=data,
+        by=by,
+    )

@@ -26,7 +26,7 @@ from projects.permissions import get_project_or_site
 from .kinds import KINDS
 from .models import Delivery, Webhook
 from .webhooks import services
-from .webhooks.addresses import MAX_URL_LENGTH
+from .webhooks.http_client import MAX_URL_LENGTH
 from .webhooks.services import MAX_ROBOT_SECRET_LENGTH
 
 

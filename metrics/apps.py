@@ -11,10 +11,10 @@ class MetricsConfig(AppConfig):
         from metrics.results.headline import weights_preview
         from metrics.views.raters import people_list_columns
         from projects import hooks as project_hooks
-        from projects.selectors import people_list
+        from projects import selectors
         from ratings import changes
 
-        people_list.COLUMN_PROVIDERS.register(people_list_columns.build_columns)
+        selectors.COLUMN_PROVIDERS.register(people_list_columns.build_columns)
         item_ranking.register_rankings()
         changes.RATINGS_CHANGED.register(hints.send_hint)
         project_hooks.WEIGHTS_PREVIEW.register(weights_preview.preview_weights)

@@ -111,9 +111,7 @@ def compute_attribution(
     raters = sorted(change.build_entries(_leave_out_raters), key=_get_sort_key)
     shown_raters = raters[:MAX_RATERS]
     if scale.type.ordered:
-        biases = _compute_biases(ratings, period, scale)
-        for entry in shown_raters:
-            entry["bias"] = [biases.get((entry["name"], number)) for number in (0, 1)]
+        _add_biases(shown_raters, _compute_biases(ratings, period, scale))
     estimates = kappa.to_values()
     if clusters is not None:
         estimates = [clusters.widen(name, estimate) for estimate in estimates]
@@ -293,6 +291,12 @@ def _format_value(value: Any) -> str:
     Lists and objects are converted, too; they rarely group items.
     """
     return str(value)[:200]
+
+
+def _add_biases(raters: Iterable[ContributionEntry], biases: dict[tuple[int, int], Value]) -> None:
+    """Add to each rater's entry the bias before and after the change, None without peers."""
+    for entry in raters:
+        entry["bias"] = [biases.get((entry["name"], number)) for number in (0, 1)]
 
 
 def _compute_biases(

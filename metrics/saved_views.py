@@ -18,6 +18,7 @@ from django.utils.translation import gettext as _
 
 from core import security_log
 from core.text import has_control_character
+from core.web.forms import InvalidFields
 from metrics.filters import FILTER_NAMES, ITEM_PREFIX, RatingFilter
 from metrics.models import SavedView, ShareLink
 from projects.models import Approval, Project
@@ -46,12 +47,8 @@ QUERY_PARAMETERS: Mapping[str, tuple[str, ...]] = {
 SHAREABLE_PAGES = (ViewPage.DASHBOARD, ViewPage.RATERS)
 
 
-class InvalidSavedView(ValueError):
-    """A saved view or link that is invalid; ``fields``: name -> error message."""
-
-    def __init__(self, **fields: str) -> None:
-        super().__init__(" ".join(fields.values()))
-        self.fields = fields
+class InvalidSavedView(InvalidFields):
+    """A saved view or link is invalid."""
 
 
 def build_query(page: str, parameters: QueryDict, *, question: str) -> str:

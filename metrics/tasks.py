@@ -9,11 +9,10 @@ import time
 
 from celery import shared_task
 
-from metrics import attribution
+from metrics import attribution, reports
 from metrics.filtered import filtered_jobs
 from metrics.integrity import schedule
 from metrics.jobs import heartbeat, hints, question_updates, small_question_updates
-from metrics.reports import report_jobs
 from metrics.results import refresh
 from ratings.imports import leases
 
@@ -63,7 +62,7 @@ def compute_filtered_result(result_id: int) -> None:
 @shared_task(ignore_result=True)
 def compute_report(report_id: int) -> None:
     """Compute a requested report; one that was computed meanwhile is left alone."""
-    report_jobs.REPORT_JOB.compute(report_id)
+    reports.REPORT_JOB.compute(report_id)
 
 
 def sweep_all() -> int:
@@ -74,7 +73,7 @@ def sweep_all() -> int:
     n_pending = question_updates.sweep_questions()
     attribution.ATTRIBUTION_JOB.sweep()
     filtered_jobs.FILTERED_RESULT_JOB.sweep()
-    report_jobs.REPORT_JOB.sweep()
+    reports.REPORT_JOB.sweep()
     heartbeat.record_sweep()
     schedule.run_due_audits()
     return n_pending

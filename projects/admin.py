@@ -32,7 +32,7 @@ from .models import (
     ScaleVersion,
 )
 from .services import tokens
-from .services.raters import kind_history, pseudonyms
+from .services.raters import fields, pseudonyms
 
 
 class CategoryInline(admin.TabularInline):
@@ -130,7 +130,7 @@ class RaterAdmin(AuditedAdmin):
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         if "kind" in form.changed_data:
-            kind_history.record_previous_kinds({obj.pk: form.initial["kind"]})
+            fields.record_previous_kinds({obj.pk: form.initial["kind"]})
         super().save_model(request, obj, form, change)
         pseudonyms.assign_pseudonyms(obj.project_id)
         Project.objects.filter(pk=obj.project_id).increment_items_and_raters_version()

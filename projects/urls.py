@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from projects.views import adding_members, approvals, people, project_settings, questions, tokens
+from projects.views import approvals, people, project_settings, questions, tokens
 
 SETTINGS_PATH = "projects/<int:project_id>/settings/"
 QUESTION_PATH = SETTINGS_PATH + "questions/<str:key>/"
@@ -11,7 +11,7 @@ PEOPLE_PATH = "projects/<int:project_id>/people/"
 urlpatterns = [
     path("tokens/", tokens.manage_tokens, name="tokens"),
     path("tokens/<int:token_id>/revoke/", tokens.revoke_token, name="revoke_token"),
-    path("offers/<int:offer_id>/", adding_members.answer_offer, name="offer_answer"),
+    path("offers/<int:offer_id>/", people.answer_offer, name="offer_answer"),
     path("projects/new/", project_settings.create_project, name="project_create"),
     path(
         "projects/guidelines-preview/",
@@ -56,17 +56,17 @@ urlpatterns = [
     path(PEOPLE_PATH, people.list_people, name="people"),
     path(PEOPLE_PATH + "action/", people.run_bulk_action, name="people_action"),
     path(PEOPLE_PATH + "undo/", people.undo_action, name="people_undo"),
-    path(PEOPLE_PATH + "add/", adding_members.add_member, name="member_create"),
-    path(PEOPLE_PATH + "invite/", adding_members.invite_members, name="members_invite"),
-    path(PEOPLE_PATH + "add-model/", adding_members.add_model, name="model_create"),
+    path(PEOPLE_PATH + "add/", people.add_member, name="member_create"),
+    path(PEOPLE_PATH + "invite/", people.invite_members, name="members_invite"),
+    path(PEOPLE_PATH + "add-model/", people.add_model, name="model_create"),
     path(
         PEOPLE_PATH + "members/<int:member_id>/link/",
-        adding_members.create_member_link,
+        people.create_member_link,
         name="member_link",
     ),
     path(
         PEOPLE_PATH + "offers/<int:offer_id>/withdraw/",
-        adding_members.withdraw_offer,
+        people.withdraw_offer,
         name="offer_withdraw",
     ),
     path(PEOPLE_PATH + "raters/<int:rater_id>/", people.edit_rater, name="rater_edit"),

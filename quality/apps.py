@@ -43,7 +43,7 @@ def _register_work() -> None:
     from projects import hooks as project_hooks
     from ratings.annotation.assignments import exams
     from ratings.label_studio import hooks as label_studio_hooks
-    from ratings.privacy.personal_data import PERSONAL_RECORDS
+    from ratings.personal_data import PERSONAL_RECORDS
 
     from . import integrity
     from .alerts import services as alerts

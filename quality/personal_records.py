@@ -1,4 +1,4 @@
-"""Records of this package about a rater, for ``ratings.privacy.personal_data``."""
+"""Records of this package about a rater, for ``ratings.personal_data``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from projects.models import Rater
 from quality.models import Alert, Appeal, GoldIntervention
-from ratings.privacy.personal_data import PersonalRecords, Record
+from ratings.personal_data import PersonalRecords, Record
 
 
 def iter_records(rater: Rater) -> Iterator[Record]:

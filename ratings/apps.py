@@ -8,8 +8,8 @@ class RatingsConfig(AppConfig):
 
     def ready(self) -> None:
         from projects import hooks
-        from ratings.services import project_listeners
+        from ratings.services import project_changes
 
-        hooks.COUNT_IN_USE.register(project_listeners.count_ratings_by_code)
-        hooks.ZONE_CHANGED.register(project_listeners.start_backfill_after_zone_change)
-        hooks.SCALE_CHANGED.register(project_listeners.notify_after_scale_change)
+        hooks.COUNT_IN_USE.register(project_changes.count_ratings_by_code)
+        hooks.ZONE_CHANGED.register(project_changes.start_backfill_after_zone_change)
+        hooks.SCALE_CHANGED.register(project_changes.notify_after_scale_change)

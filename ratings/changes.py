@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from core.jobs.commit_listeners import CommitListeners
+from core.hooks import CommitListeners
 
 RATINGS_CHANGED = CommitListeners("ratings_changed")  # called with the question's id

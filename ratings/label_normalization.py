@@ -13,6 +13,7 @@ from collections.abc import Collection
 from decimal import Decimal
 
 TRUTH_VALUES = ("true", "false")
+_DECIMAL_DIGIT = re.compile(r"\d")
 MINUS_SIGNS = str.maketrans({"\u2212": "-", "\uff0d": "-"})  # the sign for minus, and its wide form
 MAX_EXPONENT = 20  # a number with a greater one is left as it is written
 
@@ -48,6 +49,8 @@ def normalize_text(label: str) -> str:
 def parse_decimal(label: str, *, decimal_comma: bool = False) -> Decimal | None:
     """Return the label as an exact number, or None. ``decimal_comma``: 2,5 is a number, too."""
     text = label.strip().translate(MINUS_SIGNS)
+    if not text.isascii():  # digits of other scripts, and wide ones
+        text = _DECIMAL_DIGIT.sub(lambda match: str(unicodedata.decimal(match[0])), text)
     if decimal_comma and _DECIMAL_COMMA.fullmatch(text):
         text = text.replace(",", ".")
     return Decimal(text) if _NUMBER.fullmatch(text) else None

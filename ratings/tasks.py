@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from celery import shared_task
 
-from ratings.services import timezone_backfill
+from ratings.services import project_changes
 
 from .imports import jobs
 from .label_studio import pull
@@ -32,4 +32,4 @@ def sweep_connections() -> None:
 
 def resume_stalled() -> int:
     """Resume time zone backfills and imports that no worker is processing; return their number."""
-    return timezone_backfill.run_pending_backfills() + jobs.resume_stalled_imports()
+    return project_changes.run_pending_backfills() + jobs.resume_stalled_imports()

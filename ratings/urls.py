@@ -1,19 +1,18 @@
 from django.urls import path
 
-from ratings.annotation import list_views, preview_views
+from ratings import exports, rater_pseudonyms
+from ratings.annotation import list_views, rate_page
 from ratings.annotation import views as annotation_views
-from ratings.exports import rating_files, views
 from ratings.files import media_views
 from ratings.imports.wizard import archive_views, run_views, upload_views
 from ratings.items import bulk_views, deletion_views
 from ratings.items import views as item_views
 from ratings.label_studio import views as label_studio_views
-from ratings.privacy import rater_pseudonym_views
 
 PROJECT = "projects/<int:project_id>/"
 
 urlpatterns = [
-    path("projects/question-preview/", preview_views.preview_question, name="question_preview"),
+    path("projects/question-preview/", rate_page.preview_question, name="question_preview"),
     path(f"{PROJECT}rate/", annotation_views.rate, name="rate"),
     path(f"{PROJECT}rate/next/", annotation_views.rate_next, name="rate_next"),
     path(f"{PROJECT}rate/goal/", annotation_views.rate_goal, name="rate_goal"),
@@ -31,17 +30,17 @@ urlpatterns = [
     ),
     path(
         f"{PROJECT}people/pseudonyms/",
-        rater_pseudonym_views.edit_pseudonyms,
+        rater_pseudonyms.edit_pseudonyms,
         name="rater_pseudonyms",
     ),
     path(
         f"{PROJECT}people/pseudonyms/set/",
-        rater_pseudonym_views.set_raters_hidden,
+        rater_pseudonyms.set_raters_hidden,
         name="rater_pseudonyms_set",
     ),
     path(
         f"{PROJECT}people/pseudonyms/disclose/",
-        rater_pseudonym_views.disclose_raters,
+        rater_pseudonyms.show_disclosed_raters,
         name="rater_pseudonyms_disclose",
     ),
     path(f"{PROJECT}delete/", deletion_views.delete_project, name="project_delete"),
@@ -72,11 +71,11 @@ urlpatterns = [
     *(
         path(
             f"{PROJECT}data/export.{kind}",
-            views.export_ratings,
+            exports.export_ratings,
             {"kind": kind},
             name=f"export_{kind}",
         )
-        for kind in rating_files.FORMATS
+        for kind in exports.FORMATS
     ),
     path(f"{PROJECT}data/import/", upload_views.upload_to_project, name="import_upload"),
     path(f"{PROJECT}data/import/<int:run_id>/", run_views.show_import_run, name="import_run"),

@@ -21,15 +21,15 @@ LONG_MODULES = {
     "metrics/agreement/handbook_sections.py",
 }
 MAX_LINES = 400  # of a module
-MAX_MODULES = 880  # of the product; join what is one subject before you raise it
+MAX_MODULES = 814  # of the product; join what is one subject before you raise it
 MAX_FUNCTION_LINES = 40
-MAX_LONG_FUNCTIONS = 58  # of the product; split one before you add one
+MAX_LONG_FUNCTIONS = 49  # of the product; split one before you add one
 # SQL as text: hot statements, locks and the tables of an import (docs/decisions/raw-bulk-sql.md).
 SQL_MODULES = {
     "core/db/bulk.py",
     "core/db/transactions.py",
     "metrics/counting/rating_rows.py",
-    "metrics/results/raters/rater_results.py",
+    "metrics/results/rater_results.py",
     "metrics/results/refresh.py",
     "projects/authentication.py",
     "projects/permissions.py",
@@ -38,14 +38,14 @@ SQL_MODULES = {
     "ratings/annotation/assignments/candidates.py",
     "ratings/annotation/assignments/hidden_checks.py",
     "ratings/annotation/assignments/queue.py",
-    "ratings/annotation/progress/rater_progress.py",
-    "ratings/annotation/progress/remaining.py",
+    "ratings/annotation/rater_progress.py",
+    "ratings/annotation/remaining.py",
     "ratings/annotation/rater_selectors.py",
     "ratings/api/row_lookup.py",
     "ratings/imports/staging/database.py",
     "ratings/imports/staging/queries.py",
     "ratings/services/current_ratings.py",
-    "ratings/services/exam_gate.py",
+    "ratings/services/permissions.py",
     "ratings/services/record_sql.py",
     "ratings/services/slots.py",
     "ratings/services/uncounted.py",

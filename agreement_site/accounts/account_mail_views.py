@@ -21,11 +21,11 @@ from django.utils.translation import gettext as _
 
 from agreement_site.models import PasswordChangeRequired
 from core import security_log
+from core.web.forms import InvalidFormStatusMixin
 from projects.models import ApiToken
 from projects.services import tokens
 
 from . import attempt_limits
-from .mixins import InvalidFormStatusMixin
 
 logger = logging.getLogger(__name__)
 # In this process, because the link in the mail is a secret that no queue should keep.

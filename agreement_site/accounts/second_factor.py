@@ -25,9 +25,9 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 
 from core import security_log
+from core.web.forms import InvalidFormStatusMixin
 
 from . import attempt_limits, required_actions
-from .mixins import InvalidFormStatusMixin
 
 # --- codes
 

@@ -32,13 +32,13 @@ from agreement_site.accounts import attempt_limits
 from agreement_site.middleware.base import BaseMiddleware
 from agreement_site.models import PasswordChangeRequired
 from core import security_log
+from core.web.forms import InvalidFormStatusMixin
 from projects.models import ApiToken, Member
 from projects.permissions import Capability, may
 from projects.services import tokens
-from projects.services.members import invitation_links, role_offers
+from projects.services.members import invitation_links, joining
 
 from .identity_providers import oidc
-from .mixins import InvalidFormStatusMixin
 
 
 def get_landing_url(user: Any) -> str:
@@ -48,7 +48,7 @@ def get_landing_url(user: Any) -> str:
     join another one; otherwise the list of projects.
     """
     memberships = list(Member.objects.filter(user=user.pk).values_list("project_id", "role")[:2])
-    if user.is_staff or len(memberships) != 1 or role_offers.list_open_offers(user).exists():
+    if user.is_staff or len(memberships) != 1 or joining.list_open_offers(user).exists():
         return reverse("projects")
     [(project_id, role)] = memberships
     if may(role, Capability.SEE_RESULTS):

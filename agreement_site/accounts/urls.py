@@ -8,7 +8,7 @@ from django.urls import path, re_path
 from agreement_site.accounts import preferences, sessions
 
 from . import account_mail_views, second_factor, sign_in
-from .identity_providers import backchannel_logout, oidc, saml
+from .identity_providers import oidc, saml
 
 urlpatterns = [
     path("sign-in/", sign_in.SignIn.as_view(), name="sign_in"),
@@ -80,7 +80,7 @@ urlpatterns = [
     ),
     path(
         "oidc/<slug:provider_id>/logout/",
-        backchannel_logout.receive_logout,
+        oidc.receive_logout,
         name="oidc_backchannel_logout",
     ),
     path("saml/login/", saml.SamlSignIn.as_view(), name="saml_login"),

@@ -19,7 +19,7 @@ from projects.permissions import get_project_or_site
 
 from . import selectors
 from .actions import ACTIONS
-from .masking import Mask, build_mask
+from .selectors import Mask, build_mask
 
 
 class AuditLogEntryOut(serializers.ModelSerializer):

@@ -1,19 +1,27 @@
-"""Listener that stores security events as entries of the audit log.
+"""Listener that stores security events as entries of the audit log, and in a file.
 
-An entry is written in the transaction of the change it describes.
+An entry is written in the transaction of the change it describes. The setting AUDIT_LOG_FILE names
+the file, of JSON lines, each with the hash of the line before; without it nothing is written. Each
+machine has a file of its own. The owner of the database can change its entries; a collector that
+reads this file at once has them as they were. The chain shows a line that was changed, removed or
+inserted later.
 """
 
 from __future__ import annotations
 
 import datetime
+import fcntl
 import functools
+import hashlib
 import json
 import logging
 import os
 import socket
 import time
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
@@ -21,11 +29,129 @@ from django.contrib.auth import get_user_model
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db import transaction
 
-from agreement_site.audit_log import stream
 from agreement_site.models import AuditLogEntry
 from agreement_site.monitoring import logs
 
 logger = logging.getLogger(__name__)
+
+FIRST_HASH = "0" * 64  # "previous" of the first line of a file
+COLUMNS = (
+    *("id", "created_at", "action", "actor_id", "actor", "project_id", "address", "request_id"),
+    *("before", "after", "details"),
+)
+TAIL_BYTES = 1 << 16
+
+
+def append_entry(entry: AuditLogEntry) -> None:
+    """Append an entry to the file, after the commit of its transaction.
+
+    An error is logged and never fails a request: the entry is in the database.
+    """
+    path = Path(settings.AUDIT_LOG_FILE)
+    try:
+        handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
+        with os.fdopen(handle, "rb+") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)  # released when the file is closed
+            previous = _read_last_hash(file)
+            file.write(format_line(get_values(entry), previous))
+    except (OSError, ValueError):
+        logger.exception("The audit log could not be appended to %s", path)
+
+
+def format_line(values: Mapping[str, Any], previous: str) -> bytes:
+    """Return the line of an entry: its values, the hash of the line before, and its own hash."""
+    content = encode({**values, "previous": previous})
+    digest = hashlib.sha256(content.encode()).hexdigest()
+    return f'{content[:-1]}, "hash": "{digest}"}}\n'.encode()
+
+
+@dataclass(frozen=True)
+class StreamProblem:
+    """A changed, missing or invalid line of an audit log file; ``line`` is counted from 1."""
+
+    line: int
+    description: str
+
+
+@dataclass
+class WrittenEntries:
+    """The entries that audit log files have."""
+
+    ids: set[int] = field(default_factory=set)
+    n_lines: int = 0
+
+    def iter_missing(self) -> Iterator[int]:
+        """Yield ids of stored entries that no file has, between the first and the last one."""
+        if self.ids:
+            between = (min(self.ids), max(self.ids))
+            stored = AuditLogEntry.objects.filter(pk__range=between).order_by("pk")
+            for entry_id in stored.values_list("pk", flat=True).iterator():
+                if entry_id not in self.ids:
+                    yield entry_id
+
+
+def iter_stream_problems(
+    lines: Iterable[bytes], written: WrittenEntries
+) -> Iterator[StreamProblem]:
+    """Yield broken links of the chain of hashes, and lines that differ from stored entries.
+
+    The entries of the lines are added to ``written``.
+    """
+    previous = FIRST_HASH
+    for number, line in enumerate(lines, start=1):
+        written.n_lines += 1
+        try:
+            values = json.loads(line)
+            digest, before = values.pop("hash"), values.pop("previous")
+            written.ids.add(int(values["id"]))
+        except (ValueError, KeyError, AttributeError, TypeError):
+            yield StreamProblem(number, "it is no entry")
+            continue
+        if before != previous:
+            yield StreamProblem(number, "it does not follow the line before")
+        if format_line(values, before) != line.rstrip(b"\n") + b"\n":
+            yield StreamProblem(number, "it was changed after it was written")
+        elif _differs_from_database(values):
+            yield StreamProblem(number, f"entry {values['id']} of the database differs from it")
+        previous = digest
+
+
+def _differs_from_database(values: Mapping[str, Any]) -> bool:
+    """Return True if the stored entry differs; an entry or address may be gone by retention."""
+    entry = AuditLogEntry.objects.filter(pk=values["id"]).first()
+    if entry is None:
+        return not settings.KEEP_AUDIT_LOG_DAYS
+    stored = json.loads(encode(get_values(entry)))
+    if settings.KEEP_ADDRESSES_DAYS and not stored["address"]:
+        stored["address"] = values["address"]
+    return bool(stored != values)
+
+
+def get_values(entry: AuditLogEntry) -> Mapping[str, Any]:
+    """Return the values of an entry as the file and syslog have them."""
+    return {name: getattr(entry, name) for name in COLUMNS}
+
+
+def encode(values: Mapping[str, Any]) -> str:
+    """Return the values as JSON, in their order."""
+    return json.dumps(values, cls=DjangoJSONEncoder, ensure_ascii=False)
+
+
+def _read_last_hash(file: IO[bytes]) -> str:
+    """Return the hash of the last line. Raises ValueError for a file that is no such log."""
+    size = file.seek(0, os.SEEK_END)
+    if not size:
+        return FIRST_HASH
+    # The hash is the end of each line.
+    file.seek(max(size - TAIL_BYTES, 0))
+    tail = file.read().rstrip(b"\n").decode(errors="replace")
+    marker = '"hash": "'
+    start = tail.rfind(marker)
+    digest = tail[start + len(marker) : -2]
+    if start < 0 or len(digest) != 64 or not tail.endswith('"}'):
+        raise ValueError(f"{file.name} does not end with a line of the audit log")
+    return digest
+
 
 SYSLOG_PRIORITY = 13 * 8 + 5  # facility "log audit", severity "notice"
 SYSLOG_TIMEOUT_SECONDS = 1.0  # a request waits for it
@@ -41,7 +167,7 @@ def send_to_syslog(entry: AuditLogEntry) -> None:
         logger.error("The audit log entry %s was not sent to syslog (paused)", entry.pk)
         return
     try:
-        _send(format_message(stream.get_values(entry), entry.created_at))
+        _send(format_message(get_values(entry), entry.created_at))
     except (OSError, ValueError) as error:  # ValueError: a host name that cannot be encoded
         _paused_until = time.monotonic() + SYSLOG_PAUSE_SECONDS
         logger.error("The audit log entry %s was not sent to syslog: %s", entry.pk, error)
@@ -51,7 +177,7 @@ def format_message(values: Mapping[str, Any], created_at: datetime.datetime) -> 
     """Return the message with the entry as JSON."""
     host = socket.gethostname() or "-"
     header = f"<{SYSLOG_PRIORITY}>1 {created_at.isoformat()} {host} concord {os.getpid()} audit -"
-    return f"{header} {stream.encode(values)}".encode()
+    return f"{header} {encode(values)}".encode()
 
 
 def _send(message: bytes) -> None:
@@ -104,7 +230,7 @@ def record_event(event: str, fields: Mapping[str, Any]) -> None:
         details=_to_json(details),
     )
     if settings.AUDIT_LOG_FILE:
-        transaction.on_commit(functools.partial(stream.append_entry, entry), robust=True)
+        transaction.on_commit(functools.partial(append_entry, entry), robust=True)
     if settings.AUDIT_LOG_SYSLOG:
         transaction.on_commit(functools.partial(send_to_syslog, entry), robust=True)
 

@@ -24,7 +24,7 @@ from projects.permissions import get_project_or_site
 from . import selectors
 from .actions import ACTIONS
 from .field_labels import FIELD_LABELS, KEYED_ACTIONS, format_value
-from .masking import Mask, build_mask
+from .selectors import Mask, build_mask
 
 ENTRIES_PER_PAGE = 50
 MAX_SHOWN_LENGTH = 300  # characters of a value on the page; the file has all of them

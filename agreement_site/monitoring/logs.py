@@ -25,8 +25,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.functional import SimpleLazyObject
 
 from agreement_site.middleware.base import BaseMiddleware
-from core import process_metrics, security_log
-from core.web import tracing
+from core import security_log, telemetry
 
 logger = logging.getLogger("concord")
 
@@ -108,7 +107,7 @@ class RequestLogMiddleware(BaseMiddleware):
         request.id = request_id  # type: ignore[attr-defined]
         token = _current_request.set(request)
         try:
-            with tracing.start_span("server", str(request.method), request.headers) as span:
+            with telemetry.start_span("server", str(request.method), request.headers) as span:
                 response = self.get_response(request)
                 _set_span_attributes(span, request, response.status_code)
             response["X-Request-ID"] = request_id
@@ -130,7 +129,7 @@ class RequestLogMiddleware(BaseMiddleware):
             _current_request.reset(token)
 
 
-def _set_span_attributes(span: tracing.Span, request: HttpRequest, status: int) -> None:
+def _set_span_attributes(span: telemetry.Span, request: HttpRequest, status: int) -> None:
     """Describe the request in its trace span, without names or texts of people."""
     route = _get_route(request)
     span.update_name(f"{request.method} {route}")
@@ -152,8 +151,8 @@ def _get_route(request: HttpRequest) -> str:
 def _observe_request(request: HttpRequest, status: int, seconds: float) -> None:
     route = _get_route(request)
     method = request.method if request.method in COUNTED_METHODS else "other"
-    process_metrics.REQUESTS.labels(route, method, status).inc()
-    process_metrics.REQUEST_SECONDS.labels(route).observe(seconds)
+    telemetry.REQUESTS.labels(route, method, status).inc()
+    telemetry.REQUEST_SECONDS.labels(route).observe(seconds)
 
 
 def redact_path(request: HttpRequest) -> str:
@@ -226,16 +225,16 @@ class LoggedTask(Task):
         started, status = time.perf_counter(), "failed"
         with log_context(task_id=self.request.id, task=self.name, arguments=list(args)):
             try:
-                with tracing.start_span("consumer", self.name):
+                with telemetry.start_span("consumer", self.name):
                     result = self.run(*args, **kwargs)
                 status = "done"
                 return result
             except Exception:
-                process_metrics.TASKS_FAILED.labels(self.name).inc()
+                telemetry.TASKS_FAILED.labels(self.name).inc()
                 raise
             finally:
                 milliseconds = round((time.perf_counter() - started) * 1000, 1)
-                process_metrics.TASK_SECONDS.labels(self.name).observe(milliseconds / 1000)
+                telemetry.TASK_SECONDS.labels(self.name).observe(milliseconds / 1000)
                 logger.info("task", extra={"fields": {"status": status, "ms": milliseconds}})
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from django.core.exceptions import ImproperlyConfigured
 from django.db.backends.signals import connection_created
 
-from core.web import tracing
+from core import telemetry
 
 MAX_STATEMENT_LENGTH = 2000
 
@@ -38,11 +38,11 @@ def configure_opentelemetry(release: str) -> None:
 
 def install_provider(provider: Any) -> None:
     """Send the spans of this process to the provider from now on."""
-    tracing.span_factory = build_span_starter(provider.get_tracer("concord"))
+    telemetry.span_factory = build_span_starter(provider.get_tracer("concord"))
     connection_created.connect(trace_connection, dispatch_uid="traces")
 
 
-def build_span_starter(tracer: Any) -> tracing.SpanFactory:
+def build_span_starter(tracer: Any) -> telemetry.SpanFactory:
     """Return the function that starts a span: (kind, name, headers of the request) -> span."""
     from opentelemetry.trace import SpanKind
     from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
@@ -52,9 +52,9 @@ def build_span_starter(tracer: Any) -> tracing.SpanFactory:
 
     def start_span(
         kind: str, name: str, headers: Mapping[str, str]
-    ) -> AbstractContextManager[tracing.Span]:
+    ) -> AbstractContextManager[telemetry.Span]:
         parent_context = reader.extract({key.lower(): value for key, value in headers.items()})
-        span: AbstractContextManager[tracing.Span] = tracer.start_as_current_span(
+        span: AbstractContextManager[telemetry.Span] = tracer.start_as_current_span(
             name, context=parent_context if headers else None, kind=kinds[kind]
         )
         return span
@@ -75,7 +75,7 @@ def trace_statement(execute: Callable[..., Any], sql: Any, *call_arguments: Any)
     if not get_current_span().is_recording():
         return execute(sql, *call_arguments)
     statement_text = str(sql)
-    with tracing.start_span(
+    with telemetry.start_span(
         "client", statement_text.lstrip("( ").split(maxsplit=1)[0].upper()
     ) as span:
         span.set_attribute("db.system.name", call_arguments[-1]["connection"].vendor)

@@ -1,13 +1,19 @@
-"""The admin's index: the models that staff need most come first, internal ones last."""
+"""The admin's index, and the names of its models in the reader's language.
+
+The models that staff need most come first, internal ones last. Names are set here and not in the
+models, where each one would need a migration.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
+from django.apps import apps
 from django.contrib import admin
 from django.http import HttpRequest
+from django.utils.functional import lazy
+from django.utils.translation import get_language, gettext, gettext_lazy, gettext_noop
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 PRIMARY_MODELS = ("User", "Group", "Project", "Member", "ApiToken")
 # Display names; the others keep Django's.
@@ -71,3 +77,101 @@ class ConcordAdminSite(admin.AdminSite):
             "has_module_perms": True,
             "models": models,
         }
+
+
+# Model -> name in the plural, as its list is called.
+MODEL_NAMES = {
+    "agreement_site.AuditLogEntry": gettext_noop("audit log entries"),
+    "agreement_site.NewsCursor": gettext_noop("position of mailed news"),
+    "agreement_site.NotificationSettings": gettext_noop("notification settings"),
+    "agreement_site.QueuedMail": gettext_noop("queued mails"),
+    "events.Delivery": gettext_noop("deliveries of events"),
+    "events.Event": gettext_noop("events"),
+    "events.Webhook": gettext_noop("webhooks"),
+    "metrics.Attribution": gettext_noop("change contributions"),
+    "metrics.AuditResult": gettext_noop("audit results"),
+    "metrics.BacklogRange": gettext_noop("backlog ranges"),
+    "metrics.CountState": gettext_noop("counting states"),
+    "metrics.Diagnosis": gettext_noop("diagnoses"),
+    "metrics.FilteredResult": gettext_noop("filtered results"),
+    "metrics.PairTally": gettext_noop("rater pair counts"),
+    "metrics.PatternTally": gettext_noop("pattern counts"),
+    "metrics.PeerTally": gettext_noop("peer counts"),
+    "metrics.RaterResult": gettext_noop("rater results"),
+    "metrics.Report": gettext_noop("reports"),
+    "metrics.Result": gettext_noop("results"),
+    "metrics.SavedView": gettext_noop("saved views"),
+    "metrics.ShareLink": gettext_noop("share links"),
+    "metrics.Worker": gettext_noop("workers"),
+    "mfa.Authenticator": gettext_noop("second factors"),
+    "projects.ApiToken": gettext_noop("API tokens"),
+    "projects.Category": gettext_noop("categories"),
+    "projects.Approval": gettext_noop("approvals"),
+    "projects.Deletion": gettext_noop("deletions"),
+    "projects.GoldAnswer": gettext_noop("gold answers"),
+    "projects.GuidelineVersion": gettext_noop("guidelines versions"),
+    "projects.Item": gettext_noop("items"),
+    "projects.ItemVersion": gettext_noop("item versions"),
+    "projects.Member": gettext_noop("members"),
+    "projects.MemberOffer": gettext_noop("invitations to join"),
+    "projects.Project": gettext_noop("projects"),
+    "projects.Question": gettext_noop("questions"),
+    "projects.Rater": gettext_noop("raters"),
+    "projects.RaterIdentity": gettext_noop("rater identities"),
+    "projects.RaterKindVersion": gettext_noop("earlier rater kinds"),
+    "projects.ScaleVersion": gettext_noop("scale versions"),
+    "quality.Alert": gettext_noop("alerts"),
+    "quality.AlertScan": gettext_noop("alert scans"),
+    "quality.AlertSettings": gettext_noop("alert settings"),
+    "quality.AlertStep": gettext_noop("alert steps"),
+    "quality.Appeal": gettext_noop("appeals"),
+    "quality.Consensus": gettext_noop("label computations"),
+    "quality.Decision": gettext_noop("decisions"),
+    "quality.DriftState": gettext_noop("drift states"),
+    "quality.Escalation": gettext_noop("requested ratings"),
+    "quality.Gate": gettext_noop("gates"),
+    "quality.GateState": gettext_noop("gate states"),
+    "quality.GateVerdict": gettext_noop("requested gate verdicts"),
+    "quality.GoldIntervention": gettext_noop("gold interventions"),
+    "quality.GoldItem": gettext_noop("gold item results"),
+    "quality.GoldReview": gettext_noop("gold reviews"),
+    "quality.GoldScore": gettext_noop("gold scores"),
+    "quality.GoldState": gettext_noop("gold states"),
+    "quality.ItemLabel": gettext_noop("item labels"),
+    "quality.LabelRules": gettext_noop("label rules"),
+    "quality.NameReveal": gettext_noop("identity views"),
+    "quality.RaterConfusion": gettext_noop("rater confusions"),
+    "quality.RepeatScore": gettext_noop("repeat scores"),
+    "quality.RepeatState": gettext_noop("repeat states"),
+    "quality.ReviewAssignment": gettext_noop("items sent to review"),
+    "quality.ReviewClaim": gettext_noop("items in review"),
+    "quality.SecondOpinion": gettext_noop("second opinions"),
+    "quality.SigningKey": gettext_noop("verdict signing keys"),
+    "quality.StoredRaterComparison": gettext_noop("rater comparisons"),
+    "ratings.Assignment": gettext_noop("assignments"),
+    "ratings.CheckAnswer": gettext_noop("check answers"),
+    "ratings.Exam": gettext_noop("exams"),
+    "ratings.ExamRules": gettext_noop("exam rules"),
+    "ratings.ImportRun": gettext_noop("imports"),
+    "ratings.LabelStudioConnection": gettext_noop("connections with Label Studio"),
+    "ratings.LabelStudioObject": gettext_noop("IDs in Label Studio"),
+    "ratings.RaterMessage": gettext_noop("messages to raters"),
+    "ratings.RaterQueue": gettext_noop("rater queues"),
+    "ratings.Rating": gettext_noop("ratings"),
+    "ratings.Revision": gettext_noop("rating revisions"),
+    "ratings.TimezoneBackfill": gettext_noop("time zone changes"),
+    "ratings.UncountedItem": gettext_noop("uncounted items"),
+    "usersessions.UserSession": gettext_noop("sessions"),
+}
+
+
+def set_model_names() -> None:
+    """Name the models; English keeps their own names in the singular."""
+    for label, plural in MODEL_NAMES.items():
+        options = apps.get_model(label)._meta
+
+        def get_singular(singular: str = str(options.verbose_name), plural: str = plural) -> str:
+            return singular if (get_language() or "en").startswith("en") else gettext(plural)
+
+        options.verbose_name_plural = gettext_lazy(plural)
+        options.verbose_name = lazy(get_singular, str)()

@@ -9,7 +9,7 @@ class AdminConfig(apps.SimpleAdminConfig):
     default_site = "agreement_site.navigation.admin_site.ConcordAdminSite"
 
     def ready(self) -> None:
-        from .admin_model_names import set_model_names
+        from .admin_site import set_model_names
 
         super().ready()
         set_model_names()

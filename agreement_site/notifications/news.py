@@ -1,15 +1,19 @@
-"""Queue the mails that events cause: news for leads, and what happened to a rater.
+"""Queue the mails that events cause: news for leads, what happened to a rater, and invitations.
 
 One worker at a time reads the feed from the cursor on and queues mails in the transaction that
-moves the cursor. So each event causes its mails once, whatever happens to a worker.
+moves the cursor. So each event causes its mails once, whatever happens to a worker. Invitations are
+queued by hooks of projects, in the transaction of the change.
 """
 
 from __future__ import annotations
 
 import datetime
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 from django.utils.functional import Promise
@@ -19,7 +23,7 @@ from agreement_site.models import NewsCursor, NotificationSettings, QueuedMail
 from core.text import parse_id
 from events.kinds import list_kinds
 from events.models import Event, FeedState
-from projects.models import Member, Rater
+from projects.models import Member, MemberOffer, Rater
 from ratings.models import RaterMessage
 
 DRIFT, ALERTS, GATES = "drift", "alerts", "gates"
@@ -163,3 +167,50 @@ def _queue_personal(events: Sequence[Event]) -> int:
         mails.append(mail)
     QueuedMail.objects.bulk_create(mails)
     return len(mails)
+
+
+logger = logging.getLogger(__name__)
+
+Kind = QueuedMail.Kind
+# Per lead, so that nobody can use the site for mass mail. Links to copy have no limit.
+MAX_INVITATIONS_A_DAY = 500
+
+
+def queue_invitation(member: Member, by: Any, email: str) -> None:
+    """Queue a mail to a member whom somebody else added.
+
+    ``email``: address of a new account. Where it is empty, it is that of an earlier invitation.
+    """
+    if settings.SMTP_URL:
+        earlier = QueuedMail.objects.filter(user=member.user_id, kind=Kind.JOINED)
+        addresses = earlier.exclude(address="").order_by("-pk").values_list("address", flat=True)
+        address = email or addresses.first() or ""
+        if address or member.user.email:
+            _queue(Kind.JOINED, member.user_id, member.project_id, by, address=address)
+
+
+def queue_offer(offer: MemberOffer, by: Any) -> None:
+    """Queue a mail to the owner of an account to whom a role was offered."""
+    if settings.SMTP_URL and offer.user is not None and offer.user.email:
+        _queue(Kind.OFFERED, offer.user.pk, offer.project_id, by)
+
+
+def _queue(kind: str, user_id: int, project_id: int, by: Any, **fields: Any) -> None:
+    now = timezone.now()
+    recent = QueuedMail.objects.filter(
+        by=by.pk,
+        kind__in=[Kind.JOINED, Kind.OFFERED],
+        created_at__gt=now - datetime.timedelta(days=1),
+    )
+    if recent.count() >= MAX_INVITATIONS_A_DAY:
+        logger.warning("user %s has invited %s people today", by.pk, MAX_INVITATIONS_A_DAY)
+        return
+    QueuedMail.objects.create(
+        kind=kind,
+        user_id=user_id,
+        project_id=project_id,
+        by_id=by.pk,
+        next_at=now,
+        created_at=now,
+        **fields,
+    )

@@ -1,7 +1,9 @@
-"""A person's choice of mail: the stored one, or the default of their roles.
+"""A person's choice of mail, and links that end one stream of mail without signing in (RFC 8058).
 
 By default, leads and adjudicators get a weekly digest on Monday morning, and leads also get a mail
 when a rater drifts. Others have nothing to decide, so they get a digest only when they want one.
+
+A link is signed for one person and stream. It stays valid: mail is kept for years.
 """
 
 from __future__ import annotations
@@ -12,17 +14,21 @@ from zoneinfo import ZoneInfo
 
 from django.conf import settings
 from django.contrib.auth.models import User
+from django.core import signing
 from django.db import transaction
 from django.db.models import Exists, OuterRef
+from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from agreement_site.models import NotificationSettings, Preference
+from core.web.links import build_absolute_url
 from projects.models import Member
 
 from .news import DRIFT, get_feed_head
 
 Digest = NotificationSettings.Digest
-BATCH_SIZE = 500  # people in one transaction
+PEOPLE_PER_TRANSACTION = 500  # people in one transaction
 DECIDING_ROLES = (Member.Role.LEAD, Member.Role.ADJUDICATOR)
 
 
@@ -61,7 +67,7 @@ def create_missing_settings() -> int:
         Exists(deciding), is_active=True, notification_settings=None
     ).exclude(email="")
     n_created = 0
-    while ids := list(users.order_by("pk").values_list("pk", flat=True)[:BATCH_SIZE]):
+    while ids := list(users.order_by("pk").values_list("pk", flat=True)[:PEOPLE_PER_TRANSACTION]):
         # Another worker may be creating the same ones.
         NotificationSettings.objects.bulk_create(_build_defaults(ids), ignore_conflicts=True)
         n_created += len(ids)
@@ -113,3 +119,38 @@ def get_language(user: Any, row: NotificationSettings) -> str:
         return row.language
     preference = Preference.objects.filter(user=user.pk).first()
     return (preference.language if preference else "") or settings.LANGUAGE_CODE
+
+
+_SALT = "notifications.unsubscribe"
+DIGEST, NEWS, PERSONAL = "digest", "news", "personal"
+# Stream -> the settings that end it.
+SETTINGS_WITHOUT: dict[str, dict[str, object]] = {
+    DIGEST: {"digest": NotificationSettings.Digest.OFF},
+    NEWS: {"at_once": []},
+    PERSONAL: {"personal": False},
+}
+LABELS = {
+    DIGEST: _("the digest"),
+    NEWS: _("news sent at once"),
+    PERSONAL: _("messages, pauses and new projects"),
+}
+
+
+def build_unsubscribe_url(user: Any, stream: str) -> str:
+    token = signing.dumps([user.pk, stream], salt=_SALT)
+    return build_absolute_url(reverse("unsubscribe", args=[token]))
+
+
+def parse_token(token: str) -> tuple[User, str] | None:
+    """Return the user and the stream of a link; None for one that was not signed here."""
+    try:
+        user_id, stream = signing.loads(token, salt=_SALT)
+    except signing.BadSignature:
+        return None
+    user = User.objects.filter(pk=user_id).first()
+    return (user, stream) if user is not None and stream in SETTINGS_WITHOUT else None
+
+
+def end_stream(user: User, stream: str) -> None:
+    """Change the user's settings so that this stream ends; a second time has no effect."""
+    save_preferences(user=user, **SETTINGS_WITHOUT[stream])

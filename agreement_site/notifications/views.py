@@ -19,7 +19,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
 from agreement_site.models import NotificationSettings
-from agreement_site.notifications import preferences, unsubscribe
+from agreement_site.notifications import preferences
 from projects.services.project_validation import list_time_zones, normalize_time_zone
 
 from .news import NEWS
@@ -100,12 +100,12 @@ def unsubscribe_by_link(request: HttpRequest, token: str) -> HttpResponse:
 
     Scanners of mail open links, so opening it changes nothing.
     """
-    parsed = unsubscribe.parse_token(token)
+    parsed = preferences.parse_token(token)
     if parsed is None:
         return render(request, "notifications/unsubscribe.html", status=404)
     user, stream = parsed
     is_done = request.method == "POST"
     if is_done:
-        unsubscribe.end_stream(user, stream)
-    context = {"stream": unsubscribe.LABELS[stream], "is_done": is_done}
+        preferences.end_stream(user, stream)
+    context = {"stream": preferences.LABELS[stream], "is_done": is_done}
     return render(request, "notifications/unsubscribe.html", context)

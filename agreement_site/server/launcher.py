@@ -160,8 +160,9 @@ def prepare_in_fork(*, show: bool) -> tuple[int | None, str]:
     with contextlib.suppress(EOFError):  # it ended with a message on stderr
         output = reader.recv()
     process.join()
-    with contextlib.suppress(Exception):
-        web_server.prepare_fork()
+    if process.exitcode == 0:
+        with contextlib.suppress(Exception):
+            web_server.prepare_fork()
     return process.exitcode, output
 
 
@@ -223,7 +224,7 @@ def build_web_server() -> Program:
     return Program(
         "The web server",
         [sys.executable, "-m", "agreement_site.server.web_server"],
-        web_server.main,
+        web_server.serve,
         stop_timeout=web_server.STOP_TIMEOUT_SECONDS + 5,
     )
 

@@ -13,6 +13,7 @@ import sys
 import django
 from django.core.management import call_command
 
+from agreement_site import releases
 from agreement_site.startup_errors import exit_with_one_sentence
 
 STEPS_PER_LINE = 10
@@ -48,6 +49,7 @@ def main(*, show: bool) -> None:
             sys.stderr.write(f"Creating or updating the tables, {n_steps} steps ...\n")
         progress = MigrationProgress(n_steps)
         call_command("migrate", interactive=False, stdout=progress, no_color=True)
+        releases.exit_on_schema_mismatch()  # where the tables are of a newer release
         call_command("create_first_user", show=show)
 
 

@@ -63,7 +63,7 @@ def create_application() -> HealthProbes:
 def preload_site() -> None:
     """Load the site before processes are forked, so that they share its memory."""
     import django
-    import granian  # noqa: F401 - loaded for `_serve`
+    import granian  # noqa: F401 - loaded for `_run_granian`
     from django.urls import reverse
 
     from agreement_site.celery import app
@@ -98,6 +98,17 @@ def prepare_fork() -> None:
 
 
 def main() -> None:
+    """Load the site, check that the database is of its release, and serve."""
+    with exit_with_one_sentence():
+        preload_site()
+    from agreement_site import releases
+
+    releases.exit_on_schema_mismatch()
+    serve()
+
+
+def serve() -> None:
+    """Serve the site, which is not loaded again in a fork of the supervisor."""
     host, port = os.environ.get("HOST") or "127.0.0.1", int(os.environ.get("PORT") or 8000)
     try:
         host, port = resolve_free_address(host, port)
@@ -108,17 +119,14 @@ def main() -> None:
         prepare_fork()
     from django.conf import settings
 
-    from agreement_site import releases
-
-    releases.exit_on_schema_mismatch()
     if settings.METRICS_TOKEN:
         from agreement_site.monitoring.prometheus import remove_dead_process_files
 
         remove_dead_process_files(settings.METRICS_DIR)
-    _serve(host, port)
+    _run_granian(host, port)
 
 
-def _serve(host: str, port: int) -> None:
+def _run_granian(host: str, port: int) -> None:
     from django.conf import settings
     from granian import Granian
     from granian.constants import HTTPModes, Interfaces

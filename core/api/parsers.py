@@ -89,7 +89,7 @@ class StrictJSONParser(BaseParser):
 class UploadParser(MultiPartParser):
     """Parser of forms with files, of at most as many bytes as any other body.
 
-    Other views discard uploaded files (agreement_site/middleware/request_limits.py).
+    Other views discard uploaded files (agreement_site/middleware/security.py).
     """
 
     def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> Any:

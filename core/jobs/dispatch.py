@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from django.conf import settings
 
-from core.process_metrics import TASK_MESSAGES_FAILED
+from core.telemetry import TASK_MESSAGES_FAILED
 
 if TYPE_CHECKING:
     import redis

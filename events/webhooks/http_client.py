@@ -1,8 +1,15 @@
-"""One HTTP request to a checked address, without redirects, within limits."""
+"""One HTTP request to a checked address, without redirects, within limits.
+
+The server calls public addresses only, unless a setting allows private networks. A name is
+resolved once for each request. Every address that it resolves to must be allowed, and the request
+connects to one of these, whatever the name resolves to afterwards.
+"""
 
 from __future__ import annotations
 
 import http.client
+import ipaddress
+import re
 import socket
 import ssl
 import threading
@@ -11,13 +18,120 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
 
 import urllib3
+from django.conf import settings
+from django.utils.translation import gettext as _
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.util.ssl_match_hostname import CertificateError
 
-from . import addresses
-from .addresses import AddressNotAllowed, AddressNotFound, InvalidUrl, Target
+MAX_URL_LENGTH = 500
+URL_CHARACTERS = re.compile(r"[A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=%-]+")
+# Global unicast addresses (RFC 4291). Outside are the mapped, compatible and translated forms of
+# IPv4 addresses; inside are two further ones, 6to4 and Teredo.
+GLOBAL_UNICAST = ipaddress.ip_network("2000::/3")
+
+
+class InvalidUrl(ValueError):
+    """The URL is not acceptable; the message says why."""
+
+
+class AddressNotFound(Exception):
+    """The host's name has no address."""
+
+
+class AddressNotAllowed(Exception):
+    """The host is, or may be, in a private network."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """Parts of a URL: ``path`` includes the query, ``host_header`` a port that is not usual."""
+
+    is_https: bool
+    host: str
+    port: int
+    path: str
+    host_header: str
+
+
+def parse_url(url: str, *, allows_private: bool | None = None) -> Target:
+    """Return the parts of a URL that the server may be asked to call. Raises InvalidUrl.
+
+    ``allows_private``: whether private networks and http:// are allowed; None for what the setting
+    of webhooks says.
+    """
+    if len(url) > MAX_URL_LENGTH or not URL_CHARACTERS.fullmatch(url):
+        raise InvalidUrl(
+            _("Use at most %(n)s characters, without spaces or accents.") % {"n": MAX_URL_LENGTH}
+        )
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        raise InvalidUrl(_("Enter a valid address.")) from None
+    schemes = ("https", "http") if _resolve_permission(allows_private) else ("https",)
+    host = (parts.hostname or "").rstrip(".")
+    if parts.scheme not in schemes or not host or port == 0:
+        raise InvalidUrl(_("Start the address with https:// and a host."))
+    if "@" in parts.netloc or parts.fragment:
+        raise InvalidUrl(_("Remove the username, password or fragment (#) from the address."))
+    is_https = parts.scheme == "https"
+    query = f"?{parts.query}" if parts.query else ""
+    return Target(
+        is_https=is_https,
+        host=host,
+        port=port or (443 if is_https else 80),
+        path=f"{parts.path or '/'}{query}",
+        host_header=parts.netloc,
+    )
+
+
+def resolve_host(target: Target, *, allows_private: bool | None = None) -> str:
+    """Return an allowed IP address of the host. Raises AddressNotFound or AddressNotAllowed."""
+    try:
+        rows = socket.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        raise AddressNotFound(target.host) from None
+    addresses = [str(row[4][0]) for row in rows]
+    if not _resolve_permission(allows_private):
+        for address in addresses:
+            if not is_public(address):
+                raise AddressNotAllowed(address)
+    return addresses[0]
+
+
+def _resolve_permission(allows_private: bool | None) -> bool:
+    return settings.WEBHOOKS_TO_PRIVATE_NETWORKS if allows_private is None else allows_private
+
+
+def is_public(address: str) -> bool:
+    """Return whether an IP address is a public unicast address that embeds no IPv4 address."""
+    ip = ipaddress.ip_address(address.partition("%")[0])
+    if isinstance(ip, ipaddress.IPv6Address) and (
+        ip not in GLOBAL_UNICAST or ip.sixtofour or ip.teredo
+    ):
+        return False
+    return ip.is_global and not ip.is_multicast
+
+
+def validate_url(url: str) -> None:
+    """Raise InvalidUrl for a URL that may not be called.
+
+    A name that has no address at the moment is accepted: each request resolves it again.
+    """
+    target = parse_url(url)
+    try:
+        resolve_host(target)
+    except AddressNotAllowed as error:
+        raise InvalidUrl(
+            _("%(host)s is in a private network (%(address)s), which webhooks can't call.")
+            % {"host": target.host, "address": error}
+        ) from None
+    except AddressNotFound:
+        return
+
 
 TIMEOUT_SECONDS = 10.0  # for the whole request
 MAX_ANSWER_BYTES = 64 * 1024
@@ -89,8 +203,8 @@ def post(url: str, body: bytes, headers: Mapping[str, str]) -> Answer:
     """Send a POST request and return the outcome; never raises for what the other side does."""
     started = time.monotonic()
     try:
-        target = addresses.parse_url(url)
-        address = addresses.resolve_host(target)
+        target = parse_url(url)
+        address = resolve_host(target)
     except InvalidUrl:
         return Answer(None, "", time.monotonic() - started, "url")
     except AddressNotFound:
@@ -121,15 +235,7 @@ def send(
     """
     seconds = TIMEOUT_SECONDS if seconds is None else seconds
     connection = _build_connection(target, address, seconds)
-    has_timed_out = threading.Event()
-
-    def abort() -> None:
-        has_timed_out.set()
-        connection.abort()
-
-    timer = threading.Timer(seconds, abort)
-    timer.daemon = True
-    timer.start()
+    timer, has_timed_out = _start_timer(connection, seconds)
     try:
         connection.request(
             method,
@@ -147,6 +253,22 @@ def send(
     finally:
         timer.cancel()
         connection.close()
+
+
+def _start_timer(
+    connection: _AbortableConnection, seconds: float
+) -> tuple[threading.Timer, threading.Event]:
+    """Start a timer that aborts the connection, and return it with the event that it sets."""
+    has_timed_out = threading.Event()
+
+    def abort() -> None:
+        has_timed_out.set()
+        connection.abort()
+
+    timer = threading.Timer(seconds, abort)
+    timer.daemon = True
+    timer.start()
+    return timer, has_timed_out
 
 
 def _read_response(connection: _AbortableConnection, max_bytes: int) -> Response:

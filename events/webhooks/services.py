@@ -17,26 +17,23 @@ from django.utils.translation import gettext as _
 
 from core import security_log
 from core.jobs.dispatch import start_task
+from core.web.forms import InvalidFields
 from events.kinds import KINDS
 from events.models import Delivery, Webhook
 from events.services import record_event
 from projects.models import Project
 from projects.permissions import get_project_or_site
 
-from . import addresses, chat, signing
-from .chat_texts import DEFAULT_KINDS
+from . import chat, http_client, signing
+from .chat import DEFAULT_KINDS
 
 MAX_WEBHOOKS = 20  # of a project, and of the site
 MAX_ROBOT_SECRET_LENGTH = 200
 Format = Webhook.Format
 
 
-class InvalidWebhook(ValueError):
-    """A webhook is not acceptable: ``fields`` maps names to what is wrong."""
-
-    def __init__(self, **fields: str) -> None:
-        super().__init__(str(fields))
-        self.fields = fields
+class InvalidWebhook(InvalidFields):
+    """A webhook is not acceptable."""
 
 
 def list_webhooks(project: Project | None) -> QuerySet[Webhook]:
@@ -224,8 +221,8 @@ def _validate(webhook: Webhook, *, is_new_url: bool = True) -> None:
         if secret and webhook.format == Format.DINGTALK:  # what is requested
             url = chat.sign_dingtalk_url(url, secret, timezone.now())
         try:
-            addresses.validate_url(url)
-        except addresses.InvalidUrl as error:
+            http_client.validate_url(url)
+        except http_client.InvalidUrl as error:
             raise InvalidWebhook(url=str(error)) from None
 
 

@@ -25,7 +25,7 @@ from core.api.schema import build_attribute_parameter, build_parameter
 from metrics.agreement.coefficients import cohen
 from metrics.agreement.headline import COHEN
 from metrics.agreement.weights import WEIGHTINGS
-from metrics.filtered import filter_choices, filtered_jobs
+from metrics.filtered import filtered_jobs
 from metrics.filtered.compact_values import TrendResults
 from metrics.filtered.dashboard_results import DashboardResults
 from metrics.filtered.rater_results import list_rater_agreements
@@ -45,7 +45,7 @@ from metrics.results.headline.headline_trend import get_headline_weighting
 from metrics.results.question_agreement import QuestionAgreement, load_question_agreement
 from projects.api.base import ApiView, ResultPending, get_question
 from projects.models import Member, Project, Question, Rater
-from projects.selectors.item_counts import count_items
+from projects.selectors import count_items
 from ratings.models import Rating
 
 # Population -> the kind of rater that its filter selects.
@@ -117,7 +117,7 @@ def _get_or_request_row(
     question: Question, rating_filter: RatingFilter, kind: str, *raters: Rater, scores: str = ""
 ) -> FilteredResult:
     try:
-        filter_choices.validate_filter(question, rating_filter)
+        filtered_jobs.validate_filter(question, rating_filter)
     except exceptions.BadRequest as error:
         raise _build_filter_error(error) from None
     request = filtered_jobs.FilteredRequest(

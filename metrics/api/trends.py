@@ -30,10 +30,10 @@ from metrics.agreement.headline import ICCS
 from metrics.filtered.rater_results import RaterResults
 from metrics.models import FilteredResult, Result
 from metrics.question_scale import QuestionScale, list_headline_coefficients
+from metrics.results import rater_periods
 from metrics.results.clusters import QuestionClusters
 from metrics.results.headline import headline_trend
 from metrics.results.headline.headline_computation import PEOPLE
-from metrics.results.raters import rater_periods
 from metrics.results.values import build_uncounted_value
 from projects.api.base import ApiView
 from projects.models import Question, Rater

@@ -72,8 +72,7 @@ def lock_small_count_states(question_ids: Collection[int], limit: int) -> dict[i
     A question that needs more than counting and results is not included: `question_counting` does
     it.
     """
-    _create_missing_states(question_ids)
-    _update_items_and_raters_versions(question_ids)
+    _update_items_and_raters_versions(question_ids, limit)
     is_simple = Q(
         scale_version=F("question__scale_version"),
         ratings__lte=MAX_RATINGS,
@@ -90,7 +89,12 @@ def lock_small_count_states(question_ids: Collection[int], limit: int) -> dict[i
     return {row.pk: row for row in rows[:limit]}
 
 
-def _create_missing_states(question_ids: Collection[int]) -> None:
+def create_missing_states(question_ids: Collection[int]) -> None:
+    """Create the CountState of each question that has none.
+
+    Not to be called in the transaction of a batch: other workers that create the same rows would
+    wait for its end.
+    """
     existing = set(CountState.objects.filter(pk__in=question_ids).values_list("pk", flat=True))
     missing = Question.objects.filter(pk__in=set(question_ids) - existing).order_by("pk")
     CountState.objects.bulk_create(
@@ -102,8 +106,8 @@ def _create_missing_states(question_ids: Collection[int]) -> None:
     )
 
 
-def _update_items_and_raters_versions(question_ids: Collection[int]) -> None:
-    """Store the new version of items and raters for questions that need no recount.
+def _update_items_and_raters_versions(question_ids: Collection[int], limit: int) -> None:
+    """Store the new version of items and raters for up to ``limit`` questions without a recount.
 
     These are questions that no model rates or rated: the kinds of raters cannot change counts.
     """
@@ -117,7 +121,7 @@ def _update_items_and_raters_versions(question_ids: Collection[int]) -> None:
     )
     # Without skip_locked two workers would wait for each other's rows; the second finds it done.
     unlocked = behind.select_for_update(skip_locked=True, of=("self",)).order_by("pk")
-    rows = unlocked.values_list("pk", "question__project__items_and_raters_version")
+    rows = unlocked.values_list("pk", "question__project__items_and_raters_version")[:limit]
     bulk.update_rows_by_id(
         "metrics_countstate", ["items_and_raters_version"], list(rows), key="question_id"
     )

@@ -135,19 +135,13 @@ def compute_dashboard(
         patterns.counts, patterns.n_items, tables, displayed, cluster_numbers
     )
     agreement = replace(parts.join(None), pairwise_means=means)
-    all_findings = findings.list_findings(agreement, displayed_ratings, scale)
-    diagnosis = QuestionDiagnosis(
-        findings.sort_and_filter_findings(all_findings),
-        findings.find_confusions(patterns.counts, patterns.n_items),
-        find_most_disputed(displayed, scale),
-    )
     pair_tables = _count_tables(ratings, heatmap_raters, scale)
     listed_raters = busiest[:MAX_TABLE_RATERS]
     return DashboardResults(
         n_ratings=len(ratings),
         n_items=n_items,
         parts=parts,
-        diagnosis=diagnosis,
+        diagnosis=_build_diagnosis(agreement, displayed_ratings, scale),
         trend=compute_trend(displayed, scale),
         raters=rater_results.build_rater_rows(
             ratings, listed_raters, pair_means.by_rater, scale, is_peer=is_peer
@@ -155,6 +149,17 @@ def compute_dashboard(
         heat_map_raters=heatmap_raters.tolist(),
         pairs=pair_results.build_pair_rows(pair_tables, scale, cells=True),
         clusters=clusters,
+    )
+
+
+def _build_diagnosis(
+    agreement: QuestionAgreement, displayed: DisplayedRatings, scale: QuestionScale
+) -> QuestionDiagnosis:
+    all_findings = findings.list_findings(agreement, displayed, scale)
+    return QuestionDiagnosis(
+        findings.sort_and_filter_findings(all_findings),
+        findings.find_confusions(displayed.counts, displayed.n_items),
+        find_most_disputed(displayed.ratings, scale),
     )
 
 

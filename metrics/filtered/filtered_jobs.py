@@ -1,4 +1,4 @@
-"""On-demand jobs that compute results of a filter from the ratings.
+"""On-demand jobs that compute results of a filter, and its available values, from the ratings.
 
 They are stored in rows (core.jobs.on_demand).
 """
@@ -21,7 +21,16 @@ from django.utils import timezone
 from core.jobs.on_demand import OnDemandJob, delete_least_recently_requested
 from metrics.counting.store import encode_json
 from metrics.filtered import coefficient_results, dashboard_results, pair_results, rater_results
-from metrics.filters import EVERY_KIND, FilterChoices, RatingFilter, is_filterable_attribute
+from metrics.filters import (
+    CURRENT_VERSION,
+    EVERY_KIND,
+    MAX_LISTED_VALUES,
+    NO_FILTER,
+    FilterChoices,
+    RatingFilter,
+    build_invalid_value_error,
+    is_filterable_attribute,
+)
 from metrics.models import CountState, FilteredResult
 from metrics.question_scale import QuestionScale
 from metrics.results.clusters import (
@@ -317,3 +326,50 @@ FILTERED_RESULT_JOB = OnDemandJob(
     min_cooldown=datetime.timedelta(seconds=2),
     expires_after=datetime.timedelta(hours=1),
 )
+
+
+def get_or_request_filter_choices(question: Question) -> FilterChoices | None:
+    """Return the available filter values, or request them and return None."""
+    row = _get_or_request_choices(question)
+    return None if row.body is None else _sort_choices(row.body)
+
+
+def validate_filter(question: Question, rating_filter: RatingFilter) -> None:
+    """Raise BadRequest for a filter by values that do not exist, as far as these are computed."""
+    _validate_raters(question, rating_filter)
+    if not (
+        rating_filter.group
+        or rating_filter.attributes
+        or rating_filter.content_version not in ("", CURRENT_VERSION)
+    ):
+        return
+    row = _get_or_request_choices(question)
+    if (
+        row.body is not None
+        and row.items_and_raters_version == question.project.items_and_raters_version
+    ):
+        rating_filter.validate(_sort_choices(row.body))
+
+
+def _validate_raters(question: Question, rating_filter: RatingFilter) -> None:
+    if not rating_filter.excluded_raters:
+        return
+    raters = Rater.objects.filter(project=question.project_id)
+    existing = raters.filter(key__in=rating_filter.excluded_raters).values_list("key", flat=True)
+    if unknown := sorted({*rating_filter.excluded_raters} - {*existing}):
+        allowed = raters.order_by("key").values_list("key", flat=True)
+        raise build_invalid_value_error("exclude", unknown[0], allowed[: MAX_LISTED_VALUES + 1])
+
+
+def _get_or_request_choices(question: Question) -> FilteredResult:
+    return get_or_request_filtered_result(
+        question, FilteredRequest(FilteredResult.Kind.CHOICES, NO_FILTER), version=0
+    )
+
+
+def _sort_choices(choices: FilterChoices) -> FilterChoices:
+    """Sort the choices by name and value: PostgreSQL keeps no order in JSON."""
+    attributes = {
+        name: dict(sorted(values.items())) for name, values in sorted(choices["attributes"].items())
+    }
+    return {**choices, "attributes": attributes, "groups": dict(sorted(choices["groups"].items()))}

@@ -16,9 +16,9 @@ from metrics.agreement.estimate import Value
 from metrics.agreement.registry import MEAN_PAIRWISE
 from metrics.agreement.weights import get_weighted_name
 from metrics.question_scale import QuestionScale
+from metrics.results import pair_results
 from metrics.results.clusters import QuestionClusters
-from metrics.results.pairs import mean_kappas
-from metrics.results.pairs.pair_results import PairAgreement
+from metrics.results.pair_results import PairAgreement
 from metrics.results.values import Values, build_pair_mean_value
 from projects.models import Rater
 from ratings.services.rating_times import date_from_day
@@ -126,7 +126,7 @@ def compute_mean_pairwise(
 def compute_mean_kappas_by_shared_items(
     ratings: np.ndarray, patterns: tally.PatternCounts, scale: QuestionScale
 ) -> Values:
-    """Return the mean pairwise kappas by shared items (results.pairs.mean_kappas).
+    """Return the mean pairwise kappas by shared items (results.pair_results).
 
     ``patterns``: the patterns of these ratings.
     """
@@ -144,8 +144,8 @@ def compute_mean_kappas_by_shared_items(
         return {}
     pairs = np.concatenate(pair_columns, axis=1)
     kappa_values = np.concatenate([np.stack(values) for values in kappas], axis=1)
-    by_shared_items = np.argsort(-pairs[2], kind="stable")[: mean_kappas.MAX_PAIRS]
-    return mean_kappas.compute_mean_kappas(
+    by_shared_items = np.argsort(-pairs[2], kind="stable")[: pair_results.MAX_PAIRS]
+    return pair_results.compute_mean_kappas(
         pairs[:, by_shared_items],
         list(kappa_values[:, by_shared_items]),
         (patterns.counts, patterns.n_items),

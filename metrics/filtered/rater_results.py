@@ -17,7 +17,7 @@ from metrics.agreement.registry import MEAN_PAIRWISE
 from metrics.agreement.weights import get_weighted_name
 from metrics.question_scale import QuestionScale
 from metrics.results.clusters import QuestionClusters
-from metrics.results.raters.rater_results import RaterAgreement
+from metrics.results.rater_results import RaterAgreement
 from metrics.results.values import Values, copy_sample_sizes
 from projects.models import Rater
 from ratings.services.rating_times import date_from_day

@@ -21,14 +21,18 @@ from metrics.counting.rater_kinds import RaterKinds
 from metrics.models import ALL_DAYS, CountState, Diagnosis, PairTally, PatternTally, PeerTally
 from metrics.question_scale import QuestionScale
 from metrics.results.disagreement import disputed_items, findings
-from metrics.results.period_patterns import AllTimePatterns
+from metrics.results.patterns import AllTimePatterns
 from metrics.results.values import Values
 from projects.models import Question
 from ratings.models import Rating
 from ratings.services import uncounted as services_uncounted
 
-from .recount import PeerRows, Recount
-from .recounted_results import get_expected_and_stored_periods, get_expected_and_stored_raters
+from .recount import (
+    PeerRows,
+    Recount,
+    get_expected_and_stored_periods,
+    get_expected_and_stored_raters,
+)
 
 # Of results: the same formula on arrays of another shape may round its sums differently.
 TOLERANCE = 1e-9

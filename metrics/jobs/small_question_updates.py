@@ -15,9 +15,8 @@ from core.db import bulk
 from metrics.counting import small_question_counting as counting
 from metrics.counting import store
 from metrics.models import CountState, PatternTally
-from metrics.results import question_results
+from metrics.results import question_results, rater_results
 from metrics.results.headline.headline_computation import CountedRaters, HeadlineBuilder
-from metrics.results.raters import rater_results
 from ratings.services import uncounted
 
 logger = logging.getLogger(__name__)
@@ -44,7 +43,10 @@ def update_small_questions(*, excluded: set[int]) -> int:
     """
     try:
         candidates = counting.list_small_uncounted_questions(excluded)
-        return _update_candidates(candidates) if len(candidates) > 1 else 0
+        if len(candidates) < 2:
+            return 0
+        counting.create_missing_states(candidates)
+        return _update_candidates(candidates)
     except Exception:
         logger.exception("counting small questions in a batch failed; each is counted separately")
         return 0

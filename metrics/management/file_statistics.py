@@ -14,7 +14,7 @@ from metrics.agreement.explain.missing_ratings import MissingDataPolicy
 from metrics.management.rating_file import RatingFile, RatingFileError
 from metrics.question_scale import QuestionScale
 from metrics.results import scored_agreement
-from metrics.results.pairs.pair_details import PairDetails
+from metrics.results.pair_details import PairDetails
 from metrics.results.values import Values
 
 

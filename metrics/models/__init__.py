@@ -14,6 +14,7 @@ from .counts import (
     PatternTally,
     PeerTally,
     Population,
+    Worker,
 )
 from .on_demand import Attribution, FilteredResult, Report
 from .results import (
@@ -26,7 +27,6 @@ from .results import (
     build_number_expression,
 )
 from .saved_views import SavedView, ShareLink
-from .workers import Worker
 
 __all__ = [
     "ALL_DAYS",

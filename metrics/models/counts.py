@@ -1,4 +1,4 @@
-"""Models of the stored counts of a question, and of the progress of counting."""
+"""Models of the stored counts of a question, of the progress of counting, and of the workers."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class CountState(models.Model):
     # `deferred_version` is the version that they are based on.
     bootstrap = models.JSONField(default=dict, blank=True)
     bootstrap_people = models.JSONField(default=dict, blank=True)  # of the people only
-    # The mean pairwise kappas, weighted by shared items (results.pairs.mean_kappas).
+    # The mean pairwise kappas, weighted by shared items (results.pair_results).
     mean_pairwise_kappas = models.JSONField(default=dict, blank=True)
     deferred_version = models.PositiveBigIntegerField(default=0)
     # The headline based on the random sample only, where some items were selected because of
@@ -198,7 +198,7 @@ class PairTally(models.Model):
         indexes = [
             models.Index(fields=["question", "rater_b"], name="pair_tally_by_b"),
             # The list of pairs, and a rater's pairs: most shared items first
-            # (results.pairs.pair_results.list_pair_ids).
+            # (results.pair_results.list_pair_ids).
             models.Index(
                 fields=["question", "-n_items", "rater_a", "rater_b"], name="pair_tally_by_items"
             ),
@@ -238,3 +238,16 @@ class PeerTally(models.Model):
                 name="peer_tally_stale",
             )
         ]
+
+
+class Worker(models.Model):
+    """A worker process, with the time of its last sweep.
+
+    Shown to administrators; nothing depends on it.
+    """
+
+    name = models.CharField(max_length=200, unique=True)  # hostname:process id
+    swept_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.swept_at:%Y-%m-%d %H:%M:%S}"

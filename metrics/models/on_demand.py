@@ -118,7 +118,7 @@ class FilteredResult(OnDemandResult):
 class Report(OnDemandResult):
     """A report on a question as of a moment.
 
-    Computed once from the history of its ratings (metrics.reports.report_jobs), then never changed,
+    Computed once from the history of its ratings (metrics.reports), then never changed,
     so that it can be cited.
     """
 
@@ -127,7 +127,7 @@ class Report(OnDemandResult):
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+"
     )
-    facts = models.JSONField(null=True, blank=True)  # metrics.reports.report_facts
+    facts = models.JSONField(null=True, blank=True)  # metrics.reports
 
     class Meta:
         ordering = ["-as_of"]

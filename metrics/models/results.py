@@ -68,7 +68,7 @@ class Result(models.Model):
 class RaterResult(models.Model):
     """Agreement of a rater with the peers over all time.
 
-    Nothing is stored for days, weeks and months (results.raters.rater_periods).
+    Nothing is stored for days, weeks and months (results.rater_periods).
     """
 
     question = models.ForeignKey(
@@ -78,7 +78,7 @@ class RaterResult(models.Model):
     n_ratings = models.PositiveIntegerField()
     coefficients = models.JSONField(default=dict)
     details = models.JSONField(default=dict)
-    # Median seconds of the newest timed ratings (TIMED_RATINGS in results.raters.rater_results);
+    # Median seconds of the newest timed ratings (TIMED_RATINGS in results.rater_results);
     # null: unknown.
     seconds = models.FloatField(null=True, blank=True)
     computed_at = models.DateTimeField()

@@ -24,12 +24,12 @@ from metrics.models import CountState, Diagnosis, PeriodUnit, Result
 from metrics.question_scale import QuestionScale
 from ratings.services import uncounted
 
-from . import bootstrap
+from . import bootstrap, pair_results
 from .clusters import QuestionClusters
 from .disagreement import findings
 from .headline import random_sample, sample_headline
-from .pairs import mean_kappas
-from .period_patterns import AllTimePatterns
+from .patterns import AllTimePatterns
+from .values import HeadlineResult
 
 logger = logging.getLogger(__name__)
 
@@ -82,17 +82,13 @@ def recompute_deferred_results(question_id: int) -> None:
     intervals = bootstrap.compute_pooled_and_people_intervals(
         all_time.patterns, all_time.n_items, scale
     )
-    mean_pairwise_kappas = mean_kappas.compute_question_mean_kappas(all_time)
+    mean_pairwise_kappas = pair_results.compute_question_mean_kappas(all_time)
     rows = Result.objects.filter(question=question_id, period_unit=PeriodUnit.ALL)
     all_time_result = rows.only("headline").first()
     full_headline = sample_headline.get_all_ratings_headline(
         {} if all_time_result is None else all_time_result.headline
     )
-    sample_fields: random_sample.SampleFields = (
-        random_sample.compute_fields_from_ratings(state, full_headline, scale)
-        if full_headline
-        else {"cluster_version": state.question.project.items_and_raters_version}
-    )
+    sample_fields = _compute_sample_fields(state, full_headline, scale)
     state.cluster_effects = sample_fields.get("cluster_effects", state.cluster_effects)
     clusters = QuestionClusters.from_state(state, state.question.project)
     diagnosis = findings.compute_question_diagnosis(
@@ -111,6 +107,14 @@ def recompute_deferred_results(question_id: int) -> None:
         mean_pairwise_kappas=mean_pairwise_kappas,
         **sample_fields,
     )
+
+
+def _compute_sample_fields(
+    state: CountState, full_headline: HeadlineResult, scale: QuestionScale
+) -> random_sample.SampleFields:
+    if not full_headline:
+        return {"cluster_version": state.question.project.items_and_raters_version}
+    return random_sample.compute_fields_from_ratings(state, full_headline, scale)
 
 
 def _store_deferred_results(

@@ -46,7 +46,7 @@ class QuestionAgreement:
     """The coefficients of a question, its headline and details, with their intervals.
 
     ``coefficients``: of all raters; ``pairwise_means``: the mean pairwise kappas by shared items
-    (results.pairs.mean_kappas); ``clusters``: those of the items, whose intervals the values have;
+    (results.pair_results); ``clusters``: those of the items, whose intervals the values have;
     None where there are none; ``counted_at``: when the ratings were counted, for those of a filter
     None.
     """

@@ -30,10 +30,9 @@ from metrics.models import (
 )
 from metrics.question_scale import QuestionScale
 
-from .grouped_patterns import GroupedPatterns, GroupValues
+from . import pair_results
 from .headline.headline_computation import HeadlineBuilder
-from .pairs import mean_kappas
-from .period_patterns import PeriodPatterns
+from .patterns import GroupedPatterns, GroupValues, PeriodPatterns
 from .values import ResultDetails
 
 
@@ -95,7 +94,7 @@ class QuestionUpdate:
     def build_rows(self, values: Iterator[GroupValues], details: ResultDetails) -> ResultRows:
         """Return the rows to be written; ``values`` come in the order of ``stack_items``."""
         question_id, builder = self.state.question_id, self.headline
-        all_days = mean_kappas.add_means_over_pairs(self.state, next(values))
+        all_days = pair_results.add_means_over_pairs(self.state, next(values))
         headline, coefficients = builder.build_headline(all_days), all_days.pooled
         own_values = _take_by_period(values, self.changed)
         cumulative_values = _take_by_period(values, self.cumulative)

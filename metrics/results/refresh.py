@@ -23,10 +23,9 @@ from metrics.models import ALL_DAYS, CountState, Diagnosis, PatternTally, PeerTa
 from metrics.question_scale import QuestionScale
 from projects.models import Question
 
-from . import question_results
+from . import question_results, rater_results
 from .headline.headline_computation import CountedRaters, HeadlineBuilder
-from .period_patterns import PeriodPatterns
-from .raters import rater_results
+from .patterns import PeriodPatterns
 
 MAX_CUMULATIVE_DAYS = 62  # days of cumulative results that are computed at once; more are deferred
 

@@ -18,7 +18,7 @@ from core.hooks import Hook
 from core.web import tables
 from core.web.links import has_links
 from metrics.question_scale import get_weighted_name
-from metrics.results.pairs import pair_results
+from metrics.results import pair_results
 from metrics.views.changes import bar_chart, contributions
 from metrics.views.common import display_names
 from metrics.views.common.charts import heat_maps, vega_lite

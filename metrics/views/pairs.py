@@ -10,10 +10,10 @@ from django.views.decorators.http import require_safe
 
 from core.web.tables import get_page_size
 from metrics.question_scale import get_weighted_name
+from metrics.results import pair_results
 from metrics.results.clusters import QuestionClusters
 from metrics.results.disagreement import disputed_items
-from metrics.results.pairs import pair_results
-from metrics.results.pairs.pair_details import PairDetails
+from metrics.results.pair_details import PairDetails
 from metrics.views.common import live_updates
 from metrics.views.common.filter_bar import FilterBar
 from metrics.views.common.live_updates import LiveSettings

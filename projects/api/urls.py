@@ -2,14 +2,14 @@
 
 from django.urls import path
 
-from . import membership, questions, scale_versions, views
+from . import questions, views
 
 urlpatterns = [
     path("projects/", views.ProjectListView.as_view(), name="api-projects"),
     path("projects/<int:project_id>/archive/", views.ArchiveView.as_view(), name="api-archive"),
     path(
         "projects/<int:project_id>/invitations/",
-        membership.InvitationListView.as_view(),
+        views.InvitationListView.as_view(),
         name="api-invitations",
     ),
     path(
@@ -24,12 +24,12 @@ urlpatterns = [
     ),
     path(
         "projects/<int:project_id>/scales/",
-        scale_versions.ScaleVersionListView.as_view(),
+        questions.ScaleVersionListView.as_view(),
         name="api-scale-versions",
     ),
     path(
         "projects/<int:project_id>/weights/",
-        scale_versions.WeightsView.as_view(),
+        questions.WeightsView.as_view(),
         name="api-weights",
     ),
 ]

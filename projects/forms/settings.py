@@ -13,7 +13,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from core.text import fold_lookalikes
-from core.web.settings_form import SettingsForm
+from core.web.forms import SettingsForm
 from projects.models import Project, Question, QueueOrder, Scale, Weights
 from projects.services.project_validation import (
     MAX_ATTRIBUTE_LENGTH,

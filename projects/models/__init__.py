@@ -2,9 +2,8 @@
 
 from .approval import Approval
 from .deletion import Deletion
-from .has_content_field import has_content
 from .idempotent_response import IdempotentResponse
-from .item import AVAILABLE, WITHDRAWN, WITHOUT_CONTENT, GoldAnswer, Item, ItemVersion
+from .item import AVAILABLE, WITHDRAWN, WITHOUT_CONTENT, GoldAnswer, Item, ItemVersion, has_content
 from .member import ApiToken, Member, MemberOffer
 from .project import BandScheme, GuidelineVersion, Project, QueueOrder
 from .question import Category, Question, Scale, ScaleVersion, Weights

@@ -9,9 +9,27 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from projects.querysets import ProjectQuerySet
-
 from .roles import Capability, may
+
+
+class ProjectQuerySet(models.QuerySet):
+    def increment_items_and_raters_version(self) -> None:
+        """Record that items or raters of these projects changed.
+
+        Call this in the transaction that changes them.
+        """
+        self.update(items_and_raters_version=models.F("items_and_raters_version") + 1)
+
+    def visible_to(self, user: Any) -> ProjectQuerySet:
+        """Return the projects that ``user`` is a member of.
+
+        These are all for a superuser, and none for a stranger.
+        """
+        if not user.is_authenticated:
+            return self.none()
+        if user.is_superuser:
+            return self
+        return self.filter(members__user=user)
 
 
 class QueueOrder(models.TextChoices):

@@ -19,7 +19,7 @@ from core.text import has_control_character
 from projects import hooks, locks
 from projects.models import Category, Question, Scale, ScaleVersion, Weights
 
-from . import question_validation, weight_matrix
+from . import question_validation
 from .project_validation import InvalidProjectChange
 from .question_validation import NewCategory
 
@@ -52,19 +52,17 @@ def change_categories(
         )
     removed = [category for code, category in existing.items() if code not in codes]
     _reject_used_categories(question, removed)
-    logged_before = {
-        "categories": [serialize_category(logged_category) for logged_category in existing.values()]
-    }
+    logged_before = {"categories": [serialize_category(category) for category in existing.values()]}
     _retire_categories(removed)
     _write_categories(question, existing, categories)
     fields: dict[str, Any] = {"scale": scale}
-    logged_after = {
-        "categories": [serialize_category(logged_category) for _code, logged_category in categories]
-    }
+    logged_after = {"categories": [serialize_category(category) for _code, category in categories]}
     if question.weight_matrix is not None:
         positions = {code: position for position, code in enumerate(existing)}
         sources = [None if code is None else positions[code] for code, _category in categories]
-        fields["weight_matrix"] = weight_matrix.rearrange_matrix(question.weight_matrix, sources)
+        fields["weight_matrix"] = question_validation.rearrange_matrix(
+            question.weight_matrix, sources
+        )
     return _set_scale(question, by=by, logged=(logged_before, logged_after), **fields)
 
 
@@ -93,7 +91,7 @@ def change_weights(
             {"weight_matrix": _("Custom weights need one row and column per category.")}
         )
     if matrix is not None and (
-        matrix_problem := weight_matrix.find_matrix_problem(matrix, len(labels), labels)
+        matrix_problem := question_validation.find_matrix_problem(matrix, len(labels), labels)
     ):
         raise InvalidProjectChange({"weight_matrix": matrix_problem})
     return _set_scale(question, by=by, weights=weights, weight_matrix=matrix)

@@ -13,7 +13,7 @@ from django.utils.safestring import SafeString
 from projects.guidelines import render_markdown
 from projects.models import MemberOffer, Project
 from projects.services import approvals
-from projects.services.members import role_offers
+from projects.services.members import joining
 from projects.services.project_validation import list_time_zones
 
 register = template.Library()
@@ -42,7 +42,7 @@ def markdown(text: str) -> SafeString:
 @register.simple_tag
 def open_offers(user: Any) -> list[MemberOffer]:
     """List the user's open offers, newest first: ``{% open_offers user as offers %}``."""
-    return role_offers.list_recent_offers(user)
+    return joining.list_recent_offers(user)
 
 
 @register.simple_tag

@@ -1,4 +1,4 @@
-"""Views of a project's people: the list, actions on several of them, and the form of a rater."""
+"""Views of a project's people: list, add, invite and change them, and offer roles."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from core.web.tables import get_page_size
+from projects import selectors
 from projects.forms.members import InviteForm, MemberForm, ModelRaterForm, RaterForm
 from projects.models import Member, Project, Rater
 from projects.permissions import get_project
-from projects.selectors import people_list
-from projects.services.members import bulk_actions, membership, role_offers
+from projects.services.members import invitation_links, joining, membership
 from projects.services.project_validation import InvalidProjectChange
-from projects.services.raters import updates
+from projects.services.raters import updates, upsert
 from projects.views.form_handling import add_form_errors
 
 PAGE_SIZE = 50
@@ -48,9 +48,9 @@ def render_people_page(
     ``extra`` holds invitation links, which are shown once, and forms with errors.
     """
     search = request.GET.get("q", "").strip()[:MAX_SEARCH_LENGTH]
-    lines = people_list.list_people(project, search)
+    lines = selectors.list_people(project, search)
     page = Paginator(lines, get_page_size(PAGE_SIZE)).get_page(request.GET.get("page"))
-    people_page_data = people_list.build_people_page(project, list(page.object_list))
+    people_page_data = selectors.build_people_page(project, list(page.object_list))
     undo = request.GET.get("undo", "")
     context = {
         "project": project,
@@ -60,7 +60,7 @@ def render_people_page(
         "grouped": any(
             person.rater is not None and person.rater.group for person in people_page_data.people
         ),
-        "offers": list(role_offers.list_project_offers(project)),
+        "offers": list(joining.list_project_offers(project)),
         "linkable": membership.get_linkable_user_ids(project=project, by=request.user),
         "roles": Member.Role.choices,
         "form": MemberForm(),
@@ -68,7 +68,7 @@ def render_people_page(
         "model_form": ModelRaterForm(prefix="model", project=project),
         "search": search,
         "passed": _encode_list_query(request.GET),
-        "undo": undo if bulk_actions.can_undo(project=project, token=undo, by=request.user) else "",
+        "undo": undo if membership.can_undo(project=project, token=undo, by=request.user) else "",
         **extra,
     }
     return render(request, "projects/people.html", context, status=status)
@@ -87,7 +87,7 @@ def run_bulk_action(request: HttpRequest, project_id: int) -> HttpResponse:
     action = request.POST.get("do", "")
     if action not in ACTIONS:
         raise BadRequest(_("Choose an action."))
-    selected_members, raters = people_list.get_selected_people(
+    selected_members, raters = selectors.get_selected_people(
         project, request.POST.getlist("person")
     )
     if action == "write" and raters:  # the page belongs to a higher package
@@ -114,7 +114,7 @@ def _pause_or_resume(
         messages.error(request, _("None of them is a rater."))
         return ""
     is_pause = action == "pause"
-    changed, undo = bulk_actions.set_paused(
+    changed, undo = membership.set_paused(
         project=project, raters=raters, paused=is_pause, by=request.user
     )
     n = len(changed)
@@ -139,13 +139,11 @@ def _change_members(
         return ""
     values = {"names": ", ".join(member.user.get_username() for member in selected_members)}
     if action == "remove":
-        undo = bulk_actions.remove_members(
-            project=project, members=selected_members, by=request.user
-        )
+        undo = membership.remove_members(project=project, members=selected_members, by=request.user)
         message = _("Removed: %(names)s. Their ratings are kept.")
     else:
         role = request.POST.get("role", "")
-        undo = bulk_actions.set_role(
+        undo = membership.set_role(
             project=project, members=selected_members, role=role, by=request.user
         )
         message = _("Role changed: %(names)s.")
@@ -159,9 +157,7 @@ def undo_action(request: HttpRequest, project_id: int) -> HttpResponse:
     """Undo a bulk action on people; ``undo`` is the token in the response to it."""
     project = get_project(request.user, project_id, role=LEAD)
     try:
-        bulk_actions.undo_action(
-            project=project, token=request.POST.get("undo", ""), by=request.user
-        )
+        membership.undo_action(project=project, token=request.POST.get("undo", ""), by=request.user)
         messages.success(request, _("Undone."))
     except InvalidProjectChange as error:
         messages.error(request, str(error))
@@ -226,3 +222,143 @@ def edit_rater(request: HttpRequest, project_id: int, rater_id: int) -> HttpResp
     status = 400 if form.is_bound else 200
     context = {"project": project, "rater_shown": rater, "form": form}
     return render(request, "projects/rater_change.html", context, status=status)
+
+
+@login_required
+@require_POST
+def withdraw_offer(request: HttpRequest, project_id: int, offer_id: int) -> HttpResponse:
+    project = get_project(request.user, project_id, role=Member.Role.LEAD)
+    offer = get_object_or_404(joining.list_project_offers(project), pk=offer_id)
+    joining.withdraw_offer(offer=offer, by=request.user)
+    message = _("Invitation for %(name)s withdrawn.") % {"name": offer.username}
+    messages.success(request, message)
+    return redirect("people", project.pk)
+
+
+@login_required
+@require_POST
+def answer_offer(request: HttpRequest, offer_id: int) -> HttpResponse:
+    """Accept (``do=accept``, with the role that was shown) or decline an offer."""
+    offer = get_object_or_404(joining.list_open_offers(request.user), pk=offer_id)
+    values = {"name": offer.project.name}
+    try:
+        if request.POST.get("do") == "accept":
+            joining.accept_offer(offer=offer, role=request.POST.get("role", ""))
+            messages.success(request, _("You joined %(name)s.") % values)
+        else:
+            joining.decline_offer(offer=offer)
+            messages.success(request, _("You declined to join %(name)s.") % values)
+    except InvalidProjectChange as error:
+        messages.error(request, str(error))
+    return redirect("projects")
+
+
+@never_cache
+@login_required
+@require_POST
+def add_member(request: HttpRequest, project_id: int) -> HttpResponse:
+    """Add the owner of an account, or create an account.
+
+    The owner is asked if the lead does not know them.
+
+    A new account's invitation link is shown once.
+    """
+    project = get_project(request.user, project_id, role=Member.Role.LEAD)
+    form = MemberForm(request.POST)
+    if form.is_valid():
+        data = form.cleaned_data
+        values = {"username": data["username"], "role": data["role"], "by": request.user}
+        try:
+            if data["account"] == "new":
+                email = data.get("email", "")
+                member: Any = membership.create_invited_account(
+                    project=project, email=email, **values
+                )
+            else:
+                member = membership.add_member(project=project, **values)
+        except InvalidProjectChange as error:
+            add_form_errors(form, error.fields)
+        else:
+            if member is not None and data["account"] == "new":
+                link = _build_invitation_link(request, member)
+                return render_people_page(request, project, link=link, link_for=member.user)
+            message = _("%(name)s is now a member.")
+            if member is None:
+                message = _("If the account “%(name)s” exists, its owner is invited.")
+            messages.success(request, message % {"name": data["username"]})
+            return redirect("people", project.pk)
+    return render_people_page(request, project, form=form, status=400)
+
+
+@never_cache
+@login_required
+@require_POST
+def invite_members(request: HttpRequest, project_id: int) -> HttpResponse:
+    """Add known accounts and create the others; the new invitation links are shown once."""
+    project = get_project(request.user, project_id, role=Member.Role.LEAD)
+    form = InviteForm(request.POST, prefix="several")
+    if form.is_valid():
+        people, role = form.cleaned_data["names"], form.cleaned_data["role"]
+        try:
+            new_members = membership.invite_members(
+                project=project,
+                usernames=list(people),
+                role=role,
+                by=request.user,
+                emails=people,
+            )
+        except InvalidProjectChange as error:
+            add_form_errors(form, error.fields)
+        else:
+            linkable_ids = membership.get_linkable_user_ids(project=project, by=request.user)
+            members_with_link = [member for member in new_members if member.user_id in linkable_ids]
+            known_usernames = [
+                member.user.get_username()
+                for member in new_members
+                if member.user_id not in linkable_ids
+            ]
+            if known_usernames:
+                message = _("Added from existing accounts: %(names)s.")
+                messages.success(request, message % {"names": ", ".join(known_usernames)})
+            links = [
+                (member.user.get_username(), _build_invitation_link(request, member))
+                for member in members_with_link
+            ]
+            return render_people_page(request, project, links=links)
+    return render_people_page(request, project, invite_form=form, status=400)
+
+
+@never_cache
+@login_required
+@require_POST
+def add_model(request: HttpRequest, project_id: int) -> HttpResponse:
+    """Create a rater that is a model, and open the form of its name and version."""
+    project = get_project(request.user, project_id, role=Member.Role.LEAD)
+    form = ModelRaterForm(request.POST, prefix="model", project=project)
+    if not form.is_valid():
+        return render_people_page(request, project, model_form=form, status=400)
+    key = form.cleaned_data["key"]
+    upsert.upsert_raters(
+        project=project, rows=[{"key": key, "kind": Rater.Kind.MODEL.value}], by=request.user
+    )
+    return redirect("rater_edit", project.pk, project.raters.get(key=key).pk)
+
+
+@never_cache
+@login_required
+@require_POST
+def create_member_link(request: HttpRequest, project_id: int, member_id: int) -> HttpResponse:
+    """Create another invitation link for a member who has not chosen a password yet."""
+    project = get_project(request.user, project_id, role=Member.Role.LEAD)
+    member = get_object_or_404(project.members.select_related("user"), pk=member_id)
+    if member.user_id not in membership.get_linkable_user_ids(project=project, by=request.user):
+        messages.error(request, _("This account has a password or another lead."))
+        return redirect("people", project.pk)
+    membership.repeat_invitation(member=member, by=request.user)
+    return render_people_page(
+        request, project, link=_build_invitation_link(request, member), link_for=member.user
+    )
+
+
+def _build_invitation_link(request: HttpRequest, member: Member) -> str:
+    return request.build_absolute_uri(invitation_links.create_invitation_path(member))

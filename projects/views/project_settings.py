@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from core.web.settings_form import SettingsForm
+from core.web.forms import SettingsForm
 from projects.forms.question_templates import QUESTION_TEMPLATES
 from projects.forms.settings import (
     GeneralSettingsForm,

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from projects import hooks
 from projects.forms.settings import WeightsForm
 from projects.models import Question, Scale, ScaleVersion, Weights
-from projects.services import weight_matrix
+from projects.services import question_validation
 
 
 def build_matrix_context(
@@ -30,19 +30,19 @@ def build_matrix_context(
         matrix: Any = form.get_matrix()
     else:
         matrix = (
-            weight_matrix.build_rank_matrix(effective_weights, len(labels))
+            question_validation.build_rank_matrix(effective_weights, len(labels))
             if effective_weights
             else None
         )
     if matrix is None:
         return {"problem": _("Enter a weight for each pair."), "labels": labels}
-    if matrix_problem := weight_matrix.find_matrix_problem(matrix, len(labels), labels):
+    if matrix_problem := question_validation.find_matrix_problem(matrix, len(labels), labels):
         return {"problem": matrix_problem, "labels": labels}
     preview = _build_preview(labels, matrix)
     return {
         "preview": preview,
         "labels": labels,
-        "doubt": weight_matrix.find_order_violation(matrix, labels)
+        "doubt": question_validation.find_order_violation(matrix, labels)
         if Scale(question_shown.scale).ordered
         else None,
         "agreement": next(
@@ -82,7 +82,7 @@ def list_earlier_weights(question_shown: Question) -> list[WeightsVersion]:
         matrix = (
             declaration["matrix"]
             if custom
-            else weight_matrix.build_rank_matrix(
+            else question_validation.build_rank_matrix(
                 scale.get_effective_weights(declaration["weights"]), len(labels)
             )
         )
@@ -107,7 +107,7 @@ def build_editor_rows(
     if form.is_bound:
         matrix: list[list[Any]] = form.get_typed_cells()
     else:
-        numbers = question_shown.weight_matrix or weight_matrix.build_rank_matrix(
+        numbers = question_shown.weight_matrix or question_validation.build_rank_matrix(
             Weights.LINEAR, len(labels)
         )
         matrix = [

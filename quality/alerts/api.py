@@ -126,7 +126,7 @@ class AlertListView(ApiView):
         params = parse_query_parameters(
             request, ("question", "state", "kind", "since", "ordering", *PAGE_PARAMETER_NAMES)
         )
-        alerts = _get_project_alerts(project)
+        alerts: Any = Alert.objects.in_project(project)
         if "question" in params:
             alerts = alerts.filter(question=get_question(project, params["question"]))
         if "state" in params:
@@ -173,13 +173,8 @@ class AlertDetailView(ApiView):
         return Response(AlertDetailOut(_get_alert_or_404(project, alert_id)).data)
 
 
-def _get_project_alerts(project: Project) -> Any:
-    alerts = Alert.objects.filter(question__project=project).defer("chart")
-    return alerts.select_related("question", "rater", "other_rater")
-
-
 def _get_alert_or_404(project: Project, alert_id: int) -> Alert:
-    alert: Alert | None = _get_project_alerts(project).filter(pk=alert_id).first()
+    alert = Alert.objects.in_project(project).filter(pk=alert_id).first()
     if alert is None:
         raise Http404("No such alert.")
     return alert

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods
 
-from core.web.settings_form import SettingsForm
+from core.web.forms import SettingsForm
 from metrics.views.common.number_formats import format_count, format_number
 from projects.models import Member
 from projects.permissions import get_project

@@ -26,7 +26,6 @@ from quality.alerts import services
 from quality.alerts.kinds import ABOUT_QUESTION, CATEGORY_USE, DEVIATING_RATINGS, KINDS
 from quality.inbox import entry_counts
 from quality.models import Alert, AlertCause, AlertScan, AlertState, AlertStep, DriftState
-from quality.models.alert import AlertQuerySet
 from quality.rater_status import status_texts
 
 from . import alert_evidence
@@ -48,7 +47,7 @@ def show_alerts(request: HttpRequest, project_id: int) -> HttpResponse:
     """
     project = get_project(request.user, project_id, role=VIEWER)
     state = get_choice(request.GET, "state", AlertState.values)
-    alerts, question = _get_project_alerts(project), None
+    alerts, question = Alert.objects.in_project(project), None
     if question_key := request.GET.get("question"):
         question = next(
             (candidate for candidate in project.questions.all() if candidate.key == question_key),
@@ -152,13 +151,8 @@ def _list_other_tasks(project: Any) -> list[entry_counts.InboxEntry]:
     return [entry for entry in entries if entry.kind != entry_counts.ALERTS]
 
 
-def _get_project_alerts(project: Project) -> AlertQuerySet:
-    alerts = Alert.objects.filter(question__project=project).defer("chart")
-    return alerts.select_related("question__project", "rater", "other_rater")
-
-
 def _get_alert_or_404(project: Project, alert_id: int) -> Alert:
-    alert = _get_project_alerts(project).defer(None).filter(pk=alert_id).first()
+    alert = Alert.objects.in_project(project).defer(None).filter(pk=alert_id).first()
     if alert is None:
         raise Http404(_("Page not found."))
     return alert

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as _lazy
 from django.views.decorators.http import require_http_methods
 
-from core.web.settings_form import SettingsForm
+from core.web.forms import SettingsForm
 from metrics.views.common.selection import Selection, get_permitted_selection
 from projects.models import Member
 from quality.escalation import label_rules

@@ -92,5 +92,5 @@ def _find_loophole(question: Question, test: ExamTest) -> ExamLoophole | None:
     if answer is None:
         return None
     label, n, n_items = answer
-    probability = gold.exam_pass_probability(n / n_items, **test)
+    probability = gold.constant_answer_pass_probability(n, n_items, **test)
     return ExamLoophole(label, n / n_items, probability) if probability > MAX_LOOPHOLE else None

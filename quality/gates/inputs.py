@@ -17,8 +17,8 @@ from django.db.models import OuterRef, Q, Subquery
 
 from metrics.filters import NO_FILTER, RatingFilter
 from metrics.question_scale import QuestionScale
-from metrics.reports.rating_history import ROW, HistoricalRatings, get_ratings_at
-from metrics.reports.report_facts import AgreementFacts, compute_agreement_facts, convert_codes
+from metrics.rating_history import ROW, HistoricalRatings, get_ratings_at
+from metrics.reports import AgreementFacts, compute_agreement_facts, convert_codes
 from projects.models import AVAILABLE, Item, Question, Rater, ScaleVersion
 from quality.consensus import fit, votes
 from quality.gold import answers, suspected_answers
@@ -136,6 +136,7 @@ class GateInputs:
             self.scale,
             question_id=self.question.pk,
             pass_mark=0.5,  # does not decide what is suspected
+            passed_exam_answers=answers.get_passed_exam_answers(self.question, moment=self.moment),
         )
         return {item.item_id for item in items if item.suspected}
 

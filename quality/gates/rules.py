@@ -11,7 +11,8 @@ from django.core.exceptions import BadRequest
 from django.http import QueryDict
 from django.utils.translation import gettext as _
 
-from metrics.filtered import filter_choices
+from core.web.forms import InvalidFields
+from metrics.filtered import filtered_jobs
 from metrics.filters import (
     FILTER_NAMES,
     ITEM_PREFIX,
@@ -79,10 +80,8 @@ def validate_rules(rules: Any, question: Question) -> list[StoredRule]:
     return stored
 
 
-class _InvalidRule(ValueError):
-    def __init__(self, **fields: str) -> None:
-        super().__init__(str(fields))
-        self.fields = fields
+class _InvalidRule(InvalidFields):
+    """A rule of a gate is not acceptable."""
 
 
 def _validate_rule(rule: Any, question: Question, scale: QuestionScale) -> StoredRule:
@@ -157,7 +156,7 @@ def _validate_values(rating_filter: RatingFilter, question: Question) -> None:
 
     Also before a worker has listed the choices.
     """
-    filter_choices.validate_filter(question, rating_filter)
+    filtered_jobs.validate_filter(question, rating_filter)
     project = question.project
     groups = project.raters.exclude(group="").order_by("group").values_list("group", flat=True)
     if rating_filter.group and rating_filter.group not in set(groups):

@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 
 from core import security_log
 from core.text import has_control_character, has_invisible_character
+from core.web.forms import InvalidFields
 from projects.models import Project, Question
 from quality.models import MAX_GATE_NAME_LENGTH, Gate
 
@@ -21,15 +22,8 @@ from .rules import InvalidRules, StoredRule, parse_filter, validate_rules
 MAX_GATES = 50  # of a project
 
 
-class InvalidGate(ValueError):
-    """A gate is not acceptable.
-
-    ``fields``: name -> message; ``rules`` may map indexes of rules to names and messages.
-    """
-
-    def __init__(self, **fields: Any) -> None:
-        super().__init__(str(fields))
-        self.fields = fields
+class InvalidGate(InvalidFields):
+    """A gate is not acceptable; the field ``rules`` may map indexes to names and messages."""
 
 
 def list_gates(project: Project) -> QuerySet[Gate]:

@@ -16,7 +16,7 @@ from metrics.agreement.counts.confidence_sequences import widen_to_sequence
 from metrics.agreement.estimate import Value, build_proportion, wilson_interval
 from metrics.agreement.rater_quality.gold import compute_team_accuracy
 from metrics.agreement.sample_size import compute_items_until_verdict
-from metrics.reports.rating_history import HistoricalRatings
+from metrics.rating_history import HistoricalRatings
 from metrics.results.values import build_undefined_value
 from quality.gates import signing
 from quality.models import Gate, GateDecision

@@ -14,7 +14,7 @@ from metrics.question_scale import QuestionScale
 from projects.models import GoldAnswer, Question, Rater
 from projects.services.items.gold import get_right_codes
 from quality.models import GoldReview
-from ratings.models import Assignment, CheckAnswer, Rating
+from ratings.models import Assignment, CheckAnswer, Exam, Rating
 from ratings.services.rating_times import day_number
 
 CHUNK_SIZE = 20_000
@@ -102,6 +102,17 @@ def list_gold_responses(question: Question, scale: QuestionScale) -> list[GoldRe
     for response in responses:
         response_of.setdefault((response.item, response.rater), response)
     return sorted(response_of.values(), key=lambda response: response.at)
+
+
+def get_passed_exam_answers(
+    question: Question, *, moment: datetime.datetime | None = None
+) -> set[tuple[int, int]]:
+    """Return (rater id, item id) of the answers in passed exams, now or at a past moment."""
+    exams = Exam.objects.filter(question=question, state=Exam.State.PASSED)
+    if moment is not None:
+        exams = exams.filter(ended_at__lte=moment)
+    rows = exams.values_list("rater_id", "answers")
+    return {(rater_id, item_id) for rater_id, answers in rows for item_id, *_rest in answers}
 
 
 def _iter_responses(

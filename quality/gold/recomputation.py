@@ -25,7 +25,7 @@ from quality import recomputation
 from quality.gold import answers, interventions, suspected_answers
 from quality.models import GoldIntervention, GoldItem, GoldReview, GoldScore, GoldState
 from quality.recomputation import Recomputation
-from ratings.models import Assignment
+from ratings.models import Assignment, Exam
 
 from .answers import CurrentGold, GoldResponse
 
@@ -57,6 +57,11 @@ def get_input_versions(only: int | None = None) -> recomputation.InputVersions:
     for name, kind in (("apart", Assignment.Kind.GOLD), ("exam", Assignment.Kind.EXAM)):
         for question_id, newest in recomputation.get_check_answer_versions(versions, kind).items():
             versions[question_id][name] = newest
+    passed_exams = Exam.objects.filter(question__in=list(versions), state=Exam.State.PASSED)
+    for question_id, number in (
+        passed_exams.values_list("question").order_by().annotate(Count("pk"))
+    ):
+        versions[question_id]["passed_exams"] = number
     return versions
 
 
@@ -241,7 +246,12 @@ def compute_gold_results(
         if response.item in gold_of_item
     ]
     items = suspected_answers.build_gold_items(
-        gold_of_item, responses, scale, question_id=question.pk, pass_mark=pass_mark
+        gold_of_item,
+        responses,
+        scale,
+        question_id=question.pk,
+        pass_mark=pass_mark,
+        passed_exam_answers=answers.get_passed_exam_answers(question),
     )
     suspected_items = {item.item_id for item in items if item.suspected}
     evidence_starts = interventions.get_evidence_starts(question.pk)

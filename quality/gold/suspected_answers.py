@@ -1,9 +1,10 @@
 """Gold answers that raters' answers make suspect, and the leads' reviews of them.
 
 Suspicion is computed for gold of a single category from people's answers
-(metrics.agreement.rater_quality.gold.find_suspect_gold). A suspected answer is excluded from all
-scores until a lead decides. One that a lead has kept is not suspected again until another answer
-replaces it.
+(metrics.agreement.rater_quality.gold.find_suspect_gold). Answers of an exam count once it is
+passed: a rater who fails it is no evidence against its gold. A suspected answer is excluded from
+all scores until a lead decides. One that a lead has kept is not suspected again until another
+answer replaces it.
 """
 
 from __future__ import annotations
@@ -42,12 +43,15 @@ def _get_categories(gold_of_item: Mapping[int, CurrentGold]) -> dict[int, int]:
 
 
 def _group_codes_of_people(
-    responses: Sequence[GoldResponse], items: Container[int]
+    responses: Sequence[GoldResponse],
+    items: Container[int],
+    passed_exam_answers: Container[tuple[int, int]],
 ) -> dict[int, dict[int, int]]:
-    """Return {item: {rater: code}} of people's responses to the items."""
+    """Return {item: {rater: code}} of people's responses to the items, in exams the passed ones."""
     codes_of_people: dict[int, dict[int, int]] = {}
     for response in responses:
-        if response.is_human and response.item in items:
+        is_evidence = not response.is_exam or (response.rater, response.item) in passed_exam_answers
+        if response.is_human and response.item in items and is_evidence:
             codes_of_people.setdefault(response.item, {})[response.rater] = response.code
     return codes_of_people
 
@@ -59,10 +63,14 @@ def build_gold_items(
     *,
     question_id: int,
     pass_mark: float,
+    passed_exam_answers: Container[tuple[int, int]],
 ) -> list[GoldItem]:
-    """Return a row for each current gold answer, ordered by item."""
+    """Return a row for each current gold answer, ordered by item.
+
+    ``passed_exam_answers``: (rater id, item id) of the answers in passed exams.
+    """
     category_of_item = _get_categories(gold_of_item)
-    codes_of_people = _group_codes_of_people(responses, category_of_item)
+    codes_of_people = _group_codes_of_people(responses, category_of_item, passed_exam_answers)
     suspects = {}
     if scale.k > 1:
         suspects = formulas.find_suspect_gold(codes_of_people, category_of_item, scale.k)

@@ -12,7 +12,18 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from django.db import connection
-from django.db.models import Count, F, FloatField, OuterRef, Q, QuerySet, Subquery, Sum, Value
+from django.db.models import (
+    Count,
+    Exists,
+    F,
+    FloatField,
+    OuterRef,
+    Q,
+    QuerySet,
+    Subquery,
+    Sum,
+    Value,
+)
 from django.db.models.functions import Cast, Coalesce
 from django.urls import reverse
 from django.utils.functional import Promise
@@ -73,6 +84,14 @@ class InboxScope:
             user,
         )
 
+    def is_led(self, project: str) -> Exists:
+        """Return the condition that the user leads the project of a row; ``project``: its path.
+
+        It is checked row by row, because few rows wait: with `IN`, SQLite would list all projects
+        of the user for each kind of row, and search each of them.
+        """
+        return Exists(self.led.filter(pk=OuterRef(project)))
+
 
 class StoredRow(NamedTuple):
     """A row as the query returns it.
@@ -118,12 +137,12 @@ def _list_count_queries(scope: InboxScope) -> list[QuerySet[Any, Any]]:
             Sum("doubt"),
         ),
         _build_count_query(
-            entry_counts.get_proposed_interventions().filter(question__project__in=scope.led),
+            entry_counts.get_proposed_interventions().filter(scope.is_led("question__project")),
             entry_counts.INTERVENTIONS,
             Sum("n_answers"),
         ),
         _build_count_query(
-            Assignment.objects.skipped_or_flagged().filter(item__project__in=scope.led),
+            Assignment.objects.skipped_or_flagged().filter(scope.is_led("item__project")),
             entry_counts.SKIPPED,
             project=F("item__project_id"),
         ),
@@ -137,11 +156,11 @@ def _list_count_queries(scope: InboxScope) -> list[QuerySet[Any, Any]]:
         (entry_counts.get_requested_approvals(scope.user), entry_counts.APPROVALS),
     )
     counted += [
-        _build_count_query(rows.filter(question__project__in=scope.led), kind)
+        _build_count_query(rows.filter(scope.is_led("question__project")), kind)
         for rows, kind in by_question
     ]
     counted += [
-        _build_count_query(rows.filter(project__in=scope.led), kind, project=F("project_id"))
+        _build_count_query(rows.filter(scope.is_led("project")), kind, project=F("project_id"))
         for rows, kind in by_project
     ]
     return counted

@@ -28,7 +28,6 @@ from quality.rater_status import site_raters
 from . import decision_rows, entry_counts
 
 ROWS_PER_PAGE = 50
-MUTE_DAYS = 7
 
 
 @login_required
@@ -93,7 +92,7 @@ def act_on_alerts(request: HttpRequest) -> HttpResponse:
             services.change_alert_state(
                 alert=alert,
                 state=AlertState.MUTED,
-                muted_until=timezone.now().date() + datetime.timedelta(days=MUTE_DAYS),
+                muted_until=timezone.now().date() + datetime.timedelta(weeks=1),
                 reason=_("Muted in the inbox"),
                 by=request.user,
             )

@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 
 from core.web.tables import clean_row, clean_value
 from quality.models import ItemLabel, LabelSource
-from ratings.exports.rating_files import format_cell, join_lines
+from ratings.exports import format_cell, join_lines
 from ratings.files.parquet_file import iter_parquet
 
 from .selectors import LabelNames, LabelRow, get_data_split, iter_item_bodies, iter_label_rows

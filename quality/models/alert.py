@@ -94,6 +94,11 @@ class AlertSettings(models.Model):
 
 
 class AlertQuerySet(models.QuerySet["Alert"]):
+    def in_project(self, project: Project) -> Self:
+        """Return the project's alerts with what a list of them shows, without their charts."""
+        alerts = self.filter(question__project=project).defer("chart")
+        return alerts.select_related("question__project", "rater", "other_rater")
+
     def order_by_newest(self) -> Self:
         """Order by day of detection, newest first; within a day by number of items.
 

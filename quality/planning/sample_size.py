@@ -17,7 +17,7 @@ from metrics.question_scale import QuestionScale, get_weighted_name
 from metrics.results.clusters import QuestionClusters
 from metrics.results.headline import sample_headline
 from metrics.results.headline.headline_trend import get_headline_weighting
-from metrics.results.period_patterns import AllTimePatterns
+from metrics.results.patterns import AllTimePatterns
 from metrics.results.question_agreement import load_question_agreement
 from projects.models import Question
 

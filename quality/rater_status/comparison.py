@@ -24,7 +24,7 @@ from metrics.question_scale import QuestionScale, get_weighted_name
 from metrics.results.clusters import QuestionClusters
 from metrics.results.disagreement.findings import get_outlying_raters
 from metrics.results.headline.headline_trend import get_headline_weighting
-from metrics.results.pairs.pair_results import load_tables_among
+from metrics.results.pair_results import load_tables_among
 from metrics.results.values import build_uncounted_value
 from projects.models import Question, Rater
 from quality import recomputation

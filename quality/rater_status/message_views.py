@@ -16,7 +16,7 @@ from django.views.decorators.http import require_http_methods
 from core.text import replace_nul
 from projects.models import Member, Project, Rater
 from projects.permissions import get_project
-from projects.selectors.people_list import build_selection_error
+from projects.selectors import build_selection_error
 from ratings.annotation import rater_messages
 
 from .rater_list import parse_rater_ids

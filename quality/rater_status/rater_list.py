@@ -22,7 +22,7 @@ from core.text import parse_id
 from metrics.filters import build_invalid_value_error
 from metrics.views.common.selection import get_choice
 from projects.models import Question, Rater
-from projects.selectors.people_list import MAX_SELECTED, build_selection_error
+from projects.selectors import MAX_SELECTED, build_selection_error
 from quality.models import Alert, AlertKind, DriftState, GoldScore, RepeatScore
 from quality.rater_status import comparison
 from quality.rater_status.reasons import (

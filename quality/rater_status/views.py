@@ -26,7 +26,7 @@ from metrics.views.common.selection import Selection, get_choice, get_page_numbe
 from metrics.views.common.sources.filtered import FilteredProjectSource
 from projects.models import Member, Project, Rater
 from projects.permissions import get_project
-from projects.selectors.people_list import build_selection_error
+from projects.selectors import build_selection_error
 from projects.services.raters.updates import set_raters_paused
 from quality.alerts.kinds import get_brief_text
 from quality.models import Alert, GoldIntervention

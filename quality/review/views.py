@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from core.text import parse_id
-from metrics.filtered import filter_choices
+from metrics.filtered import filtered_jobs
 from metrics.views.common.selection import Selection, get_by_key, get_permitted_selection
 from projects.models import GoldAnswer, Item, Member, Project, Question
 from projects.services import projects
@@ -91,7 +91,7 @@ def _render_review(
     review_filter = ReviewFilter.from_query(request.GET, selection.filter)
     rows = review_decisions.get_review_queue(selection.question, review_filter=review_filter)
     n_remaining = rows.order_by().count()
-    choices = filter_choices.get_or_request_filter_choices(selection.question)
+    choices = filtered_jobs.get_or_request_filter_choices(selection.question)
     context: dict[str, object] = {
         "review_filter": review_filter,
         "certain_from": get_label_rules(selection.question).certain_from,

@@ -20,8 +20,8 @@ from ratings.annotation import rater_messages, rater_selectors, skipped_and_flag
 from ratings.items import content
 from ratings.models import Assignment, CheckAnswer, RaterMessage
 
+from . import rater_progress
 from .forms import get_questions
-from .progress import rater_progress
 
 ITEMS_PER_PAGE = 50
 

@@ -16,11 +16,11 @@ from django.db.models.functions import Cast
 
 from core.db import bulk
 from core.db.row_mapper import RowMapper
+from projects import selectors
 from projects.models import Item, Project, Question, Rater
 from projects.permissions import MAX_ID
-from projects.selectors import item_search
 from ratings.models import NO_CODE, Assignment, CheckAnswer, RaterMessage, Rating, Revision
-from ratings.services import exam_gate
+from ratings.services import permissions
 from ratings.services.rating_times import ensure_aware
 
 from .assignments import hidden_checks, queue
@@ -197,12 +197,12 @@ def _find_item_ids(rater: Rater, text: str) -> list[int]:
     own_items = models.Q(assignments__rater=rater) | models.Q(ratings__rater=rater)
     rows = Item.objects.filter(own_items, project=rater.project_id).distinct()
     rows = rows.alias(text=Cast("body", models.TextField())).filter(
-        item_search.build_text_filter(text)
+        selectors.build_text_filter(text)
     )
     return [
         item.pk
         for item in rows.order_by("-pk")[:MAX_ITEMS_SEARCHED]
-        if item_search.contains_text(item, text)
+        if selectors.contains_text(item, text)
     ]
 
 
@@ -284,7 +284,7 @@ def lock_assignment(rater: Rater, item: Item) -> LockedAssignment:
         [
             *hidden_checks.build_queue_lock(rater),
             assignment_query,
-            exam_gate.build_due_exam_query(rater.pk),
+            permissions.build_due_exam_query(rater.pk),
         ]
     )
     [(last_closed_at,)] = queue_rows

@@ -1,4 +1,7 @@
-"""Submission of answers by annotators: answer an item, skip it, go back to the previous one."""
+"""Submission of answers by annotators: answer an item, skip it, go back, undo.
+
+To undo is to withdraw a rater's answers to an item and open it again.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,16 @@ from ratings.models import NO_CODE, Assignment, Exam, RaterQueue, Rating, Revisi
 from ratings.services import permissions, slots
 from ratings.services.judgement import Judgement
 from ratings.services.own_answers import record_own_answers
-from ratings.services.permissions import ANSWERABLE_STATES, ItemNotAssigned, RatingNotAllowed
+from ratings.services.permissions import (
+    ANSWERABLE_STATES,
+    CorrectionsClosed,
+    ExamAnswersFinal,
+    ItemNotAssigned,
+    ProjectArchived,
+    RatingNotAllowed,
+    validate_exam_passed,
+)
+from ratings.services.slots import get_lease_time
 
 from . import rater_selectors
 from .assignments import exams, queue
@@ -145,21 +157,12 @@ def _store_answers(
     if may_correct and not is_first:
         current_answers = rater_selectors.get_current_answers(rater, item)
         _validate_page_is_current(current_answers, codes, comment, page_versions)
-    now = timezone.now()
-    seconds = None
+    now, seconds = timezone.now(), None
     if is_first and assignment is not None and not page_versions.is_delayed:
         seconds = _compute_seconds(last_closed_at, assignment, now)
-    answer = Judgement(
-        item.pk,
-        rater.pk,
-        NO_CODE,
-        guidelines=page_versions.guidelines,
-        item_version=page_versions.item_version,
-        seconds=seconds,
-    )
     closed_item_ids = [] if is_first else [item.pk]
     record_own_answers(
-        _build_judgements(answer, codes, comment),
+        _build_judgements(_build_judgement(rater, item, page_versions, seconds), codes, comment),
         check_kinds={} if assignment is None else {item.pk: assignment.kind},
         by=by,
         source=FORM,
@@ -172,6 +175,20 @@ def _store_answers(
     if is_first:
         RaterQueue.objects.filter(rater=rater).update(last_closed_at=now)
     return True
+
+
+def _build_judgement(
+    rater: Rater, item: Item, page_versions: PageVersions, seconds: float | None
+) -> Judgement:
+    """Return a judgement without an answer."""
+    return Judgement(
+        item.pk,
+        rater.pk,
+        NO_CODE,
+        guidelines=page_versions.guidelines,
+        item_version=page_versions.item_version,
+        seconds=seconds,
+    )
 
 
 def _close(assignment: Assignment, now: datetime.datetime, *, flagged: bool) -> None:
@@ -289,3 +306,51 @@ def _compute_seconds(
         else max(assignment.created_at, last_closed_at)
     )
     return min(max((now - visible_since).total_seconds(), 0.0), float(settings.LEASE_SECONDS))
+
+
+@transaction.atomic
+def undo_submission(*, rater: Rater, item: Item, by: Any) -> dict[int, int]:
+    """Withdraw the rater's answers to the item, or their skip, and open it again.
+
+    Returns question id -> withdrawn code; empty after a skip. The history keeps the codes, and the
+    rater keeps the item's slot, so that answering again never fails for lack of one. Raises
+    ItemNotAssigned for an item that the rater has not submitted or skipped, CorrectionsClosed,
+    ProjectArchived, ExamAnswersFinal, ExamRequired, and NoSlotLeft for a skipped item that others
+    have taken meanwhile; then nothing has changed.
+    """
+    assignment, _last_closed_at, due_exam_question_id = rater_selectors.lock_assignment(rater, item)
+    if assignment is None or assignment.state not in (State.DONE, State.SKIPPED):
+        raise ItemNotAssigned
+    if rater.project.archived_at is not None:
+        raise ProjectArchived
+    if assignment.kind == Assignment.Kind.EXAM:
+        raise ExamAnswersFinal
+    validate_exam_passed(due_exam_question_id)
+    if assignment.state == State.SKIPPED:
+        if not queue.reclaim_slot(rater, item):
+            raise NoSlotLeft
+        return {}
+    if not rater.project.allows_corrections:
+        raise CorrectionsClosed
+    # The assignment first, then the ratings: this is the lock order of
+    # ratings.annotation.assignments.queue.
+    _reopen(assignment)
+    current_answers = rater_selectors.get_current_answers(rater, item)
+    answered_questions = Question.objects.filter(pk__in=current_answers, project=rater.project_id)
+    withdrawal = Judgement(item.pk, rater.pk, NO_CODE)
+    questions = list(answered_questions.select_related("project"))
+    record_own_answers(
+        {question: [withdrawal] for question in questions},
+        check_kinds={item.pk: assignment.kind},
+        by=by,
+        source=FORM,
+    )
+    return {question_id: answer.code for question_id, answer in current_answers.items()}
+
+
+def _reopen(assignment: Assignment) -> None:
+    assignment.state = State.OPEN
+    assignment.created_at = timezone.now()
+    assignment.leased_until = assignment.created_at + get_lease_time()
+    assignment.closed_at = None
+    assignment.save(update_fields=["state", "created_at", "leased_until", "closed_at"])

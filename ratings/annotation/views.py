@@ -28,12 +28,11 @@ from ratings.models import Exam
 from ratings.services import permissions
 from ratings.services.judgement import UnknownCode
 
-from . import rate_page, rater_selectors, submission
-from .assignments import prefetching, queue
+from . import rate_page, rater_progress, rater_selectors, remaining, submission
+from .assignments import queue
 from .forms import AnswerForm, SkipForm, get_questions
-from .progress import rater_progress
-from .progress.rater_progress import get_next_project
-from .undo import undo_submission
+from .rater_progress import get_next_project
+from .submission import undo_submission
 
 MAX_SHOWN_ITEMS = 20  # ids that a request may name as shown
 
@@ -262,7 +261,7 @@ def _get_prefetched_item(rater: Rater, shown_item_ids: list[int]) -> Item | None
     """Return the item after the shown ones; None if none is left or the page may hold no more."""
     # The first item after the one on the screen needs no further permission.
     n_shown = len(shown_item_ids)
-    if n_shown > 1 and n_shown > prefetching.get_max_prefetched_items(rater):
+    if n_shown > 1 and n_shown > remaining.get_max_prefetched_items(rater):
         return None
     return queue.get_next_item(rater, exclude_item_ids=shown_item_ids)
 

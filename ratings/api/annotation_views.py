@@ -149,7 +149,8 @@ class NextItemView(ApiView):
         try:
             if "skip" in data:
                 if "answers" in data:
-                    raise _build_bad_request("skip", "either 'answers' or 'skip'")
+                    message = "either 'answers' or 'skip'"
+                    raise BadRequest(INVALID_FIELDS, fields={"skip": message})
                 submission.skip_item(rater=rater, item=item, reason=data["skip"])
             else:
                 ended_exam = _submit_answers(rater, item, data, request.user)
@@ -273,7 +274,3 @@ def _convert_error(not_allowed: permissions.RatingNotAllowed) -> Exception:
 
 def _build_not_found() -> Http404:
     return Http404("This item was never given to you.")
-
-
-def _build_bad_request(name: str, message: str) -> BadRequest:
-    return BadRequest(INVALID_FIELDS, fields={name: message})

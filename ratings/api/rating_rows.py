@@ -101,18 +101,7 @@ def resolve_rows(request: RatingRequest) -> JudgementBatch:
     Raises BadRequest naming every invalid row, PermissionDenied when an annotator names a rater
     that is not theirs, RaterPaused, and ExamRequired (of ratings.services.permissions).
     """
-    rows = list(request.rows.values())
-    is_annotator = _is_annotator(request.project)
-    names_all_raters = all("rater" in row for row in rows)
-    needs_own_rater = is_annotator or not names_all_raters
-    own_user_id = request.user.pk if needs_own_rater else None
-    lookup = look_up_keys(
-        request.project, rows, own_rater_of=own_user_id, assigned_only=is_annotator
-    )
-    if is_annotator:
-        _validate_own_rater(lookup, rows)
-        permissions.validate_not_paused(lookup.is_paused, lookup.gold_notice)
-        permissions.validate_exam_passed(lookup.due_exam_question_id)
+    lookup = _look_up_and_validate_rater(request)
     only_question = lookup.only_question
     now = timezone.now()
     errors = dict(request.errors)
@@ -139,6 +128,23 @@ def resolve_rows(request: RatingRequest) -> JudgementBatch:
         None if lookup.may_correct else closed_item_ids,
         lookup.check_items,
     )
+
+
+def _look_up_and_validate_rater(request: RatingRequest) -> RowLookup:
+    """Return the rows' keys; raise if an annotator may not submit answers of these raters."""
+    rows = list(request.rows.values())
+    is_annotator = _is_annotator(request.project)
+    names_all_raters = all("rater" in row for row in rows)
+    needs_own_rater = is_annotator or not names_all_raters
+    own_user_id = request.user.pk if needs_own_rater else None
+    lookup = look_up_keys(
+        request.project, rows, own_rater_of=own_user_id, assigned_only=is_annotator
+    )
+    if is_annotator:
+        _validate_own_rater(lookup, rows)
+        permissions.validate_not_paused(lookup.is_paused, lookup.gold_notice)
+        permissions.validate_exam_passed(lookup.due_exam_question_id)
+    return lookup
 
 
 def _is_annotator(project: Project) -> bool:

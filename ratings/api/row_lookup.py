@@ -13,7 +13,7 @@ from typing import Any
 from core.db import bulk
 from projects.models import Project, Question
 from ratings.label_normalization import get_normal_form
-from ratings.services import exam_gate
+from ratings.services import permissions
 from ratings.services.permissions import ANSWERABLE_STATES
 
 
@@ -73,7 +73,7 @@ _QUESTIONS_SQL = """
     """
 _OWN_RATER_SQL = f"""
     SELECT r.key, r.id, r.paused, p.allows_corrections, m.id IS NOT NULL,
-        ({exam_gate.DUE_EXAM_SQL}), r.gold_notice
+        ({permissions.DUE_EXAM_SQL}), r.gold_notice
     FROM projects_rater r
     JOIN projects_project p ON p.id = r.project_id
     LEFT JOIN projects_member m ON m.project_id = r.project_id AND m.user_id = r.user_id

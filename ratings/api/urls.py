@@ -1,9 +1,9 @@
 from django.urls import path
 
-from ratings.exports.api import ExportView
-from ratings.items.deletion_api import DeletableProjectView
+from ratings.exports import ExportView
+from ratings.items.deletion_views import DeletableProjectView
 
-from . import annotation_views, history_views, item_views, rater_views, views
+from . import annotation_views, history_views, item_views, rater_views, rating_views
 
 PROJECT = "projects/<int:project_id>/"
 
@@ -15,7 +15,7 @@ urlpatterns = [
     path(f"{PROJECT}media/", item_views.MediaView.as_view(), name="api-media"),
     path(f"{PROJECT}raters/", rater_views.RatersView.as_view(), name="api-raters"),
     path(f"{PROJECT}raters/<path:rater_key>/", rater_views.RaterView.as_view(), name="api-rater"),
-    path(f"{PROJECT}ratings/", views.RatingsView.as_view(), name="api-ratings"),
+    path(f"{PROJECT}ratings/", rating_views.RatingsView.as_view(), name="api-ratings"),
     path(f"{PROJECT}ratings/history/", history_views.HistoryView.as_view(), name="api-history"),
     path(f"{PROJECT}next/", annotation_views.NextItemView.as_view(), name="api-next"),
 ]

@@ -1,4 +1,7 @@
-"""Permanent deletion of items, raters and projects, after the lead types the name to confirm."""
+"""Permanent deletion of items, raters and projects, after the lead types the name to confirm.
+
+The API starts the deletion of a project. Workers carry all of them out.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +14,18 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.utils.translation import npgettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
 
 from core import security_log
+from core.api.parameters import parse_query_parameters
+from core.api.schema import describe_delete
 from core.text import parse_id
+from projects.api.views import ProjectDetailView
 from projects.models import Deletion, Item, Member, Project, Rater
 from projects.permissions import MAX_ID, get_project
-from ratings.privacy import personal_data
+from ratings import personal_data
 
 from . import purge
 
@@ -157,3 +166,22 @@ def _describe_counts(counts: dict[str, int]) -> list[tuple[str, int]]:
         "questions": npgettext_lazy("deleted", "question", "questions"),
     }
     return [(texts[name] % number, number) for name, number in counts.items()]
+
+
+class ProjectDeletionOut(serializers.Serializer):
+    deleted = serializers.BooleanField(help_text="true: it is archived at once and then deleted")
+    counts = serializers.DictField(
+        child=serializers.IntegerField(), help_text="What is deleted, by kind"
+    )
+
+
+class DeletableProjectView(ProjectDetailView):
+    @describe_delete(
+        "deleteProject", "Delete a project with everything in it for good", ProjectDeletionOut
+    )
+    def delete(self, request: Request, project_id: int) -> Response:
+        """Start the deletion, which workers finish within minutes; 403 while under legal hold."""
+        project = self.get_project(request, project_id, role=Member.Role.LEAD)
+        parse_query_parameters(request)
+        deletion = purge.start_deletion(kind=Deletion.Kind.PROJECT, target=project, by=request.user)
+        return Response({"deleted": True, "counts": deletion.counts})

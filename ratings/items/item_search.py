@@ -16,6 +16,7 @@ from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Cast, Coalesce
 
 from core.hooks import Hook
+from projects import selectors
 from projects.models import (
     AVAILABLE,
     WITHDRAWN,
@@ -25,7 +26,6 @@ from projects.models import (
     Project,
     Question,
 )
-from projects.selectors import item_search
 from ratings.models import Assignment, Rating
 
 MAX_ITEMS_SCANNED = 20_000  # items that one page scans for matches
@@ -158,9 +158,7 @@ def iter_matches(project: Project, filters: ItemFilters, ids: Sequence[int]) -> 
     while start < len(ids):
         chunk = ids[start : start + size]
         rows = build_query(project, filters).filter(pk__in=chunk)
-        matches = {
-            item.pk: item for item in rows if item_search.contains_text(item, filters.search)
-        }
+        matches = {item.pk: item for item in rows if selectors.contains_text(item, filters.search)}
         yield from (matches[pk] for pk in chunk if pk in matches)
         start, size = start + size, min(2 * size, MAX_CHUNK)
 
@@ -227,7 +225,7 @@ def build_query(project: Project, filters: ItemFilters) -> QuerySet[Item]:
             rows = rows.filter(n_ratings__lte=filters.max_ratings)
     if filters.search:
         rows = rows.alias(text=Cast("body", TextField())).filter(
-            item_search.build_text_filter(filters.search)
+            selectors.build_text_filter(filters.search)
         )
     return _filter_by_answers(rows, filters)
 
@@ -326,7 +324,7 @@ def _iter_rows(rows: QuerySet[Item], filters: ItemFilters, after: int, size: int
         return
     while True:
         chunk = list(rows.filter(pk__gt=after)[:ITEMS_PER_READ])
-        yield from (item for item in chunk if item_search.contains_text(item, filters.search))
+        yield from (item for item in chunk if selectors.contains_text(item, filters.search))
         if len(chunk) < ITEMS_PER_READ:
             return
         after = chunk[-1].pk

@@ -23,9 +23,9 @@ from projects import legal_hold
 from projects.models import Approval, Deletion, GoldAnswer, Item, Project, Question, Rater
 from projects.services import approvals
 from projects.services.projects import archive_project
+from ratings import personal_data
 from ratings.files import media
 from ratings.models import NO_CODE, Assignment, CheckAnswer, ImportRun, Rating, Revision
-from ratings.privacy import personal_data
 from ratings.services import slots
 from ratings.services.judgement import Judgement
 from ratings.services.record import record_ratings

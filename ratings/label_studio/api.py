@@ -30,7 +30,7 @@ from core.api.strict_fields import (
     StrictIntegerField,
     StrictSerializer,
 )
-from events.webhooks.addresses import MAX_URL_LENGTH
+from events.webhooks.http_client import MAX_URL_LENGTH
 from projects.api.base import ApiView, build_location
 from projects.models import Member
 from ratings.models import LabelStudioConnection

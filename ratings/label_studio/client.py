@@ -18,7 +18,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from core.json_limits import has_more_parts, is_nested_deeper
-from events.webhooks import addresses, http_client
+from events.webhooks import http_client
 from ratings.imports.readers.tools.base import Fields
 
 from .errors import LabelStudioError
@@ -104,27 +104,7 @@ class Client:
         ``after``: greatest ID that has been read; ``since``: only tasks that changed at this time
         or later; ``only``: these tasks alone.
         """
-        filters: list[tuple[str, str, str, int | str]] = [("id", "greater", "Number", after)]
-        if since is not None:
-            text = since.astimezone(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-            filters.append(("updated_at", "greater_or_equal", "Datetime", text))
-        query: Fields = {
-            "filters": {
-                "conjunction": "and",
-                "items": [
-                    {
-                        "filter": f"filter:tasks:{name}",
-                        "operator": operator,
-                        "type": kind,
-                        "value": value,
-                    }
-                    for name, operator, kind, value in filters
-                ],
-            },
-            "ordering": ["tasks:id"],
-        }
-        if only:
-            query["selectedItems"] = {"all": False, "included": list(only)}
+        query = _build_task_query(after, since, only)
         path = (
             f"/api/tasks?project={project}&fields=all&resolve_uri=false&page=1"
             f"&page_size={PAGE_SIZE}&query={quote(json.dumps(query))}"
@@ -261,16 +241,16 @@ class Client:
         self.server_time = _parse_date(response.headers.get("date", "")) or timezone.now()
         return response.status, _parse_body(response)
 
-    def _resolve(self) -> tuple[addresses.Target, str]:
+    def _resolve(self) -> tuple[http_client.Target, str]:
         allows_private = settings.CONNECTIONS_TO_PRIVATE_NETWORKS
         try:
-            target = addresses.parse_url(self.address, allows_private=allows_private)
-            return target, addresses.resolve_host(target, allows_private=allows_private)
-        except addresses.InvalidUrl:
+            target = http_client.parse_url(self.address, allows_private=allows_private)
+            return target, http_client.resolve_host(target, allows_private=allows_private)
+        except http_client.InvalidUrl:
             raise LabelStudioError("url") from None
-        except addresses.AddressNotFound:
+        except http_client.AddressNotFound:
             raise LabelStudioError("not_found") from None
-        except addresses.AddressNotAllowed:
+        except http_client.AddressNotAllowed:
             raise LabelStudioError("not_allowed") from None
 
     def _raise_for_status(self, response: http_client.Response) -> None:
@@ -289,6 +269,25 @@ class Client:
 
 def is_id(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 < value <= MAX_ID
+
+
+def _build_task_query(after: int, since: datetime.datetime | None, only: Sequence[int]) -> Fields:
+    """Return the filters and the order of ``list_tasks`` in the form of Label Studio."""
+    filters: list[tuple[str, str, str, int | str]] = [("id", "greater", "Number", after)]
+    if since is not None:
+        text = since.astimezone(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        filters.append(("updated_at", "greater_or_equal", "Datetime", text))
+    items = [
+        {"filter": f"filter:tasks:{name}", "operator": operator, "type": kind, "value": value}
+        for name, operator, kind, value in filters
+    ]
+    query: Fields = {
+        "filters": {"conjunction": "and", "items": items},
+        "ordering": ["tasks:id"],
+    }
+    if only:
+        query["selectedItems"] = {"all": False, "included": list(only)}
+    return query
 
 
 def _is_task(task: Any) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import html
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -180,38 +180,60 @@ def parse_task(
         if isinstance(record, ItemRecord)
     ]
     item = item_records[0].key
-    answers, gold_records = [], []
+    answers: list[RemoteAnswers] = []
+    gold_records: list[Record] = []
     for kind, name in ((Kind.ANNOTATION, "annotations"), (Kind.PREDICTION, "predictions")):
         for row in task[name]:
-            records: list[Record] = []
-            questions: dict[str, None] = {}
-            for record in _SOURCE.parse_record(line, {"id": task["id"], name: [row]}, mapping):
-                if isinstance(record, RatingRecord | GoldRecord) and record.label is not None:
-                    question = resolve_question(record.question)
-                    if question is None:
-                        continue
-                    if isinstance(record, GoldRecord):
-                        gold_records.append(record)
-                        continue
-                    questions[question] = None
-                if isinstance(record, RatingRecord):
-                    # An empty comment: that of an earlier withdrawal must not stay.
-                    records.append(record._replace(comment=""))
-                elif isinstance(record, RaterRecord):
-                    records.append(record)
-            ratings = [record for record in records if isinstance(record, RatingRecord)]
-            rater = ratings[0].rater if ratings else ""
-            user = get_user(row) if kind == Kind.ANNOTATION else None
-            digest = _compute_digest(rater, ratings)
-            answers.append(
-                RemoteAnswers(
-                    kind, row["id"], rater, user, tuple(records), tuple(questions), digest
-                )
-            )
+            parsed = _SOURCE.parse_record(line, {"id": task["id"], name: [row]}, mapping)
+            records = list(_iter_records_with_question(parsed, resolve_question))
+            gold_records += [
+                record
+                for record, question in records
+                if isinstance(record, GoldRecord) and question is not None
+            ]
+            answers.append(_build_answers(kind, row, records))
     task_records: list[Record] = [*item_records, *gold_records]
     return RemoteTask(
         task["id"], item, tuple(task_records), _compute_digest(item, task_records), tuple(answers)
     )
+
+
+def _iter_records_with_question(
+    records: Iterable[Record], resolve_question: Callable[[str], str | None]
+) -> Iterator[tuple[Record, str | None]]:
+    """Yield records with the project's question that they answer, None if they answer none.
+
+    Answers to questions that the project does not have are left out.
+    """
+    for record in records:
+        question = None
+        if isinstance(record, RatingRecord | GoldRecord) and record.label is not None:
+            question = resolve_question(record.question)
+            if question is None:
+                continue
+        yield record, question
+
+
+def _build_answers(
+    kind: Kind, row: Fields, parsed: Sequence[tuple[Record, str | None]]
+) -> RemoteAnswers:
+    """Return the answers of an annotation or prediction."""
+    # An empty comment: that of an earlier withdrawal must not stay.
+    records = [
+        record._replace(comment="") if isinstance(record, RatingRecord) else record
+        for record, _question in parsed
+        if isinstance(record, RatingRecord | RaterRecord)
+    ]
+    ratings = [record for record in records if isinstance(record, RatingRecord)]
+    questions = dict.fromkeys(
+        question
+        for record, question in parsed
+        if isinstance(record, RatingRecord) and question is not None
+    )
+    rater = ratings[0].rater if ratings else ""
+    user = get_user(row) if kind == Kind.ANNOTATION else None
+    digest = _compute_digest(rater, ratings)
+    return RemoteAnswers(kind, row["id"], rater, user, tuple(records), tuple(questions), digest)
 
 
 def _compute_digest(name: str, records: Sequence[Record]) -> str:

@@ -22,6 +22,7 @@ from core import security_log
 from core.encryption import encrypt_text
 from core.jobs.dispatch import start_task
 from core.jobs.lease import generate_lease
+from core.web.forms import InvalidFields
 from projects.models import Member, Project
 from projects.permissions import get_project
 from ratings.imports.readers.tools.base import Fields
@@ -41,12 +42,8 @@ HINT_INTERVAL = datetime.timedelta(seconds=5)
 PROJECT_PAGE = re.compile(r"(https?://.+?)/projects/([0-9]{1,18})(?:[/?#].*)?")
 
 
-class InvalidConnection(ValueError):
-    """A connection is not acceptable: ``fields`` maps names to what is wrong."""
-
-    def __init__(self, **fields: str) -> None:
-        super().__init__(str(fields))
-        self.fields = fields
+class InvalidConnection(InvalidFields):
+    """A connection is not acceptable."""
 
 
 def list_connections(project: Project) -> QuerySet[LabelStudioConnection]:

@@ -19,7 +19,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
-from events.webhooks.addresses import MAX_URL_LENGTH
+from events.webhooks.http_client import MAX_URL_LENGTH
 from projects.models import Member
 from projects.permissions import get_project
 from ratings.label_studio import remote_tasks, services

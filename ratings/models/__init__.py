@@ -1,11 +1,9 @@
 """Models of ratings, assignments, exams, imports and messages to raters."""
 
-from .assignment import Assignment, RaterQueue
-from .check_answer import CheckAnswer
+from .assignment import Assignment, CheckAnswer, RaterMessage, RaterQueue
 from .exam import Exam, ExamRules
 from .import_run import DataFolder, ImportFilePart, ImportRun, TimezoneBackfill
 from .label_studio import LabelStudioConnection, LabelStudioObject
-from .rater_message import RaterMessage
 from .rating import NO_CODE, JudgementBase, Rating, Revision, UncountedItem
 
 __all__ = [

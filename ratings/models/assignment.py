@@ -1,13 +1,55 @@
-"""Assignments of items to raters, and the queue position of each rater."""
+"""Assignments of items to raters, their answers to hidden checks, and messages to them.
+
+Check answers are answers to hidden gold, to exam items and to blind repeats.
+"""
 
 from __future__ import annotations
 
+from typing import Any
+
+from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
-from projects.models import Item, Rater
-from ratings.querysets import AssignmentQuerySet
+from projects.models import Item, Question, Rater
+
+from .rating import NO_CODE, JudgementBase, Revision
+
+
+class CheckAnswerQuerySet(models.QuerySet):
+    def current(self) -> CheckAnswerQuerySet:
+        """Return the current check answers, without superseded and withdrawn ones."""
+        return self.filter(is_current=True, code__gte=0)
+
+
+class AssignmentQuerySet(models.QuerySet):
+    def checks(self) -> AssignmentQuerySet:
+        """Return the assignments that check a rater: hidden gold, blind repeats and exam items.
+
+        For the rater, the answer to such an item is the check answer, not a rating. Served by the
+        partial index.
+        """
+        return self.exclude(kind="")
+
+    def planned_in(self, project: Any) -> AssignmentQuerySet:
+        """Return the project's assignments that were selected because of other raters' answers.
+
+        Served by the partial index.
+        """
+        return self.filter(rater__project=project, planned=True)
+
+    def skipped_or_flagged(self) -> AssignmentQuerySet:
+        """Return the assignments that raters skipped or flagged, in all projects.
+
+        Served by the partial index.
+        """
+        return self.filter(Q(state="skipped") | Q(flagged=True))
+
+    def skipped_or_flagged_in(self, project: Any) -> AssignmentQuerySet:
+        """Return the assignments that raters skipped or flagged in one project."""
+        # "+ 0" makes SQLite start from the partial index instead of all items of the project.
+        return self.skipped_or_flagged().alias(of=F("item__project") + 0).filter(of=project.pk)
 
 
 class Assignment(models.Model):
@@ -109,3 +151,84 @@ class RaterQueue(models.Model):
 
     def __str__(self) -> str:
         return f"{self.rater_id} at {self.last_item_id}"
+
+
+class CheckAnswer(JudgementBase):
+    """A rater's answer to an item that checks the rater. It is not a rating.
+
+    The project's agreement, the item's slots and the rater's earlier rating are not affected by it.
+    One row per line of the history; the row with ``is_current`` set is the current answer. Columns
+    that a rating also has mean the same here.
+    """
+
+    question = models.ForeignKey(Question, models.CASCADE, related_name="+", db_index=False)
+    item = models.ForeignKey(Item, models.CASCADE, related_name="check_answers")
+    rater = models.ForeignKey(Rater, models.CASCADE, related_name="check_answers", db_index=False)
+    kind = models.CharField(max_length=6, choices=Assignment.Kind.choices)
+    # Of a repeat: the code of the rater's rating at the time of the repeat.
+    rated_code = models.SmallIntegerField(null=True, blank=True)
+    rated_at = models.DateTimeField()
+    changed_at = models.DateTimeField()
+    seconds = models.FloatField(null=True, blank=True)
+    by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    source = models.CharField(max_length=10, choices=Revision.Source.choices)
+    is_current = models.BooleanField(default=True)
+
+    objects = CheckAnswerQuerySet.as_manager()
+
+    class Meta:
+        verbose_name_plural = "check answers"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["question", "item", "rater"],
+                condition=Q(is_current=True),
+                name="check_answer_one_current",
+            ),
+            models.CheckConstraint(condition=Q(code__gte=NO_CODE), name="check_answer_code_valid"),
+            models.CheckConstraint(
+                condition=Q(kind__in=["gold", "repeat", "exam"]), name="check_answer_kind_valid"
+            ),
+            models.CheckConstraint(
+                condition=Q(seconds__isnull=True) | Q(seconds__gte=0),
+                name="check_answer_seconds_valid",
+            ),
+        ]
+        indexes = [
+            # A rater's own check answers, newest first (as the index of ratings).
+            models.Index(fields=["rater", "-changed_at"], name="check_answer_by_rater"),
+            # Check answers added since the last computation (input version of gold scores).
+            models.Index(fields=["question", "kind", "id"], name="check_answer_by_question"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.rater_id} on {self.item_id}, {self.kind}: {self.code}"
+
+
+class RaterMessage(models.Model):
+    """A message to one rater, shown on the annotation page until the rater marks it as read."""
+
+    rater = models.ForeignKey(Rater, models.CASCADE, related_name="messages")
+    text = models.TextField()
+    sender = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    sent_at = models.DateTimeField()
+    read_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.CheckConstraint(condition=~Q(text=""), name="rater_message_text_given"),
+        ]
+
+    def __str__(self) -> str:
+        return f"to rater {self.rater_id}"
+
+    @property
+    def sender_name(self) -> str:
+        """Name of the sender; empty if the account was deleted."""
+        return (
+            "" if self.sender is None else self.sender.get_full_name() or self.sender.get_username()
+        )

@@ -6,11 +6,22 @@ from typing import TypedDict
 
 from django.conf import settings
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import Exists, F, OuterRef, Q
 from django.utils.translation import gettext_lazy as _
 
 from projects.models import Question, Rater
-from ratings.querysets import ExamQuerySet
+
+
+class ExamQuerySet(models.QuerySet):
+    def latest_failed(self) -> ExamQuerySet:
+        """Return each rater's latest attempt at a question's exam, where it failed.
+
+        An attempt that a lead grants, or a waiver, is later.
+        """
+        later_attempts = self.model._default_manager.filter(
+            question=OuterRef("question"), rater=OuterRef("rater"), number__gt=OuterRef("number")
+        )
+        return self.filter(~Exists(later_attempts), state="failed")
 
 
 class ExamTest(TypedDict):

@@ -105,7 +105,7 @@ class TimezoneBackfill(models.Model):
     """A project whose time zone changed and whose ratings are not all on their new days yet.
 
     Ratings up to and including (question, item, rater), in this order, are done
-    (ratings.services.timezone_backfill).
+    (ratings.services.project_changes).
     """
 
     project = models.OneToOneField(Project, models.CASCADE, primary_key=True, related_name="+")

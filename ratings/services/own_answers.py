@@ -17,7 +17,7 @@ from projects.models import Question
 from ratings.models import NO_CODE, Assignment, CheckAnswer, Rating
 
 from . import permissions
-from .current_ratings import QuestionState
+from .current_ratings import CurrentRating, QuestionState
 from .judgement import STORED_TEXTS, Judgement, RecordOutcome
 from .record import JudgementsByQuestion, lock_ratings, record_ratings
 
@@ -83,9 +83,9 @@ def record_check_answers(
     for question in sorted(judgements, key=lambda question: question.pk):
         state, ratings = lock_ratings(question, judgements[question])
         for judgement in judgements[question]:
-            pair = (judgement.item_id, judgement.rater_id)
+            item_id, rater_id = judgement.item_id, judgement.rater_id
             current_rows = CheckAnswer.objects.filter(
-                question=question, item=pair[0], rater=pair[1], is_current=True
+                question=question, item=item_id, rater=rater_id, is_current=True
             )
             previous = current_rows.first()
             previous_code = None if previous is None else previous.code
@@ -95,11 +95,9 @@ def record_check_answers(
                 continue
             _validate_correction_allowed(judgement, previous_code, kind, closed_item_ids)
             row.question, row.kind, row.by, row.source = question, kind, by, source
-            rating = ratings.get(pair)
+            rating = ratings.get((item_id, rater_id))
             if kind == Assignment.Kind.REPEAT and rating is not None:
-                # A corrected repeat is still compared with the rating before the first repeat.
-                rated_code = None if previous is None else previous.rated_code
-                row.rated_code = rating.code if rated_code is None else rated_code
+                row.rated_code = _get_rated_code(rating, previous)
                 if previous_code not in (None, NO_CODE) and judgement.code != NO_CODE:
                     corrections.setdefault(question, []).append(judgement)
             current_rows.update(is_current=False)
@@ -107,6 +105,13 @@ def record_check_answers(
     if corrections:
         _correct_repeated_ratings(corrections, by=by, source=source)
     return outcome
+
+
+def _get_rated_code(rating: CurrentRating, previous: CheckAnswer | None) -> int:
+    """Return the code with which a repeat is compared: that before the first repeat."""
+    if previous is None or previous.rated_code is None:
+        return rating.code
+    return previous.rated_code
 
 
 def _validate_correction_allowed(

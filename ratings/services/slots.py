@@ -12,10 +12,12 @@ overlap, whatever its extra slots.
 
 from __future__ import annotations
 
+import datetime
 import json
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from django.conf import settings
 from django.db import connection
 
 from core.db import bulk
@@ -194,3 +196,8 @@ def set_requested_slots(item_id: int, number: int, *, overlap: int) -> None:
             build_locked_recount_statement(item_id),
         ]
     )
+
+
+def get_lease_time() -> datetime.timedelta:
+    """Return the time for which an assigned item, or a check, is reserved for its rater."""
+    return datetime.timedelta(seconds=settings.LEASE_SECONDS)

@@ -1,6 +1,6 @@
 """Queries for uncounted ratings that need no scan of the others.
 
-The rows themselves say so (``querysets.UNCOUNTED``), and SQLite finds them by a partial index with
+The rows themselves say so (``UNCOUNTED`` of their model). SQLite finds them by a partial index with
 that condition. On PostgreSQL the same index would make counting expensive: it prevents updates that
 touch no index (HOT), so that each rating marked as counted would be entered into all indexes again,
 at ten times the cost. There, triggers note the item of every row that a statement leaves uncounted

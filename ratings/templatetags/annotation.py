@@ -11,7 +11,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from projects.models import Category
-from ratings.annotation.preview_views import build_preview_context
+from ratings.annotation.rate_page import build_preview_context
 from ratings.items import content
 
 register = template.Library()

@@ -21,7 +21,7 @@
   const SLOW_MS = 1000; // after this time the page shows that an answer is being saved
   const DOUBLE_CLICK_MS = 300; // the second click of a double click must not answer the next item or question
   const UNREQUESTED_MS = 400; // keys typed in rhythm must not answer a sheet that appeared by itself
-  const MAX_AHEAD = 5; // as prefetching.MAX_PREFETCHED_ITEMS
+  const MAX_AHEAD = 5; // as MAX_PREFETCHED_ITEMS of remaining.py
   const STALE_MS = 15 * 60_000; // after which a sheet that is ready is requested again: its time may be over
   const MAX_PREFETCHED_BYTES = 10_000_000; // of an audio or video file
   const WORK_MS = 50 * 60_000; // of rating without a pause, after which a break is suggested

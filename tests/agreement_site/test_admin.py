@@ -142,7 +142,7 @@ def test_confusable_usernames_are_rejected(client_for, admin, make_user, name):
 
 
 def test_models_are_named_in_both_languages(client_for: Any, admin: Any) -> None:
-    from agreement_site.navigation.admin_model_names import MODEL_NAMES
+    from agreement_site.navigation.admin_site import MODEL_NAMES
 
     registered = {
         model._meta.label

@@ -23,7 +23,7 @@ from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 
 from agreement_site.accounts import account_mail_views
-from agreement_site.notifications import unsubscribe
+from agreement_site.notifications import preferences
 from events.models import Webhook
 from events.webhooks import services as webhooks
 from metrics import saved_views
@@ -467,7 +467,7 @@ def _set_address_values(world: SampleWorld, question: Question) -> None:
     )
     world.values |= {
         "project_id": project.pk,
-        "unsubscribe.token": unsubscribe.build_unsubscribe_url(lead, "digest").split("/")[-2],
+        "unsubscribe.token": preferences.build_unsubscribe_url(lead, "digest").split("/")[-2],
         "item_id": rated_item.pk,
         "rate_item.item_id": latest.item_id,
         "rater_id": ben.pk,

@@ -21,8 +21,8 @@ from tests.tools import translation_catalogue
 STATEMENTS = Path(__file__).parent / "statements.csv"
 # Files and folders whose texts are statements about the data.
 SOURCES = (
-    "agreement_site/notifications/mails/digest.py",
-    "agreement_site/notifications/mails/raters.py",
+    "agreement_site/notifications/digest.py",
+    "agreement_site/notifications/mail_contents.py",
     "metrics/views/changes/views.py",
     "metrics/views/common/cluster_texts.py",
     "metrics/views/common/coefficient_advice.py",

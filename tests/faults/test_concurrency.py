@@ -20,8 +20,8 @@ from metrics.counting import backlog, peer_rows
 from metrics.counting import question_counting as counting
 from metrics.jobs import question_updates
 from metrics.models import CountState, PairTally, RaterResult
+from metrics.results import rater_results as rater_readings
 from metrics.results import refresh as project_readings
-from metrics.results.raters import rater_results as rater_readings
 from projects.models import Category, Item, Project, Question, Rater
 from projects.services.items.upsert import upsert_items
 from projects.services.projects import change_project
@@ -29,7 +29,7 @@ from projects.services.scales import change_weights
 from ratings.annotation.assignments import queue
 from ratings.files import media
 from ratings.models import Rating, Revision
-from ratings.services import record_sql, timezone_backfill
+from ratings.services import project_changes, record_sql
 from ratings.services.judgement import Judgement
 from ratings.services.record import record_ratings
 from tests.faults.threads import (
@@ -516,7 +516,7 @@ def test_time_zone_backfill_locks_rows_in_the_counters_order(
     with transaction.atomic():
         # As a counter does after its first row.
         Rating.objects.select_for_update().get(item=first)
-        futures = start_threads(lambda: timezone_backfill.start_backfill(question.project_id))
+        futures = start_threads(lambda: project_changes.start_backfill(question.project_id))
         wait_until_blocked()
         Rating.objects.select_for_update().get(item=second)
     wait_for_results(futures)

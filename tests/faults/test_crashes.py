@@ -27,7 +27,7 @@ from projects.services.projects import change_project
 from projects.services.question_validation import NewCategory
 from projects.services.scales import change_categories, change_weights
 from ratings.models import NO_CODE, Rating, Revision
-from ratings.services import timezone_backfill
+from ratings.services import project_changes
 from ratings.services.judgement import Judgement
 from ratings.services.rating_times import day_number
 from ratings.services.record import record_ratings
@@ -227,14 +227,13 @@ def test_time_zone_backfill_step_is_atomic(
     new_zone = ZoneInfo("Pacific/Kiritimati")
     Rating.objects.update(rated_at=evening, day=day_number(evening, ZoneInfo("UTC")))
     question_updates.sweep_questions()
-    monkeypatch.setattr(timezone_backfill, "RATINGS_PER_STEP", 2)
+    monkeypatch.setattr(project_changes, "RATINGS_PER_STEP", 2)
     change_project(project=question.project, by=lead, time_zone=new_zone.key)
     assert (
-        crash_at_each_statement(lambda: timezone_backfill.run_backfill_step(question.project_id))
-        > 3
+        crash_at_each_statement(lambda: project_changes.run_backfill_step(question.project_id)) > 3
     )
     assert Rating.objects.filter(day=day_number(evening, new_zone)).count() == 4
-    timezone_backfill.run_pending_backfills()
+    project_changes.run_pending_backfills()
     assert not Rating.objects.exclude(day=day_number(evening, new_zone)).exists()
     check_all_counts()
 

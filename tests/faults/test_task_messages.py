@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+import core.jobs.wakeup  # noqa: F401 - registers its task, as the sweeps of a worker do
 from agreement_site.celery import Sweeper, app
-from metrics import attribution
+from metrics import attribution, reports
 from metrics import tasks as counting_tasks
 from metrics.filtered import filtered_jobs
 from metrics.filters import RatingFilter
@@ -24,7 +25,6 @@ from metrics.models import (
     Report,
     Result,
 )
-from metrics.reports import report_jobs
 from projects.models import Item, Rater
 from quality import tasks as quality_tasks
 from quality.gates import verdict_jobs
@@ -203,14 +203,14 @@ def test_a_report_delivered_three_times_changes_nothing(
     question: Any, rate: Any, lead: Any
 ) -> None:
     rate(question, "item", "rater", "minor")
-    row = report_jobs.get_or_request_report(question, as_of=None, by=lead)
+    row = reports.get_or_request_report(question, as_of=None, by=lead)
     counting_tasks.compute_report(row.pk)
     before = list(Report.objects.values())
     assert not before[0]["pending"]
     for _time in range(2):
         counting_tasks.compute_report(row.pk)
     counting_tasks.compute_report(2**40)
-    report_jobs.REPORT_JOB.sweep()
+    reports.REPORT_JOB.sweep()
     assert list(Report.objects.values()) == before
 
 

@@ -18,7 +18,7 @@ from metrics.counting import store
 from metrics.integrity.audit import audit_question
 from metrics.models import CountState, PairTally, PatternTally, PeerTally, RaterResult, Result
 from metrics.question_scale import QuestionScale, get_weighted_name
-from metrics.results.raters import rater_periods
+from metrics.results import rater_periods
 from projects.models import Question
 from ratings.models import Rating
 from tests.metrics.counting.counting_oracle import get_comparison_day, load_stored_counts, recount

@@ -16,7 +16,7 @@ from metrics.models import SavedView, ShareLink
 from projects.models import Approval, Deletion, Member, Project
 from projects.models.approval import VALID_FOR
 from projects.services import approvals
-from ratings.privacy import rater_pseudonyms
+from ratings import rater_pseudonyms
 
 pytestmark = pytest.mark.django_db
 

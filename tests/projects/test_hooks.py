@@ -8,7 +8,7 @@ import pytest
 from django.apps import apps
 
 from projects import hooks
-from ratings.services import project_listeners
+from ratings.services import project_changes
 
 
 @pytest.fixture(autouse=True)
@@ -75,6 +75,6 @@ def test_listener_may_register_a_single_hook() -> None:
 def test_starting_the_site_again_registers_nothing_twice() -> None:
     for _again in range(2):
         apps.get_app_config("ratings").ready()
-    assert list(hooks.COUNT_IN_USE) == [project_listeners.count_ratings_by_code]
-    assert list(hooks.ZONE_CHANGED) == [project_listeners.start_backfill_after_zone_change]
-    assert list(hooks.SCALE_CHANGED) == [project_listeners.notify_after_scale_change]
+    assert list(hooks.COUNT_IN_USE) == [project_changes.count_ratings_by_code]
+    assert list(hooks.ZONE_CHANGED) == [project_changes.start_backfill_after_zone_change]
+    assert list(hooks.SCALE_CHANGED) == [project_changes.notify_after_scale_change]

@@ -12,8 +12,8 @@ from django.db import models
 
 from projects.models import Item, Question, Rater
 from quality.models import Appeal, GoldIntervention
+from ratings import personal_data
 from ratings.models import CheckAnswer, Exam, RaterMessage, Rating
-from ratings.privacy import personal_data
 from ratings.services.judgement import Judgement
 from ratings.services.own_answers import record_check_answers
 

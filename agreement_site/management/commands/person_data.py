@@ -18,8 +18,8 @@ from core import security_log
 from projects import legal_hold
 from projects.models import Deletion, Member, MemberOffer, Rater
 from projects.permissions import get_leads, get_led_memberships
+from ratings import personal_data
 from ratings.items import purge
-from ratings.privacy import personal_data
 
 
 class Command(BaseCommand):

@@ -13,7 +13,7 @@ from django.core.management.base import (
 )
 
 from agreement_site.notifications.outbox import MailQueueState
-from agreement_site.system_status.report import SystemStatus, collect_status
+from agreement_site.system_status import SystemStatus, collect_status
 from metrics.integrity.schedule import AuditSummary
 from metrics.jobs import heartbeat
 

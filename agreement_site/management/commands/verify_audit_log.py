@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser, no_translations
 
-from agreement_site.audit_log import stream
+from agreement_site.audit_log import recorder
 
 MAX_SHOWN = 20
 
@@ -25,11 +25,11 @@ class Command(BaseCommand):
     @no_translations
     def handle(self, *args: Any, file: list[Path], **options: Any) -> None:
         self.n_problems = 0
-        written = stream.WrittenEntries()
+        written = recorder.WrittenEntries()
         for path in file:
             try:
                 with path.open("rb") as lines:
-                    for problem in stream.iter_stream_problems(lines, written):
+                    for problem in recorder.iter_stream_problems(lines, written):
                         self.report(f"{path}, line {problem.line}: {problem.description}")
             except OSError as error:
                 raise CommandError(f"{path} cannot be read: {error.strerror}.") from None

@@ -11,7 +11,7 @@ Ramdas, Gruenwald, Vovk & Shafer 2023, Statistical Science 38, 576-601.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -164,7 +164,30 @@ def exam_pass_probability(
 ) -> float:
     """Return the exact probability that a rater who is right with probability p passes the exam."""
     rules = {"p_fail": p_fail, "p_pass": p_pass, "alpha": alpha, "beta": beta}
-    return _follow_exam(p, **rules, max_answers=max_answers)[0]
+    return _follow_exam(lambda _n, n_right: np.full(n_right.shape, p), max_answers, **rules)[0]
+
+
+def constant_answer_pass_probability(
+    n_right: int,
+    n_items: int,
+    *,
+    p_fail: float = 0.6,
+    p_pass: float = 0.8,
+    alpha: float = 0.05,
+    beta: float = 0.05,
+    max_answers: int = 50,
+) -> float:
+    """Return the exact probability that a rater who always gives the same answer passes the exam.
+
+    The answer is right on n_right of the n_items gold items, which the exam shows in random order,
+    each once.
+    """
+    rules = {"p_fail": p_fail, "p_pass": p_pass, "alpha": alpha, "beta": beta}
+
+    def compute_share_right(n_shown: int, n_shown_right: Floats) -> Floats:
+        return np.clip((n_right - n_shown_right) / (n_items - n_shown), 0.0, 1.0)
+
+    return _follow_exam(compute_share_right, min(max_answers, n_items), **rules)[0]
 
 
 def expected_exam_length(
@@ -178,15 +201,22 @@ def expected_exam_length(
 ) -> float:
     """Return the expected number of answers of a rater who is right with probability p."""
     rules = {"p_fail": p_fail, "p_pass": p_pass, "alpha": alpha, "beta": beta}
-    return _follow_exam(p, **rules, max_answers=max_answers)[1]
+    return _follow_exam(lambda _n, n_right: np.full(n_right.shape, p), max_answers, **rules)[1]
 
 
 def _follow_exam(
-    p: float, *, p_fail: float, p_pass: float, alpha: float, beta: float, max_answers: int
+    get_probability: Callable[[int, Floats], Floats],
+    max_answers: int,
+    *,
+    p_fail: float,
+    p_pass: float,
+    alpha: float,
+    beta: float,
 ) -> tuple[float, float]:
     """Return the probability to pass and the expected number of answers.
 
-    It follows the distribution of undecided raters after each answer.
+    It follows the distribution of undecided raters after each answer. get_probability: number of
+    answers, numbers of right ones among them (n,) -> probability that the next one is right (n,).
     """
     if not 0 < p_fail < p_pass < 1:
         raise ValueError(f"0 < p_fail < p_pass < 1, not p_fail {p_fail:g}, p_pass {p_pass:g}")
@@ -194,13 +224,14 @@ def _follow_exam(
     upper, lower = math.log((1 - beta) / alpha), math.log(beta / (1 - alpha))
     passed = length = 0.0
     undecided = np.ones(1)  # by the number of right answers
-    for n_answers in range(1, max_answers + 1):
+    for n_before in range(max_answers):
         length += float(undecided.sum())
-        reached = np.zeros(n_answers + 1)
+        p = get_probability(n_before, np.arange(n_before + 1.0))
+        reached = np.zeros(n_before + 2)
         reached[1:] += undecided * p
         reached[:-1] += undecided * (1 - p)
-        n_right = np.arange(n_answers + 1)
-        llr = n_right * right_step + (n_answers - n_right) * wrong_step
+        n_right = np.arange(n_before + 2)
+        llr = n_right * right_step + (n_before + 1 - n_right) * wrong_step
         passed += float(reached[llr >= upper].sum())
         undecided = np.where((llr < upper) & (llr > lower), reached, 0.0)
     return passed + float(undecided[llr >= 0].sum()), length

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
-from metrics.reports.report_facts import compute_report_facts
+from metrics.reports import compute_report_facts
 from metrics.views.reports import cautions_and_methods, document
 from projects.models import Project, Question
 

@@ -14,7 +14,7 @@ from django.db.models import F, OuterRef, Subquery
 
 from metrics.filters import NO_FILTER, RatingFilter
 from metrics.question_scale import QuestionScale
-from metrics.results.period_patterns import AllTimePatterns
+from metrics.results.patterns import AllTimePatterns
 from projects.models import Item, Question, Rater
 from ratings.models import NO_CODE, Rating
 

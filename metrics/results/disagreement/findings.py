@@ -25,10 +25,10 @@ from metrics.agreement.registry import MEAN_BY_ITEMS
 from metrics.agreement.weights import UNWEIGHTED, get_weighted_name
 from metrics.models import Diagnosis, PeriodUnit, Result
 from metrics.question_scale import QuestionScale
+from metrics.results import pair_results
 from metrics.results.clusters import get_cluster_numbers
 from metrics.results.headline import sample_headline
-from metrics.results.pairs import pair_results
-from metrics.results.period_patterns import AllTimePatterns
+from metrics.results.patterns import AllTimePatterns
 from metrics.results.question_agreement import QuestionAgreement
 from metrics.results.values import Values, get_number
 from projects.models import Project, Question
@@ -120,7 +120,7 @@ def compute_question_diagnosis(all_time: AllTimePatterns, means: Values) -> Ques
     """Compute the findings, confusions and disputed items of all ratings of a question.
 
     They depend on the counts, the results and the counted ratings. ``means``: the mean pairwise
-    kappas by shared items (results.pairs.mean_kappas).
+    kappas by shared items (results.pair_results).
     """
     return QuestionDiagnosis(
         find_question_findings(all_time, means),

@@ -23,8 +23,7 @@ from metrics.agreement.estimate import to_finite_float
 from metrics.agreement.weights import UNWEIGHTED, get_weighted_name
 from metrics.counting import store
 from metrics.models import PatternTally, PeriodUnit, Population, Result
-from metrics.results.grouped_patterns import GroupedPatterns
-from metrics.results.period_patterns import AllTimePatterns
+from metrics.results.patterns import AllTimePatterns, GroupedPatterns
 from ratings.services.rating_times import EPOCH
 
 SPANS = (PeriodUnit.WEEK.value, PeriodUnit.MONTH.value)

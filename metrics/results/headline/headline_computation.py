@@ -23,7 +23,7 @@ from metrics.agreement.headline import Headline, HeadlineFacts
 from metrics.counting import store
 from metrics.models import CountState, PairTally
 from metrics.question_scale import QuestionScale, list_headline_coefficients
-from metrics.results.grouped_patterns import GroupedPatterns, GroupValues
+from metrics.results.patterns import GroupedPatterns, GroupValues
 from metrics.results.values import (
     HeadlineResult,
     Values,

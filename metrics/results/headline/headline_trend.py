@@ -25,7 +25,7 @@ from metrics.agreement.weights import get_weighted_name
 from metrics.counting import store
 from metrics.models import PairTally, PeerTally, PeriodUnit, Result
 from metrics.question_scale import QuestionScale
-from metrics.results.raters import rater_periods
+from metrics.results import rater_periods
 from metrics.results.values import build_icc_value
 from projects.models import Question, Rater
 from ratings.services.rating_times import date_from_day

@@ -13,7 +13,7 @@ from metrics.agreement.weights import CUSTOM, get_weight_matrix
 from metrics.counting import store
 from metrics.models import ALL_DAYS, CountState, PatternTally, Population
 from metrics.question_scale import QuestionScale
-from metrics.results.grouped_patterns import GroupedPatterns, GroupValues
+from metrics.results.patterns import GroupedPatterns, GroupValues
 from projects.models import Question
 
 from .headline_computation import ALL, PEOPLE, CountedRaters

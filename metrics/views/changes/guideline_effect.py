@@ -21,7 +21,7 @@ from django.views.decorators.http import require_safe
 
 from metrics.agreement.comparison.before_after import compute_difference_interval
 from metrics.filters import RatingFilter
-from metrics.results.raters import rater_periods
+from metrics.results import rater_periods
 from metrics.views.common import live_updates
 from metrics.views.common.selection import Selection, get_permitted_selection
 from metrics.views.common.sources.filtered import FilteredProjectSource

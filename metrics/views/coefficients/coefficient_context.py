@@ -14,8 +14,8 @@ from django.utils.functional import Promise
 from metrics.agreement.coefficients.intraclass.icc import ICC_NAMES as ICCS
 from metrics.agreement.explain import bands
 from metrics.filters import ITEM_PREFIX, build_invalid_value_error, is_filterable_attribute
-from metrics.results.pairs import pair_results
-from metrics.results.pairs.pair_details import PairDetails, load_pair_table
+from metrics.results import pair_results
+from metrics.results.pair_details import PairDetails, load_pair_table
 from metrics.results.scored_agreement import CATEGORY_VALUES
 from metrics.results.values import Value, Values
 from metrics.views.common import display_names

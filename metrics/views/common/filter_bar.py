@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from metrics.filtered import filter_choices
+from metrics.filtered import filtered_jobs
 from metrics.filters import (
     ALL_RATINGS,
     CURRENT_VERSION,
@@ -24,7 +24,7 @@ from metrics.filters import (
     RatingFilter,
     join_keys,
 )
-from metrics.results.raters import rater_periods
+from metrics.results import rater_periods
 from projects import hidden_names
 from projects.models import Project, QueueOrder, Rater
 
@@ -96,7 +96,7 @@ class FilterBar:
     @classmethod
     def from_request(cls, request: HttpRequest, selection: Selection) -> FilterBar:
         """Build the filter bar of a request."""
-        choices = filter_choices.get_or_request_filter_choices(selection.question) or NO_CHOICES
+        choices = filtered_jobs.get_or_request_filter_choices(selection.question) or NO_CHOICES
         parameters = selection.filter.parameters
         other_parameters = [
             (name, str(value))

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from metrics.results.question_agreement import QuestionAgreement
 from projects.models import Project, Rater
 from projects.models.roles import Capability, may
-from projects.selectors.item_counts import count_items
+from projects.selectors import count_items
 
 from . import number_formats
 

@@ -18,8 +18,8 @@ from django.utils.translation import gettext_lazy as _
 from metrics.agreement.registry import MEAN_PAIRWISE
 from metrics.models import RaterResult, build_number_expression
 from metrics.question_scale import get_weighted_name
-from metrics.results.pairs.pair_results import MIN_COMPARED_ITEMS
-from metrics.results.raters.rater_results import RaterAgreement
+from metrics.results.pair_results import MIN_COMPARED_ITEMS
+from metrics.results.rater_results import RaterAgreement
 
 from .selection import Selection
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from metrics.results.clusters import describe_clusters
 from metrics.results.question_agreement import QuestionAgreement
-from metrics.results.raters.rater_results import RaterAgreement
+from metrics.results.rater_results import RaterAgreement
 from metrics.views.common.rater_columns import (
     COLUMNS,
     SORTABLE_COLUMNS,

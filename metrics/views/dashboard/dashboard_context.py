@@ -14,8 +14,8 @@ from metrics.agreement.explain import bands
 from metrics.agreement.headline import LEAD_CHOICE
 from metrics.filters import ALL_RATINGS, RANDOM_SAMPLE
 from metrics.question_scale import get_weighted_name, list_headline_coefficients
+from metrics.results import pair_results
 from metrics.results.headline import headline_trend
-from metrics.results.pairs import pair_results
 from metrics.results.question_agreement import QuestionAgreement
 from metrics.results.values import Value, get_number
 from metrics.views.common import confused_categories, display_names

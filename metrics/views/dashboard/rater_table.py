@@ -11,8 +11,8 @@ from django.http import Http404, HttpRequest
 from django.utils.translation import gettext as _
 
 from core.hooks import Hook
-from metrics.results.pairs.pair_results import MIN_COMPARED_ITEMS
-from metrics.results.raters.rater_results import RaterAgreement
+from metrics.results.pair_results import MIN_COMPARED_ITEMS
+from metrics.results.rater_results import RaterAgreement
 from metrics.views.common.rater_columns import (
     COLUMNS,
     SORTABLE_COLUMNS,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from metrics.agreement import registry
 from metrics.agreement.headline import COHEN, FLEISS
 from metrics.agreement.weights import WEIGHTINGS, get_weighted_name
-from metrics.results.pairs import pair_results
+from metrics.results import pair_results
 from metrics.results.question_agreement import QuestionAgreement
 from metrics.results.values import ResultDetails, Value
 from metrics.views.common.selection import Selection

@@ -26,7 +26,7 @@ from metrics.views.project_list.project_row import ProjectGroup, ProjectRow
 from projects.models import Member, Project
 from projects.models.roles import Capability, list_roles_with
 from projects.permissions import can_create_projects, get_project
-from ratings.annotation.progress import project_states
+from ratings.annotation import rater_progress
 
 from . import dashboard_context, overview_context
 
@@ -37,7 +37,7 @@ SEARCH_MIN_PROJECTS = 12  # an annotator's list with more projects has a search 
 def _add_annotator_states(rows: list[ProjectRow], user: Any) -> None:
     """Set what the user's annotation page says of the projects in which they only rate."""
     projects = [row.project for row in rows if not row.sees_results and not row.is_being_deleted]
-    states = project_states.get_rater_projects(user, projects)
+    states = rater_progress.get_rater_projects(user, projects)
     for row in rows:
         row.annotator_state = states.get(row.project.pk)
 

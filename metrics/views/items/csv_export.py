@@ -11,7 +11,7 @@ from core.web import tables
 from metrics.question_scale import QuestionScale
 from projects.models import Item, Question
 from projects.services.items import gold
-from ratings.files.formula_escaping import escape_formula
+from ratings.exports import format_cell
 from ratings.items import item_search
 from ratings.items.item_search import ItemFilters
 
@@ -73,12 +73,4 @@ def _format_value(value: Any) -> str:
 
 
 def _format_line(cells: Sequence[str]) -> bytes:
-    """Format a line as in RFC 4180; no cell can be run as a formula by a spreadsheet."""
-    quoted = []
-    for cell in cells:
-        safe = escape_formula(cell)
-        if safe != cell or any(sign in safe for sign in ',"\r\n;\t') or safe != safe.strip():
-            doubled = safe.replace('"', '""')
-            safe = f'"{doubled}"'
-        quoted.append(safe)
-    return (",".join(quoted) + "\r\n").encode()
+    return (",".join(map(format_cell, cells)) + "\r\n").encode()

@@ -32,7 +32,7 @@ from metrics.views.common.selection import (
     get_permitted_selection,
 )
 from projects.models import Item, Rater
-from projects.selectors.item_counts import get_item_counts
+from projects.selectors import get_item_counts
 from projects.services.items import gold
 from ratings.annotation import skipped_and_flagged
 from ratings.items import content, item_search

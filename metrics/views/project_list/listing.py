@@ -36,7 +36,7 @@ from metrics.views.common.question_rows import QuestionRow, count_items_with
 from metrics.views.common.trends import recent_weeks
 from projects.models import Deletion, Member, Project, Question, Rater
 from projects.permissions import get_effective_role
-from projects.selectors.item_counts import count_items_by_project
+from projects.selectors import count_items_by_project
 from ratings.models import Rating
 from ratings.services import uncounted as services_uncounted
 

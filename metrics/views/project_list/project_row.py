@@ -19,7 +19,7 @@ from metrics.views.common.question_rows import QuestionRow
 from metrics.views.common.trends import recent_weeks
 from projects.models import Project
 from projects.models.roles import Capability, may
-from ratings.annotation.progress.project_states import RaterProject
+from ratings.annotation.rater_progress import RaterProject
 
 from .avatars import AvatarGroup
 

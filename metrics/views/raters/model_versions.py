@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from metrics import periods
 from metrics.models import PeriodUnit, RaterResult
 from metrics.question_scale import QuestionScale
-from metrics.results.raters import rater_periods
+from metrics.results import rater_periods
 from metrics.views.common.charts import vega_lite
 from metrics.views.common.trends.trend_points import MAX_POINTS
 from projects.models import Question, Rater

@@ -1,4 +1,4 @@
-"""Columns of raters' results for a project's list of people (projects.selectors.people_list).
+"""Columns of raters' results for a project's list of people (projects.selectors).
 
 Read from stored results: number of ratings, agreement and seconds per item of the first question,
 and the time of the last change in any question.
@@ -15,7 +15,7 @@ from metrics.models import RaterResult
 from metrics.question_scale import QuestionScale, get_weighted_name
 from metrics.results.headline.headline_trend import get_headline_weighting
 from projects.models import Project, Rater
-from projects.selectors.people_list import PeopleColumn, ProvidedColumns
+from projects.selectors import PeopleColumn, ProvidedColumns
 from ratings.models import Rating
 
 

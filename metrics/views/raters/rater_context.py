@@ -8,7 +8,7 @@ import numpy as np
 
 from metrics.agreement.registry import MEAN_PAIRWISE
 from metrics.question_scale import QuestionScale, get_weighted_name
-from metrics.results.raters.rater_results import RaterAgreement
+from metrics.results.rater_results import RaterAgreement
 from metrics.views.common.live_updates import LiveSettings
 from metrics.views.common.selection import Selection
 from metrics.views.common.sources.base import RaterSource

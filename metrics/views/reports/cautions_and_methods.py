@@ -14,7 +14,7 @@ from metrics.agreement import registry
 from metrics.agreement.explain import bands
 from metrics.agreement.headline import COHEN, LEAD_CHOICE, get_report_key, get_unweighted_name
 from metrics.agreement.weights import WEIGHTINGS
-from metrics.reports.report_facts import ReportFacts
+from metrics.reports import ReportFacts
 from metrics.results.values import Value
 from metrics.views.common import display_names
 from metrics.views.common.cluster_texts import format_cluster_note

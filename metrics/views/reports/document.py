@@ -17,7 +17,7 @@ from django.utils.translation import ngettext
 from metrics.agreement.explain import bands
 from metrics.agreement.headline import LEAD_CHOICE
 from metrics.question_scale import QuestionScale
-from metrics.reports.report_facts import ReportFacts
+from metrics.reports import ReportFacts
 from metrics.results.disagreement.findings import is_band_withheld
 from metrics.results.values import Value
 from metrics.views.common import cluster_texts, display_names, insights

@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
 
 from metrics.models import Report
-from metrics.reports import report_jobs
+from metrics.reports import ReportDateInFuture, get_or_request_report
 from metrics.views.common import live_updates
 from metrics.views.common.selection import find_selection
 from projects.models import Member, Project
@@ -54,10 +54,10 @@ def show_reports(request: HttpRequest, project_id: int) -> HttpResponse:
         is_valid = form.is_valid()
     if is_valid:
         try:
-            row = report_jobs.get_or_request_report(
+            row = get_or_request_report(
                 selection.question, as_of=form.cleaned_data["as_of"], by=request.user
             )
-        except report_jobs.ReportDateInFuture as error:
+        except ReportDateInFuture as error:
             form.add_error("as_of", str(error))
         else:
             return redirect("report", project.pk, row.pk)

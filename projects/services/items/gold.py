@@ -21,7 +21,7 @@ from core import security_log
 from core.text import has_nul
 from projects import locks
 from projects.models import GoldAnswer, Item, Question
-from projects.querysets import GoldQuerySet
+from projects.models.item import GoldQuerySet
 
 Answer = list[int] | dict[int, float]
 ElementT = TypeVar("ElementT")

@@ -1,15 +1,23 @@
-"""Make a user a member of a project."""
+"""Make a user a member of a project, at once or after accepting the offer of a role.
+
+Leads do not learn from the response, the list or the lifetime of an offer if there is such an
+account. Only its owner discloses this, by accepting.
+"""
 
 from __future__ import annotations
 
+import datetime
 from typing import Any
 
 from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import Exists, OuterRef, QuerySet
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from core import security_log
 from projects import hooks
-from projects.models import Member, Project
+from projects.models import Member, MemberOffer, Project
 from projects.models.roles import is_given_work
 from projects.services.project_validation import InvalidProjectChange
 from projects.services.raters.updates import get_or_link_rater
@@ -51,3 +59,128 @@ def validate_role(role: str) -> None:
                 % {"roles": ", ".join(Member.Role.values)}
             }
         )
+
+
+OFFER_DAYS = 30
+MAX_SHOWN = 20  # to the user
+MAX_OPEN_OFFERS = 200  # per project
+
+
+@transaction.atomic
+def create_offer(*, project: Project, username: str, user: User | None, role: str, by: Any) -> None:
+    """Offer a role to the owner of an account, if there is one.
+
+    A repeated offer replaces the role; a declined one stays declined until it expires. Raises
+    InvalidProjectChange for too many offers.
+    """
+    delete_expired_offers()
+    if (
+        MemberOffer.objects.filter(project=project).exclude(username=username).count()
+        >= MAX_OPEN_OFFERS
+    ):
+        message = _("At most %(most)s invitations can be open. Withdraw some first.")
+        raise InvalidProjectChange({"username": message % {"most": MAX_OPEN_OFFERS}})
+    role_and_by = {"role": role, "by": by}
+    offer, is_new = MemberOffer.objects.update_or_create(
+        project=project,
+        username=username,
+        defaults=role_and_by,
+        create_defaults={**role_and_by, "user": user, "created_at": timezone.now()},
+    )
+    security_log.log_event(
+        "role_offered",
+        project_id=project.pk,
+        by=by.pk,
+        after={"member": username, "role": role},
+    )
+    if is_new and user is not None:
+        hooks.ROLE_OFFERED.call(offer, by)
+
+
+def list_project_offers(project: Project) -> QuerySet[MemberOffer]:
+    """Return the open and declined offers of a project, for its leads."""
+    return _get_current_offers().filter(project=project).order_by("username")
+
+
+def list_open_offers(user: Any) -> QuerySet[MemberOffer]:
+    """Return the offers that a user may accept or decline."""
+    offers = _get_current_offers().filter(user=user.pk, declined_at=None)
+    return offers.select_related("project", "by", "user")
+
+
+def list_recent_offers(user: Any) -> list[MemberOffer]:
+    """Return the newest of the user's open offers."""
+    return list(list_open_offers(user).order_by("-created_at", "-pk")[:MAX_SHOWN])
+
+
+def _get_current_offers() -> QuerySet[MemberOffer]:
+    """Return the offers that have not expired, without those of users who are members by now."""
+    joined = Member.objects.filter(project=OuterRef("project"), user=OuterRef("user"))
+    return MemberOffer.objects.filter(~Exists(joined), created_at__gt=_get_expiry_cutoff())
+
+
+@transaction.atomic
+def withdraw_offer(*, offer: MemberOffer, by: Any) -> None:
+    offer.delete()
+    security_log.log_event(
+        "offer_withdrawn",
+        project_id=offer.project_id,
+        by=by.pk,
+        before={"member": offer.username, "role": offer.role},
+    )
+
+
+@transaction.atomic
+def decline_offer(*, offer: MemberOffer) -> None:
+    """Decline an offer.
+
+    The audit log entry is not one of the project's, whose leads see the offer as open.
+    """
+    user = _get_owner(offer)
+    MemberOffer.objects.filter(pk=offer.pk).update(declined_at=timezone.now())
+    security_log.log_event(
+        "offer_declined",
+        by=user.pk,
+        project=offer.project_id,
+        before={"member": user.get_username(), "role": offer.role},
+    )
+
+
+@transaction.atomic
+def accept_offer(*, offer: MemberOffer, role: str) -> Member:
+    """Make the owner of the account a member.
+
+    Raises InvalidProjectChange if the offer does not exist any more, if its role is not the one
+    that the user saw, or if the user is a member already.
+    """
+    user = _get_owner(offer)
+    # The lock orders this before or after a withdrawal or change by somebody else.
+    locked = MemberOffer.objects.select_for_update().filter(pk=offer.pk, role=role)
+    current = locked.select_related(None).first()
+    if current is None:
+        raise InvalidProjectChange(
+            {"role": _("This invitation was changed or withdrawn. Check it again.")}
+        )
+    member = join_project(current.project, user, current.role, user)
+    current.delete()
+    security_log.log_event(
+        "offer_accepted",
+        project_id=current.project_id,
+        by=user.pk,
+        after={"member": user.get_username(), "role": current.role},
+    )
+    return member
+
+
+def _get_owner(offer: MemberOffer) -> User:
+    assert offer.user is not None
+    return offer.user
+
+
+def delete_expired_offers() -> int:
+    """Delete expired offers, and return their number."""
+    return MemberOffer.objects.filter(created_at__lte=_get_expiry_cutoff()).delete()[0]
+
+
+def _get_expiry_cutoff() -> datetime.datetime:
+    return timezone.now() - datetime.timedelta(days=OFFER_DAYS)

@@ -14,7 +14,7 @@ from core.text import has_control_character
 from projects import hooks
 from projects.models import Member, Project, Rater, RaterIdentity
 from projects.services.project_validation import InvalidProjectChange
-from projects.services.raters import kind_history, pseudonyms
+from projects.services.raters import fields, pseudonyms
 from projects.services.raters.fields import (
     MAX_GROUP_LENGTH,
     MAX_MODEL_LENGTH,
@@ -112,7 +112,7 @@ def change_rater(
             raise InvalidProjectChange({"user": _("Link the rater to a member of this project.")})
         _reject_linked_user(rater, user_id)
     if rater.kind != kind:
-        kind_history.record_previous_kinds({rater.pk: rater.kind})
+        fields.record_previous_kinds({rater.pk: rater.kind})
     if (rater.kind, rater.group) != (kind, group):
         Project.objects.filter(pk=rater.project_id).increment_items_and_raters_version()
     return _save_changes(

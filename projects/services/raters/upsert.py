@@ -17,7 +17,7 @@ from projects.models import Member, Project, Rater, RaterIdentity
 from projects.permissions import get_addable_users
 from projects.services.row_validation import Counts, RowData, get_existing_rows, validate_rows
 
-from . import kind_history, pseudonyms
+from . import fields, pseudonyms
 from .fields import FIELDS
 
 # The same message whether the account does not exist or is unknown to the caller.
@@ -124,7 +124,7 @@ def _record_kinds(
     rater_ids = Rater.objects.filter(project=project, key__in=list(old_kinds)).values_list(
         "key", "pk"
     )
-    kind_history.record_previous_kinds({pk: old_kinds[key] for key, pk in rater_ids})
+    fields.record_previous_kinds({pk: old_kinds[key] for key, pk in rater_ids})
 
 
 def _reject_models_of_people(

@@ -24,7 +24,7 @@ from events.services import record_event
 from projects.models import GoldAnswer, Item, Question, Rater
 from projects.services.items.gold import get_positions, get_right_codes
 from ratings.models import Assignment, CheckAnswer, Exam, ExamRules, Rating
-from ratings.services import exam_gate
+from ratings.services import permissions
 
 from . import hidden_checks
 
@@ -111,7 +111,7 @@ class ExamStatus:
 
 def get_exam_status(rater: Rater) -> ExamStatus | None:
     """Return the rater's exam status, or None if no exam is due."""
-    question_id = exam_gate.get_due_question_ids([rater.pk]).get(rater.pk)
+    question_id = permissions.get_due_question_ids([rater.pk]).get(rater.pk)
     if question_id is None:
         return None
     question = Question.objects.select_related("exam_rules").get(pk=question_id)

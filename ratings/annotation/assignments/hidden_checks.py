@@ -21,9 +21,9 @@ from core.db import bulk
 from projects.models import Item, Rater
 from ratings.models import Assignment, Rating
 from ratings.services.rating_times import ensure_aware
+from ratings.services.slots import get_lease_time
 
 from .candidates import ACTIVE_ITEM_SQL
-from .leases import get_lease_time
 
 Kind = Assignment.Kind
 

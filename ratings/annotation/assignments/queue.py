@@ -25,12 +25,12 @@ from core.db import bulk
 from core.db.row_mapper import RowMapper
 from projects.models import Item, QueueOrder, Rater
 from ratings.models import Assignment
-from ratings.services import exam_gate, slots
+from ratings.services import permissions, slots
 from ratings.services.rating_times import ensure_aware
+from ratings.services.slots import get_lease_time
 
 from . import candidates, exams, hidden_checks
 from .hidden_checks import build_queue_lock, get_lock_clause
-from .leases import get_lease_time
 
 State = Assignment.State
 
@@ -113,7 +113,7 @@ def get_next_item(rater: Rater, *, exclude_item_ids: Collection[int] = ()) -> It
     now = connection.ops.adapt_datetimefield_value(timezone.now())
     statements = [
         (_OPEN_ASSIGNMENTS_SQL, [rater.pk]),
-        exam_gate.build_due_exam_query(rater.pk),
+        permissions.build_due_exam_query(rater.pk),
         (_EXPIRED_EXISTS_SQL, [now]),
         (_POSITION_SQL, [rater.pk]),
         *candidates.build_id_bounds_query(rater),

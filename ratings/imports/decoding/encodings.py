@@ -61,7 +61,8 @@ _WORD = re.compile(r"[^\x00-\x40\x5b-\x60\x7b-\x7f\u00a0\u2010-\u2026«»№]+")
 _SIGNS_BEFORE, _SIGNS_AFTER = "¿¡±§©€£", "°ªº²³®™€£"  # of words in Latin letters
 
 # Only to preview a file that is not UTF-8: the lead must select its encoding before the check.
-PROVISIONAL_ENCODING = "windows-1252"
+# It has a character for every byte.
+PROVISIONAL_ENCODING = "iso-8859-1"
 
 
 def get_encoding_choices() -> list[tuple[str, str]]:
@@ -102,7 +103,7 @@ def _guess_encoding(data: bytes) -> str:
         n_plausible = sum(_is_plausible_word(word, encoding) for word in words)
         shares[encoding] = n_plausible / len(words) if words else 0.0
     best = max(shares, key=lambda encoding: shares[encoding], default="")
-    return best if best and shares[best] > 0 else PROVISIONAL_ENCODING
+    return best if best and shares[best] > 0 else "windows-1252"
 
 
 def _is_plausible_word(word: str, encoding: str) -> bool:

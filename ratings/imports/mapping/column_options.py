@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import dataclasses
+from collections.abc import Collection, Mapping, Sequence
 
 from projects.models import Scale
 
@@ -79,7 +80,7 @@ def apply_options(
         # One person rated one row after another, unless a column has the items.
         mapping.rows_are_items = mapping.doubt == "no_items"
         mapping.doubt = ""
-    if duplicates and mapping.doubt == "incomplete_key":
+    if duplicates and mapping.doubt in ("incomplete_key", "no_raters"):
         mapping.doubt = ""  # the user has decided what further rows of an item are
 
 
@@ -94,65 +95,54 @@ def apply_column_options(
     """
     if not columns and not layout:
         return
-    indexes_by_role = _get_indexes_by_role(head, columns)
-    used = {index for indexes in indexes_by_role.values() for index in indexes}
-    is_decided = layout or _decides_doubt(mapping, indexes_by_role, used)
-    guessed_doubt = ("", []) if is_decided else (mapping.doubt, mapping.doubtful_columns)
+    roles = _get_indexes_by_role(head, columns)
+    used = {index for indexes in roles.values() for index in indexes}
+    guess = dataclasses.replace(mapping)
     mapping.doubt, mapping.doubtful_columns = "", []
-    for index in used:
-        mapping.reasons[str(index)] = "user"
+    mapping.reasons = guess.reasons | dict.fromkeys(map(str, used), "user")
     mapping.columns = {
         role: index
-        for role, index in mapping.columns.items()
-        if index not in used and role not in indexes_by_role
+        for role, index in guess.columns.items()
+        if index not in used and role not in roles
     }
-    ignored = indexes_by_role.pop("ignore", [])
-    for role, name in (("content", "content_columns"), ("attributes", "attribute_columns")):
-        guessed = [index for index in getattr(mapping, name) if index not in used]
-        setattr(mapping, name, indexes_by_role.pop(role, guessed))
-    guessed_layout = mapping.layout
-    mapping.excluded_columns = [i for i in mapping.excluded_columns if i not in used] + ignored
-    raters = indexes_by_role.get("rater", [])
-    labels = indexes_by_role.pop("label", [])
-    mapping.key_columns = [index for index in mapping.key_columns if index not in used]
-    has_item = "item" in indexes_by_role
-    if has_item:
-        mapping.key_columns = indexes_by_role["item"][1:]
-        del indexes_by_role["item"][1:]
-    mapping.layout = layout or _choose_layout(mapping, indexes_by_role, labels)
-    if mapping.layout == "wide" and raters:
-        indexes_by_role.pop("rater")
-    _set_label_columns(mapping, labels, used)
-    mapping.columns |= {role: indexes[-1] for role, indexes in indexes_by_role.items() if indexes}
+    mapping.content_columns = roles.get("content", _remove(guess.content_columns, used))
+    mapping.attribute_columns = roles.get("attributes", _remove(guess.attribute_columns, used))
+    mapping.key_columns = roles.get("item", [-1, *_remove(guess.key_columns, used)])[1:]
+    mapping.layout = layout or _choose_layout(mapping, roles)
+    _set_label_columns(mapping, roles.get("label", []), used)
+    mapping.columns |= {
+        role: indexes[0 if role == "item" else -1]
+        for role, indexes in roles.items()
+        if indexes
+        and role in ROLES
+        and role != "label"
+        and (role, mapping.layout) != ("rater", "wide")
+    }
     if mapping.layout != "long":
-        _release_long_roles(mapping, head, guessed_layout, used)
-    if mapping.layout == "wide" and raters:
+        _release_long_roles(mapping, guess, used)
+    if mapping.layout == "wide" and roles.get("rater"):
         mapping.value_columns = {}
-        described = {*mapping.columns.values(), *mapping.content_columns}
-        described |= {*mapping.attribute_columns, *raters}
-        mapping.excluded_columns = [i for i in range(len(head.names)) if i not in described]
-    mapping.excluded_columns = list(dict.fromkeys([*mapping.excluded_columns, *ignored]))
+    mapping.excluded_columns = _list_excluded_columns(mapping, head, guess, roles)
     _number_rows_without_keys(mapping)
     _add_doubt_on_missing_role(mapping)
-    if not mapping.doubt and not has_item:
+    if not mapping.doubt and "item" not in roles:
         _complete_item_key(mapping, head)
-    if guessed_doubt[0]:
-        mapping.doubt, mapping.doubtful_columns = guessed_doubt
+    if not layout and not _is_doubt_decided(guess, roles, used):
+        mapping.doubt, mapping.doubtful_columns = guess.doubt, guess.doubtful_columns
 
 
-def _decides_doubt(
-    mapping: ImportMapping, indexes_by_role: Mapping[str, object], used: set[int]
-) -> bool:
-    """Return whether the named roles decide the doubt about the guess.
+def _remove(indexes: Sequence[int], used: Collection[int]) -> list[int]:
+    return [index for index in indexes if index not in used]
+
+
+def _is_doubt_decided(guess: ImportMapping, roles: Mapping[str, object], used: set[int]) -> bool:
+    """Return whether the named roles decide the doubt about the guess, if there is one.
 
     They do if they name raters, labels or counts, or one of the doubtful columns.
     """
-    is_about_ratings = not {"rater", "label", "count"}.isdisjoint(indexes_by_role)
-    return (
-        is_about_ratings
-        or not mapping.doubtful_columns
-        or not used.isdisjoint(mapping.doubtful_columns)
-    )
+    is_about_ratings = not {"rater", "label", "count"}.isdisjoint(roles)
+    is_about_doubt = not used.isdisjoint(guess.doubtful_columns)
+    return is_about_ratings or is_about_doubt or not guess.doubtful_columns
 
 
 def _get_indexes_by_role(
@@ -170,15 +160,17 @@ def _get_indexes_by_role(
     return indexes_by_role
 
 
-def _choose_layout(
-    mapping: ImportMapping, indexes_by_role: dict[str, list[int]], labels: Sequence[int]
-) -> str:
+def _choose_layout(mapping: ImportMapping, roles: Mapping[str, Sequence[int]]) -> str:
     """Return the layout that follows from the named roles, else the guessed one."""
-    if len(indexes_by_role.get("rater", [])) > 1:
+    if len(roles.get("rater", ())) > 1:
         return "wide"
-    if labels or (mapping.layout == "long" and "label" in mapping.columns):
+    is_long = mapping.layout == "long"
+    if roles.get("label") or (is_long and "label" in mapping.columns):
         return "long"
-    if mapping.layout == "long" and len(mapping.label_columns) < 2:
+    if "rater" in roles and mapping.layout == "items":
+        return "long"
+    has_rater = "rater" in roles or "rater" in mapping.columns
+    if is_long and len(mapping.label_columns) < 2 and not has_rater:
         return "items"
     return mapping.layout
 
@@ -195,39 +187,56 @@ def _set_label_columns(mapping: ImportMapping, labels: list[int], used: set[int]
         mapping.columns["label"] = labels[0]
 
 
-def _release_long_roles(
-    mapping: ImportMapping, head: TableHead, guessed_layout: str, used: set[int]
-) -> None:
+def _release_long_roles(mapping: ImportMapping, guess: ImportMapping, used: set[int]) -> None:
     """Free the columns whose roles the layout does not have."""
-    roles = OWN_ROLES.get(mapping.layout, frozenset())
-    released = {
-        role: mapping.columns.pop(role)
-        for role in LONG_ROLES
-        if role not in roles and mapping.columns.get(role, -1) not in (-1, *used)
+    own_roles = OWN_ROLES.get(mapping.layout, frozenset())
+    mapping.columns = {
+        role: index
+        for role, index in mapping.columns.items()
+        if role not in LONG_ROLES or role in own_roles or index in used
     }
-    is_turned = (guessed_layout, mapping.layout) == ("raters", "wide")
-    if is_turned and "rater" in released:  # what names the rows names items now
-        mapping.columns.setdefault("item", released.pop("rater"))
-    other_columns = [*mapping.excluded_columns, *released.values()] if is_turned else []
     mapping.label_columns = []
-    if mapping.layout != guessed_layout:
+    if mapping.layout != guess.layout:
         mapping.value_columns = {}
     if mapping.layout in ("crossed", "combinations"):
-        mapping.columns = {role: i for role, i in mapping.columns.items() if role in roles}
+        mapping.columns = {role: i for role, i in mapping.columns.items() if role in own_roles}
         mapping.content_columns = []
     if mapping.layout == "crossed":
         mapping.columns.setdefault("label", 0)
-    elif guessed_layout == "crossed":
+    elif guess.layout == "crossed":
         mapping.columns.setdefault("item", 0)
-    if mapping.layout not in (guessed_layout, "items"):
-        described = {*mapping.columns.values(), *mapping.content_columns, *used}
+    elif _is_turned(mapping, guess) and guess.columns.get("rater") not in (None, *used):
+        # What names the rows names items now.
+        mapping.columns.setdefault("item", guess.columns["rater"])
+    if mapping.layout not in (guess.layout, "items"):
         mapping.attribute_columns = [i for i in mapping.attribute_columns if i in used]
-        mapping.excluded_columns = [
+
+
+def _is_turned(mapping: ImportMapping, guess: ImportMapping) -> bool:
+    return (guess.layout, mapping.layout) == ("raters", "wide")
+
+
+def _list_excluded_columns(
+    mapping: ImportMapping, head: TableHead, guess: ImportMapping, roles: Mapping[str, list[int]]
+) -> list[int]:
+    """Return the columns that have neither a role nor ratings."""
+    used = {index for indexes in roles.values() for index in indexes}
+    described = {*mapping.columns.values(), *mapping.content_columns}
+    every_column = range(len(head.names))
+    if mapping.layout == "wide" and roles.get("rater"):
+        described |= {*mapping.attribute_columns, *roles["rater"]}
+        excluded = _remove(every_column, described)
+    elif mapping.layout in (guess.layout, "items"):
+        excluded = _remove(guess.excluded_columns, used)
+    else:
+        guessed = {*guess.excluded_columns, *guess.columns.values()}
+        others = guessed if _is_turned(mapping, guess) else set()
+        excluded = [
             index
-            for index in range(len(head.names))
-            if index not in described
-            and (index in other_columns or _is_no_value(mapping, head, index, guessed_layout))
+            for index in _remove(every_column, described | used)
+            if index in others or _is_no_value(mapping, head, index, guess.layout)
         ]
+    return list(dict.fromkeys([*excluded, *roles.get("ignore", ())]))
 
 
 def _is_no_value(mapping: ImportMapping, head: TableHead, index: int, guessed_layout: str) -> bool:
@@ -265,11 +274,18 @@ def _add_doubt_on_missing_role(mapping: ImportMapping) -> None:
 
 def _complete_item_key(mapping: ImportMapping, head: TableHead) -> None:
     """Complete the guessed item ID, or add the doubt about it that the named roles leave."""
-    if mapping.layout != "long" or "rater" not in mapping.columns:
+    if mapping.layout != "long":
         return
     guesser = LabelAndItemColumns(head, set())
     guesser.columns, guesser.content = dict(mapping.columns), mapping.content_columns
     guesser.reasons = {int(index): reason for index, reason in mapping.reasons.items()}
+    if not {"rater", "count"} & mapping.columns.keys() and not mapping.key_separator:
+        used = {*mapping.columns.values(), *guesser.content, *mapping.label_columns}
+        others = [index for index in range(len(head.names)) if index not in used]
+        raters = guesser.list_columns_distinguishing_rows(others)
+        if raters and guesser.has_repeated_keys():
+            mapping.doubt, mapping.doubtful_columns = "no_raters", raters
+        return
     mapping.key_columns, doubt = guesser.complete_long_key(mapping.label_columns)
     mapping.doubt, mapping.doubtful_columns = doubt
     mapping.columns = guesser.columns

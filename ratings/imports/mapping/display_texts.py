@@ -87,6 +87,10 @@ _RESULTS_TEXT = _(
     "This looks like results, such as agreement or frequencies of labels: %(columns)s. Import the "
     "original ratings, or choose a layout if these are ratings."
 )
+_MAYBE_LABELS_TEXT = _(
+    "These columns may be labels: %(columns)s. Choose the label columns and the rater, one column "
+    "per rater, or the layout without ratings."
+)
 _NO_HEADER_TEXT = _(
     "Each column name is also a value below it, so the header row seems to be missing. Add one, "
     "such as item,rater,label or item,rater1,rater2."
@@ -106,12 +110,10 @@ DOUBTS: dict[str, tuple[str | Promise, str]] = {
         "--map %(first_rater)s %(other_labels)s, or --layout items",
     ),
     "maybe_labels": (
-        _(
-            "These columns may be labels: %(columns)s. Choose the label columns and the rater, "
-            "one column per rater, or the layout without ratings."
-        ),
+        _MAYBE_LABELS_TEXT,
         "--map %(labels)s --rater NAME, --map %(raters)s, or --layout items",
     ),
+    "maybe_label": (_MAYBE_LABELS_TEXT, "--map %(labels)s --rater NAME, or --layout items"),
     "labels_unclear": (
         _("Several columns can be labels: %(columns)s. Choose one or more."),
         "--map %(labels)s",
@@ -250,7 +252,7 @@ DOUBTS: dict[str, tuple[str | Promise, str]] = {
         ),
         "--layout combinations, or --layout wide",
     ),
-    "results": (_RESULTS_TEXT, "--layout long, or --layout wide"),
+    "results": (_RESULTS_TEXT, "--layout wide"),
     "results_of_pairs": (_RESULTS_TEXT, "--layout wide"),
     "frequencies_of_labels": (_RESULTS_TEXT, "--layout wide"),
     "criteria": (

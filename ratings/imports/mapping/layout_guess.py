@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ratings.exports import rating_files
+from ratings import exports
 from ratings.label_normalization import get_normal_form
 
 from . import rater_columns
@@ -31,6 +31,7 @@ from .tables_without_ratings import (
     find_counts_with_total,
     find_crossed_counts,
     find_frequency,
+    find_named_counters,
     find_named_counts,
 )
 from .wide_tables import WideTables
@@ -55,14 +56,14 @@ def guess_columns(head: TableHead, *, labels: Iterable[str] = ()) -> ColumnGuess
 
     ``labels`` are those of the project's existing questions.
     """
-    if tuple(head.names) == rating_files.COLUMNS:
+    if tuple(head.names) == exports.COLUMNS:
         return _build_export_guess()
     return _ColumnGuesser(head, set(labels)).guess()
 
 
 def _build_export_guess() -> ColumnGuess:
     """Return the roles of the columns of Concord's own exports, whatever their values are."""
-    names = rating_files.COLUMNS
+    names = exports.COLUMNS
     columns = {role: names.index(role) for role in NAMES_BY_ROLE if role in names}
     reasons = {
         index: "name" if name in NAMES_BY_ROLE else "no_role" for index, name in enumerate(names)
@@ -165,7 +166,7 @@ class _ColumnGuesser(WideTables):
 
     def _guess_counts_with_total(self) -> ColumnGuess | None:
         """Return the guess for numbers of ratings of each label, with their total in a column."""
-        counts = find_counts_with_total(self.head)
+        counts = find_named_counters(self.head) or find_counts_with_total(self.head)
         if not counts or "rater" in self.columns:
             return None
         self._release_long_roles()

@@ -166,7 +166,12 @@ def is_grader_list_name(name: str) -> bool:
 def is_count_name(name: str) -> bool:
     """Return whether a column of this name has numbers of ratings: toxic_count, n_toxic."""
     normalized = normalize_name(name)
-    return normalized.endswith("_count") or normalized.startswith(("n_", "num_", "count_"))
+    container = normalize_name(name.rpartition(".")[0])
+    return (
+        normalized.endswith("_count")
+        or normalized.startswith(("n_", "num_", "count_"))
+        or container.split("_")[-1] in role_words.COUNTERS
+    )
 
 
 def is_criterion_name(name: str) -> bool:
@@ -217,7 +222,8 @@ def is_author_name(name: str) -> bool:
 
 def is_subject_name(name: str) -> bool:
     """Return whether the name, such as participant, may mean the rater or the person rated."""
-    stem = compact_name(name).removesuffix("id")
+    words = [word for word in normalize_name(name).split("_") if word not in role_words.ENDINGS]
+    stem = "".join(words).removesuffix("id")
     return is_author_name(name) or stem in ("user", "username", "participant", "respondent")
 
 

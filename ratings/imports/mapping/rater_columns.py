@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from ratings.label_normalization import get_normal_form
 
 from . import role_words
-from .column_cells import MAX_SHORT_LABEL, MIN_RELIABLE_ROWS, TableHead
+from .column_cells import MAX_SHORT_LABEL, MIN_COMPUTED_ROWS, MIN_RELIABLE_ROWS, TableHead
 from .name_tests import (
     are_rater_numbers,
     compact_name,
@@ -29,6 +29,7 @@ _FIELD = re.compile(r"(.+)\.([^.]+)")  # a field of an object
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[A-Za-z]{2,}")
 # The code of a question that LimeSurvey writes before its text: G1Q1[SQ001]. Rate [Image 1].
 _SURVEY_CODE = re.compile(r"^\w*\d\w*(\[\w+\])?\. ")
+_NUMBER_OR_LETTER = re.compile(r"\d+|\b[A-Z]\b")
 # The name of a rater beside the rater's label: rater1_id, Coder 2 name.
 _RATER_NAME = re.compile(r"(.+?)[\s_.-]+(?:id|name|initials|email|who)", re.IGNORECASE)
 
@@ -317,8 +318,42 @@ def find_columns_with_shared_values(
     return rater_columns
 
 
+def list_remark_columns(
+    head: TableHead, indexes: Sequence[int], doubtful: Collection[int]
+) -> list[int]:
+    """Return the doubtful columns of texts of which none is repeated or in another column.
+
+    Most cells are empty, or their number is large enough, or all other columns are numeric.
+    """
+    columns = head.columns
+    others = [index for index in indexes if index not in doubtful]
+    if len(others) < 2:
+        return []
+    labels = set.union(*(columns[index].values for index in others))
+    are_numbers = all(columns[index].is_numeric for index in others)
+    n_rows = len(head.sample_rows)
+    return [
+        index
+        for index in doubtful
+        if not columns[index].has_repeats
+        and not columns[index].is_numeric
+        and columns[index].values.isdisjoint(labels)
+        and (
+            are_numbers
+            or 2 * len(columns[index].filled) < n_rows
+            or len(columns[index].filled) >= MIN_COMPUTED_ROWS
+        )
+    ]
+
+
 def differ_only_in_number(names: Sequence[str]) -> bool:
-    """Return whether column names differ only in a number or a text in brackets: Rate [Photo 1]."""
+    """Return whether column names differ only in a number or a text in brackets: Rate [Photo 1].
+
+    Or in a letter between words: Is A clear?
+    """
+    frames = {compact_name(_NUMBER_OR_LETTER.sub("#", name.strip())) for name in names}
+    if len(names) >= 2 and len(frames) == 1 and len(frames.pop()) > 1:
+        return True
     stems = set()
     for name in names:
         bracket = _BRACKETS.fullmatch(_SURVEY_CODE.sub("", name.strip()))

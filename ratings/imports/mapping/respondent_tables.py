@@ -9,12 +9,14 @@ from .column_cells import LONG_ROLES, ColumnGuess
 from .label_and_item_columns import LabelAndItemColumns
 from .name_tests import (
     RESPONDENT_ROLES,
+    are_rater_numbers,
     asks_for_comment,
     compact_name,
     is_form_person_name,
     is_respondent_name,
     is_survey_name,
     rank_name,
+    split_numbered_name,
 )
 
 
@@ -49,16 +51,20 @@ class RespondentTables(LabelAndItemColumns):
         is_survey = any(map(is_survey_name, names)) or self._begins_like_form()
         if not is_survey or {"rater", "label"} <= self.columns.keys():
             return None
-        if item is not None and (columns[item].has_repeats or not is_respondent_name(names[item])):
+        is_respondent = item is not None and (
+            is_respondent_name(names[item]) or "QUESTNNR" in names  # SoSci Survey: CASE
+        )
+        if item is not None and (columns[item].has_repeats or not is_respondent):
             return None
         if "rater" in self.columns and columns[self.columns["rater"]].has_repeats:
             return None
         released = {"item", *LONG_ROLES} - RESPONDENT_ROLES
         roles = {role: index for role, index in self.columns.items() if role not in released}
-        people = [i for i, name in enumerate(names) if is_respondent_name(name)]
+        people = [item] if item is not None else []
+        people += [i for i, name in enumerate(names) if is_respondent_name(name)]
         people = [index for index in people if columns[index].is_unique]
         if "rater" not in roles and people:
-            roles["rater"] = item if item in people else people[0]
+            roles["rater"] = people[0]
         answers = self._list_survey_answers({*roles.values(), *self.content})
         if len(answers) < 2:
             return None
@@ -111,21 +117,25 @@ class RespondentTables(LabelAndItemColumns):
         if has_keys or not rater_columns.differ_only_in_number(names):
             return None
         for index, name in enumerate(self.head.names):
-            if is_respondent_name(name) and self.head.columns[index].is_unique:
+            cells = self.head.columns[index]
+            has_raters = index not in candidates and are_rater_numbers(cells.values)
+            if cells.is_unique and (is_respondent_name(name) or has_raters):
                 self.columns["rater"] = index
-                self.reasons[index] = "name"
+                self.reasons[index] = "rater_values" if has_raters else "name"
                 return self._guess_raters_in_rows(candidates)
         return None
 
     def _guess_raters_in_rows(self, candidates: Sequence[int]) -> ColumnGuess | None:
         """Return the guess for a table with a row for each rater and a column for each item."""
         columns = self.head.columns
-        if columns[self.columns["rater"]].has_repeats:
+        names = [self.head.names[index] for index in candidates]
+        stems = {len(number[0]) for name in names if (number := split_numbered_name(name))}
+        has_people = are_rater_numbers(names) and min(stems) > 1  # coder_a, but not u1
+        if columns[self.columns["rater"]].has_repeats or has_people:
             return None
         shared = rater_columns.find_columns_with_shared_values(
             self.head, candidates, self.labels, sure=True
         )
-        names = [self.head.names[index] for index in candidates]
         if len(shared) >= 2 and rater_columns.differ_only_in_number(names):
             shared = list(candidates)
         if len(shared) < 2:

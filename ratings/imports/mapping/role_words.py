@@ -152,26 +152,30 @@ DESCRIPTIVE_NAMES = _split_words(
     "position index rownumber row line complete email name firstname lastname surname weight "
     "height geschlecht alter land sexe pais edad 性别 年龄 seed token lastpage refurl "
     "startlanguage collectorid customdata1 networkid reactiontime rt projectid projectname "
-    "responsetype startdateutc submitdateutc resps filteredresps arguments"
+    "responsetype startdateutc submitdateutc resps filteredresps arguments "
+    "serial ref questnnr mode started missing missrel maxpage timesum"
 )
 DESCRIPTIVE_ENDINGS = (
     "_complete", "_timestamp", "_date", "_time", "_url", "_order", "_batch", "_time_s", "_time_ms",
     "_rt", "_this_n", "_this_rep_n", "_this_trial_n", "_this_index",
     "_seconds", "_sec", "_secs", "_duration",
 )  # fmt: skip
-DESCRIPTIVE_STARTS = ("redcap_", "batch_", "hit_", "assignment_")
+DESCRIPTIVE_STARTS = ("redcap_", "batch_", "hit_", "assignment_", "time0")
 DESCRIPTIVE_WORDS = _split_words("sex gender age ethnicity race")
 # Columns that only the responses to a survey have.
 SURVEY_NAMES = _split_words(
     "submitdate submitdateutc networkid datesubmitted lastpage startlanguage collectorid "
     "completiontime submittedat submissiondate "
-    "respondentid responseid startedtime zeitstempel horodateur marcatemporal 时间戳记 时间戳"
+    "respondentid responseid questnnr startedtime zeitstempel horodateur marcatemporal 时间戳记 "
+    "时间戳"
 )
 # Columns of results: agreement that another program computed.
 RESULT_NAMES = _split_words(
     "kappa cohenskappa cohenkappa fleisskappa krippendorffsalpha krippendorffalpha icc "
     "agreementpercent percentagreement agreements disagreements"
 )
+# Names of objects in records that have numbers of ratings: label_counter.positive.
+COUNTERS = _split_words("counter counts count tally histogram distribution votecounts")
 # Columns of numbers of rows: a table of combinations and how often each occurs.
 FREQUENCY_NAMES = _split_words(
     "freq frequency frequencies count counts n weight wt num number haufigkeit anzahl effectif "
@@ -222,7 +226,8 @@ MERGED_RATERS = _split_words(
 )
 # Names that number the parts of a document, conversation or patient.
 KEY_PARTS = _split_words(
-    "sentence sent segment seg turn line paragraph para utterance frame page chunk token span clip "
+    "sentence sent segment seg slice tile patch vertebra turn line paragraph para utterance frame "
+    "page chunk token span clip "
     "position index row number nr no lesion tooth eye side slide image question response answer "
     "quotation excerpt satz absatz zeile phrase ligne"
 )

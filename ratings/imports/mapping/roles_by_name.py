@@ -161,9 +161,13 @@ class RolesByName:
             return
         cells = head.columns[item]
         repeated = [index for index in named_items if head.columns[index].has_repeats]
-        if not repeated or compact_name(head.names[item]) not in ("id", "key", "record"):
+        name = compact_name(head.names[item])
+        # In an experiment, a subject responds to stimuli.
+        stimuli = [index for index in repeated if compact_name(head.names[index])[:4] == "stim"]
+        is_subject = name.startswith("subj") and bool(stimuli)
+        if not repeated or not (is_subject or name in ("id", "key", "record")):
             return
-        named_item = repeated[0]
+        named_item = (stimuli or repeated)[0]
         pairs = set(zip(cells.texts, head.columns[named_item].texts, strict=True))
         if "rater" in self.columns:
             if cells.is_unique:

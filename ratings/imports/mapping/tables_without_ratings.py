@@ -168,6 +168,10 @@ def find_frequency(head: TableHead) -> list[int]:
             if place != index and not (are_row_numbers(column) and is_index_name(head.names[place]))
         ]
         rows = set(zip(*(column.texts for column in combined), strict=True))
+        if all(
+            any(rank_name(n, role) is not None for n in head.names) for role in ("item", "rater")
+        ):
+            return []  # rows of one rating each, maybe with a weight
         has_keys = any(column.is_unique for column in combined)
         if len(combined) > 1 and not has_keys and len(rows) == len(head.sample_rows) >= MIN_ROWS:
             return [index]
@@ -204,6 +208,17 @@ def find_count_columns(head: TableHead, candidates: Sequence[int]) -> list[int]:
     is_bounded = 2 * min(sums) >= largest and 2 * n_largest >= len(rows)
     is_count = max(map(max, rows)) > 1 and has_zeros and is_bounded
     return columns if is_count and len(rows) >= MIN_ROWS_OF_COUNTS else []
+
+
+def find_named_counters(head: TableHead) -> list[int]:
+    """Return columns of whole numbers in an object of counts, such as label_counter.positive."""
+    columns = [
+        index
+        for index, name in enumerate(head.names)
+        if "." in name and is_count_name(name) and head.columns[index].filled
+    ]
+    cells = [text for index in columns for text in head.columns[index].filled]
+    return columns if len(columns) > 1 and all(map(str.isdecimal, cells)) else []
 
 
 def find_counts_with_total(head: TableHead) -> list[int]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import itertools
 from collections.abc import Collection, Sequence
 
+from ratings.imports.values.label_order import is_known_scale
 from ratings.label_normalization import get_normal_form
 
 from . import rater_columns
-from .column_cells import MIN_COMPUTED_ROWS, ColumnGuess, find_computed_column
+from .column_cells import ColumnGuess, find_computed_column
 from .name_tests import (
     compact_name,
     is_comparison_name,
@@ -110,7 +111,8 @@ class WideTables(RespondentTables):
         places: dict[int, tuple[str, str]],
     ) -> None:
         """Add a doubt if the columns of ratings may be others, or no raters."""
-        if values.reason == "shared" and len(self.head.sample_rows) < len(places):
+        has_few_rows = len(self.head.sample_rows) < len(places)
+        if values.reason == "shared" and has_few_rows and not self.has_content:
             guess.doubt, guess.doubtful_columns = "raters_in_rows", list(places)
         if not values.is_certain:
             has_one_question = not any(question for _rater, question in places.values())
@@ -220,7 +222,7 @@ class WideTables(RespondentTables):
             free = self.list_free_columns()
         if doubtful and self._find_rater_and_labels(free):
             return self._guess_items(free)
-        remarks = self._list_remarks(shared, doubtful)
+        remarks = rater_columns.list_remark_columns(self.head, shared, doubtful)
         shared = [index for index in shared if index not in remarks]
         doubtful = [index for index in doubtful if index not in remarks]
         if len(shared) >= 2:
@@ -272,7 +274,8 @@ class WideTables(RespondentTables):
             answers = [index for index in guess.attribute_columns if self.may_be_answers(index)]
             answers = answers or self.list_raters_with_empty_sample(guess.attribute_columns)
             if answers:
-                guess.doubt, guess.doubtful_columns = "maybe_labels", answers
+                guess.doubt = "maybe_labels" if len(answers) > 1 else "maybe_label"
+                guess.doubtful_columns = answers
         return guess
 
     def _find_rater_and_labels(self, free: Sequence[int]) -> list[int]:
@@ -356,37 +359,13 @@ class WideTables(RespondentTables):
         columns = self.head.columns
         if self._are_items_by_raters(indexes):
             return list(indexes)
-        if all(columns[index].is_numeric for index in indexes):
+        values = {text for index in indexes for text in columns[index].values}
+        if all(columns[index].is_numeric for index in indexes) or is_known_scale(values):
             return []
         shared = rater_columns.find_columns_with_shared_values(
             self.head, indexes, self.labels, sure=True
         )
         return [index for index in indexes if index not in shared and columns[index].filled]
-
-    def _list_remarks(self, indexes: Sequence[int], doubtful: Collection[int]) -> list[int]:
-        """Return the doubtful columns of texts of which none is repeated or in another column.
-
-        Most cells are empty, or their number is large enough, or all other columns are numeric.
-        """
-        columns = self.head.columns
-        others = [index for index in indexes if index not in doubtful]
-        if len(others) < 2:
-            return []
-        labels = set.union(*(columns[index].values for index in others))
-        are_numbers = all(columns[index].is_numeric for index in others)
-        n_rows = len(self.head.sample_rows)
-        return [
-            index
-            for index in doubtful
-            if not columns[index].has_repeats
-            and not columns[index].is_numeric
-            and columns[index].values.isdisjoint(labels)
-            and (
-                are_numbers
-                or 2 * len(columns[index].filled) < n_rows
-                or len(columns[index].filled) >= MIN_COMPUTED_ROWS
-            )
-        ]
 
     def _shares_values_with(self, index: int, candidates: Sequence[int]) -> bool:
         """Return whether the column has repeats, and most of its values are in another column."""

@@ -122,6 +122,12 @@ def find_known_scale(labels: Collection[str]) -> dict[str, float] | None:
     return None
 
 
+def is_known_scale(labels: Collection[str]) -> bool:
+    """Return whether three or more labels are steps of one scale of words, grades or signs."""
+    is_scale = guess_order(labels).basis in (KNOWN_SCALE, GRADES, SIGNS, ROMAN_NUMERALS)
+    return len(labels) > 2 and is_scale
+
+
 def is_date_label(label: str) -> bool:
     """Return whether a label is a day, as spreadsheet programs write it."""
     return _DATE.fullmatch(label.strip()) is not None

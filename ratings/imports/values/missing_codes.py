@@ -28,13 +28,20 @@ SUSPECTED_CODES = _split_phrases(
     "not assessed|not coded|not done|unable to assess|n.d.|k.a.|k. a.|ka|keine angabe|"
     "keine antwort|nicht beantwortet|nicht bewertet|fehlt|fehlend|leer|non applicable|"
     "non renseigné|sans réponse|nsp|nspp|no aplica|no contesta|sin respuesta|ns/nc|缺失|"
-    "不适用|未作答|未回答"
+    "不适用|未作答|未回答|未填写|未标注|该题未答|不適用|"
+    "não se aplica|não aplicável|não informado|sem resposta|sem informação|s/r|s/d|n/d|ns/nr|"
+    "non applicabile|nessuna risposta|n.v.t.|nvt|niet van toepassing|geen antwoord|nie dotyczy|"
+    "brak danych|brak odpowiedzi|н/д|нет данных|нет ответа|не применимо|неприменимо|пропуск|"
+    "該当なし|無回答|未回答|未記入|欠損|欠損値|해당 없음|해당없음|무응답|결측|결측치|"
+    "غير متوفر|لا ينطبق|لا إجابة"
 )
 # Answers that have no place on a scale; they may be missing values if the others are ordered.
 NO_OPINIONS = _split_phrases(
     "don't know|dont know|do not know|dk|can't tell|cannot tell|can't say|not sure|"
     "no opinion|prefer not to say|weiß nicht|weiss nicht|ne sait pas|je ne sais pas|"
-    "no sabe|no sé|不知道|不清楚"
+    "no sabe|no sé|não sei|não sabe|non so|weet niet|weet ik niet|nie wiem|bilmiyorum|"
+    "не знаю|затрудняюсь ответить|затрудняюсь|わからない|分からない|判断できない|모름|"
+    "잘 모르겠음|لا أعرف|不知道|不清楚|不确定"
 )
 STATA_CODE = re.compile(r"\.[a-z]")  # a missing value with its reason, beside "." without one
 _VALUE_LABEL = re.compile(r"[\[(]?[+-]?\d+[\])]?\s*[-=:.–—]?\s*(?=[^\W\d])")  # 99 = no answer

@@ -11,6 +11,8 @@ import unicodedata
 from functools import cache
 from typing import NamedTuple
 
+from .further_scales import FURTHER_SCALES
+
 # A blank line separates scales, "|" the steps, "/" the phrases of a step. Written without accents.
 _LISTED_SCALES = """
 none/no/absent/nil|trivial/minimal/negligible|minor|mild/slight/light|moderate/medium|major|
@@ -349,6 +351,9 @@ parcialmente de acuerdo|de acuerdo|muy de acuerdo|totalmente de acuerdo/completa
 """
 
 
+_SCALE_TEXTS = (_AGREEMENT_SCALES, _LISTED_SCALES, FURTHER_SCALES)
+
+
 def normalize_phrase(label: str) -> str:
     """Return a label in lower case without accents, punctuation and a remark in brackets."""
     text = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", label.strip()).casefold()
@@ -363,7 +368,7 @@ def list_known_scales() -> list[dict[str, int]]:
     """Return phrase -> step of each known scale; the phrases are normalized."""
     scales = [
         _build_scale([step.split("/") for step in text.replace("\n", "").split("|")])
-        for text in (_AGREEMENT_SCALES + "\n" + _LISTED_SCALES).strip().split("\n\n")
+        for text in "\n".join(_SCALE_TEXTS).strip().split("\n\n")
     ]
     for words in _WORDS:
         scales += [_build_scale(_build_steps(low, high, words)) for low, high in words.poles]

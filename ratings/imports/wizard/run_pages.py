@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -17,7 +19,7 @@ from core.jobs.lease import LeaseLost
 from projects.services.project_validation import InvalidProjectChange
 from projects.services.question_validation import InvalidQuestions
 from ratings.files.upload_limits import View
-from ratings.imports import services, shared_files
+from ratings.imports import media_references, services, shared_files, uploads
 from ratings.imports.interpretation import FileInterpretation, format_doubt
 from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.problems import (
@@ -28,9 +30,11 @@ from ratings.imports.problems import (
 )
 from ratings.imports.readers import SOURCES
 from ratings.imports.skipped_rows import SKIPPED_RECORD_REASONS, StoredSkippedRecords
+from ratings.imports.staging.queries import open_staged_rows
+from ratings.imports.zip_archives import MediaArchive
+from ratings.items import content
 from ratings.models import ImportRun
 
-from . import preview
 from .column_form import ColumnsForm
 from .forms import ImportOptionsForm, ReadingForm
 from .labels_form import LabelsForm
@@ -38,6 +42,7 @@ from .rater_matching_form import MatchingForm
 from .start_form import StartForm
 
 State = ImportRun.State
+MAX_PREVIEW_ITEMS = 5
 
 
 def get_run_url(run: ImportRun, page: str = "run", *args: int) -> str:
@@ -156,7 +161,7 @@ def render_check_or_start_writing(
         total=sum(problem.count for problem in problems),
         questions=_list_question_counts(run),
         skipped_records=_list_skipped_records(run),
-        items=preview.build_item_previews(run, get_url=partial(get_run_url, run, "file")),
+        items=_build_item_previews(run, get_url=partial(get_run_url, run, "file")),
         mapping=mapping,
         matching=matching,
         labels_form=labels,
@@ -205,3 +210,41 @@ RENDERERS: dict[ImportRun.State, View] = {
     State.DONE: render_summary_page,
     State.FAILED: render_summary_page,
 }
+
+
+def _build_item_previews(run: ImportRun, *, get_url: Callable[[int], str]) -> list[dict[str, Any]]:
+    """Return key, blocks (ratings.items.content) and attributes of the first items with content.
+
+    Returns an empty list if the staging database does not exist. ``get_url`` returns the URL of the
+    file with an index in the archive.
+    """
+    if run.state != ImportRun.State.CHECKED:
+        return []
+    try:
+        with open_staged_rows(
+            shared_files.ensure_local_file(run, uploads.STAGING_SUFFIX, refresh=True), lambda: None
+        ) as staged_rows:
+            contents = staged_rows.list_first_content(MAX_PREVIEW_ITEMS)
+    except FileNotFoundError:
+        return []
+    bodies = {content_row.item: json.loads(content_row.body or "{}") for content_row in contents}
+    _set_archive_urls(run, bodies, get_url)
+    media_references.replace_names_by_urls(run.project, bodies)
+    previews = []
+    for content_row in contents:
+        attributes = json.loads(content_row.attributes or "{}")
+        blocks = content.build_blocks(bodies[content_row.item])
+        previews.append({"key": content_row.item, "blocks": blocks, "attributes": attributes})
+    return previews
+
+
+def _set_archive_urls(
+    run: ImportRun, bodies: dict[str, dict[str, Any]], get_url: Callable[[int], str]
+) -> None:
+    """Replace the names of files in the archive by the URLs of their preview."""
+    archive = MediaArchive.for_manifest(uploads.get_absolute_path(run.path))
+    for body in bodies.values() if archive else ():
+        for kind, name in media_references.iter_file_references(body):
+            file = archive.find_file(name, kind) if archive else None
+            if archive and file:
+                body[kind] = get_url(archive.get_index(file))

@@ -12,7 +12,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import transaction
 
-from agreement_site.audit_log import stream
+from agreement_site.audit_log import recorder
 from agreement_site.models import AuditLogEntry
 from core import security_log
 from projects.services.projects import change_project
@@ -47,7 +47,7 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
 
 def list_problems(path: Path) -> list[tuple[int, str]]:
     with path.open("rb") as lines:
-        problems = stream.iter_stream_problems(lines, stream.WrittenEntries())
+        problems = recorder.iter_stream_problems(lines, recorder.WrittenEntries())
         return [(problem.line, problem.description) for problem in problems]
 
 
@@ -83,7 +83,7 @@ def test_a_change_of_the_file_is_found(filled_file: Path, change: str) -> None:
         values = json.loads(lines[1]) | {"actor": "nobody"}
         previous = values.pop("previous")
         del values["hash"]
-        lines[1] = stream.format_line(values, previous)
+        lines[1] = recorder.format_line(values, previous)
     filled_file.write_bytes(b"".join(lines))
     assert list_problems(filled_file)[0][0] in (2, 3)
     with pytest.raises(CommandError, match=r"\d problems in \d lines"):
@@ -108,14 +108,14 @@ def test_an_entry_that_no_file_has_is_found(
     """A failed write leaves the chain whole; two machines have a file each."""
     missing = AuditLogEntry.objects.create(action="view_saved", project_id=project.pk)
     last = AuditLogEntry.objects.create(action="view_saved", project_id=project.pk)
-    stream.append_entry(last)
+    recorder.append_entry(last)
     assert list_problems(filled_file) == []
     with pytest.raises(CommandError, match="1 problems"):
         call_command("verify_audit_log", str(filled_file))
     assert f"entry {missing.pk} of the database is in none" in capsys.readouterr().out
     other_file = filled_file.with_name("other.jsonl")
     settings.AUDIT_LOG_FILE = str(other_file)
-    stream.append_entry(missing)
+    recorder.append_entry(missing)
     call_command("verify_audit_log", str(filled_file), str(other_file))
 
 
@@ -152,7 +152,7 @@ def test_writers_at_once_make_one_chain(log_file: Path) -> None:
     def append(number: int) -> None:
         for step in range(25):
             entry = AuditLogEntry(pk=number * 100 + step, action="x", details={"t": "x" * step})
-            stream.append_entry(entry)
+            recorder.append_entry(entry)
 
     threads = [threading.Thread(target=append, args=(number,)) for number in range(4)]
     for thread in threads:

@@ -15,7 +15,7 @@ from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile, TemporaryUploadedFile
 from django.test import Client
 
-from agreement_site.middleware import request_limits
+from agreement_site.middleware import security
 from ratings.files import upload_limits
 
 pytestmark = pytest.mark.django_db
@@ -73,15 +73,14 @@ FORM_PATHS = [
 
 @pytest.mark.parametrize("path", FORM_PATHS)
 def test_form_of_an_anonymous_user_is_limited(client: Client, path: str) -> None:
-    assert announce_form(client, path, request_limits.ANONYMOUS_FORM_BYTES + 1) == 413
+    assert announce_form(client, path, security.ANONYMOUS_FORM_BYTES + 1) == 413
 
 
 def test_form_of_a_signed_in_user_has_a_higher_limit(
     client_for: Callable[[User], Client], annotator: User
 ) -> None:
     assert (
-        announce_form(client_for(annotator), "/tokens/", request_limits.SIGNED_IN_FORM_BYTES + 1)
-        == 413
+        announce_form(client_for(annotator), "/tokens/", security.SIGNED_IN_FORM_BYTES + 1) == 413
     )
 
 

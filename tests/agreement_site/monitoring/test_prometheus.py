@@ -170,9 +170,7 @@ def test_sweeps_are_timed_and_their_failures_counted(
 
 def test_metrics_of_processes_are_added_and_cleaned_up(tmp_path: Path) -> None:
     """Two processes of a machine have ended, and one is alive."""
-    count_script = (
-        "from core.process_metrics import TASK_MESSAGES_FAILED; TASK_MESSAGES_FAILED.inc(2)"
-    )
+    count_script = "from core.telemetry import TASK_MESSAGES_FAILED; TASK_MESSAGES_FAILED.inc(2)"
     environment = {**os.environ, "PROMETHEUS_MULTIPROC_DIR": str(tmp_path)}
     for _ in range(2):
         subprocess.run([sys.executable, "-c", count_script], env=environment, check=True)
@@ -206,14 +204,14 @@ def find_metric_names(text: str) -> set[str]:
 @pytest.fixture
 def metric_names(scrape_metrics: Any, question: Any, rate: Any) -> set[str]:
     """Return every metric name that /metrics can contain."""
-    from core import process_metrics
+    from core import telemetry
 
     tasks.sweep_all()
     AuditResult.objects.create(
         question=question, audited_at=timezone.now(), n_ratings=1, n_differences=0
     )
-    process_metrics.TASKS_FAILED.labels("x").inc(0)
-    process_metrics.TASK_SECONDS.labels("x").observe(0)
+    telemetry.TASKS_FAILED.labels("x").inc(0)
+    telemetry.TASK_SECONDS.labels("x").observe(0)
     return {name for name, _labels in scrape_metrics()}
 
 

@@ -16,7 +16,7 @@ from opentelemetry.trace import SpanKind
 
 from agreement_site.celery import app
 from agreement_site.monitoring import tracing as monitoring_tracing
-from core.web import tracing
+from core import telemetry
 
 TRACE_PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
@@ -28,7 +28,7 @@ def span_exporter(monkeypatch: pytest.MonkeyPatch) -> Iterator[InMemorySpanExpor
     provider = TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(exporter))
     monkeypatch.setattr(
-        tracing,
+        telemetry,
         "span_factory",
         monitoring_tracing.build_span_starter(provider.get_tracer("concord")),
     )
@@ -98,8 +98,8 @@ def test_statements_outside_a_span_are_not_recorded(span_exporter: InMemorySpanE
 
 
 def test_without_the_setting_no_spans_are_recorded() -> None:
-    with tracing.start_span("server", "GET") as span:
-        assert isinstance(span, tracing.NullSpan)
+    with telemetry.start_span("server", "GET") as span:
+        assert isinstance(span, telemetry.NullSpan)
 
 
 def test_missing_client_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,9 +20,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agreement_site.models import NotificationSettings, Preference, QueuedMail
-from agreement_site.notifications import outbox, preferences, sweep
-from agreement_site.notifications.mails import digest
-from agreement_site.notifications.mails.content import Line, Section
+from agreement_site.notifications import digest, outbox, preferences
+from agreement_site.notifications.mail_contents import Line, Section
 from core.jobs.outbox import MAX_JITTER
 from events import feed
 from events.models import Event
@@ -67,7 +66,7 @@ def test_next_digest_is_the_first_such_hour(
 def send_digest() -> Any:
     """Run the sweep on Monday and return the only mail."""
     with time_machine.travel(MONDAY + datetime.timedelta(minutes=1)):
-        sweep.sweep_mail()
+        outbox.sweep_mail()
     [message] = mail.outbox
     return message
 
@@ -93,7 +92,7 @@ def test_monday_mail_of_a_lead(
         assert resolved_alert.rater is not None
         set_rater_paused(rater=resolved_alert.rater, paused=True, by=lead)
         feed.publish_events()
-        sweep.sweep_mail()
+        outbox.sweep_mail()
         assert [message.subject for message in mail.outbox] == [
             "[Concord] Reviews: 2 new alerts or failed gates"
         ], "the rater drifts: news at once, one mail of the project"
@@ -133,13 +132,13 @@ def test_digest_states_no_verdict_that_a_gate_no_longer_has(
         gate = decide_gate(question, "fail")
     Gate.objects.update(verdict="")
     with time_machine.travel(MONDAY + datetime.timedelta(minutes=1)):
-        sweep.sweep_mail()
+        outbox.sweep_mail()
     assert not mail.outbox
     with time_machine.travel(MONDAY + datetime.timedelta(days=1)):
         decide_gate(question, "pass")
         gate.delete()
     with time_machine.travel(MONDAY + datetime.timedelta(days=7, minutes=1)):
-        sweep.sweep_mail()
+        outbox.sweep_mail()
     assert not mail.outbox
 
 
@@ -188,16 +187,16 @@ def test_digest_tells_what_is_new_and_an_empty_one_is_not_sent(
         first, second = open_alert(question, "ann"), open_alert(question, "ben")
     assert "New: " in send_digest().body
     with time_machine.travel(MONDAY + datetime.timedelta(days=7, minutes=1)):
-        sweep.sweep_mail()
+        outbox.sweep_mail()
     assert "What changed" not in mail.outbox[-1].body, "only what is new, but still what to do"
     for alert in (first, second):
         change_alert_state(alert=alert, state="resolved", cause="real", reason="x", by=lead)
     feed.publish_events()
     with time_machine.travel(MONDAY + datetime.timedelta(days=14, minutes=1)):
-        sweep.sweep_mail()
+        outbox.sweep_mail()
     assert "Resolved: " in mail.outbox[-1].body
     with time_machine.travel(MONDAY + datetime.timedelta(days=21, minutes=1)):
-        sweep.sweep_mail()
+        outbox.sweep_mail()
     assert len(mail.outbox) == 3, "an empty digest is not sent"
     assert QueuedMail.objects.filter(kind="digest").latest("pk").state == "skipped"
 
@@ -222,7 +221,7 @@ def test_digest_contains_what_the_roles_may_see_when_it_is_sent(
             open_alert(row, "ann")
         set_rater_paused(rater=question.project.raters.get(key="ann"), paused=True, by=lead)
         feed.publish_events()
-        sweep.queue_due_digests()
+        outbox.queue_due_digests()
         Member.objects.filter(user=viewer, project=left.project).delete()
     message = send_digest()
     assert message.to == ["viewer@example.org"], "nothing for the annotator, nothing for the lead"
@@ -246,7 +245,7 @@ def test_language_and_zone_are_those_of_the_person(
     mail.outbox.clear()
     preferences.save_preferences(user=lead, language="en", digest="daily")
     with time_machine.travel(MONDAY + datetime.timedelta(days=1)):
-        sweep.sweep_mail()
+        outbox.sweep_mail()
     assert mail.outbox[0].subject == "[Concord] 1 decision waits for you"
 
 
@@ -256,7 +255,7 @@ def test_names_become_neither_headers_nor_markup(
     question.project.name = "A\r\nBcc: victim@example.org\x0b<b>&"
     question.project.save()
     open_alert(question, "<i>ann")
-    sweep.sweep_mail()
+    outbox.sweep_mail()
     message: Any = mail.outbox[0]
     raw = message.message()
     assert raw["Bcc"] is None and "\n" not in message.subject
@@ -269,8 +268,8 @@ def test_names_become_neither_headers_nor_markup(
 def test_many_people_are_queued_in_batches(
     lead: User, project: Any, django_assert_max_num_queries: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(preferences, "BATCH_SIZE", 40)
-    monkeypatch.setattr(sweep, "BATCH_SIZE", 40)
+    monkeypatch.setattr(preferences, "PEOPLE_PER_TRANSACTION", 40)
+    monkeypatch.setattr(outbox, "PEOPLE_PER_TRANSACTION", 40)
     users = User.objects.bulk_create(
         User(username=f"u{n}", email=f"u{n}@example.org") for n in range(100)
     )
@@ -278,8 +277,8 @@ def test_many_people_are_queued_in_batches(
     assert preferences.create_missing_settings() == 100
     with time_machine.travel(timezone.now() + datetime.timedelta(days=8)):
         with django_assert_max_num_queries(45):
-            assert sweep.queue_due_digests() == 101
-        assert sweep.queue_due_digests() == 0
+            assert outbox.queue_due_digests() == 101
+        assert outbox.queue_due_digests() == 0
     assert QueuedMail.objects.filter(kind="digest").count() == 101
 
 
@@ -289,10 +288,10 @@ def test_nothing_is_queued_without_a_mail_server(
     settings.SMTP_URL = ""
     open_alert(question, "ann")
     with time_machine.travel(timezone.now() + datetime.timedelta(days=8)):
-        assert sweep.sweep_mail() == 0
+        assert outbox.sweep_mail() == 0
         assert QueuedMail.objects.count() == 0
         settings.SMTP_URL = "smtp://mail.example.org"
-        sweep.sweep_mail()
+        outbox.sweep_mail()
     assert [m.subject for m in mail.outbox] == ["[Concord] 1 decision waits for you"], "no old news"
 
 
@@ -309,10 +308,10 @@ def test_digest_that_failed_is_told_by_the_next_one(
 
         patch.setattr(outbox.composition, "compose_message", fail)
         for delay in (*outbox.RETRY_DELAYS, datetime.timedelta()):
-            sweep.sweep_mail()
+            outbox.sweep_mail()
             clock.shift(delay * (1 + MAX_JITTER))
         row = QueuedMail.objects.get(kind="digest")
         assert (row.state, row.attempts) == ("failed", 7)
     with time_machine.travel(MONDAY + datetime.timedelta(days=7, hours=1)):
-        sweep.sweep_mail()
+        outbox.sweep_mail()
     assert "New: " in mail.outbox[0].body

@@ -13,7 +13,7 @@ from django.core import mail
 from django.utils import timezone
 
 from agreement_site.models import NotificationSettings, QueuedMail
-from agreement_site.notifications import news, outbox, preferences, sweep
+from agreement_site.notifications import news, outbox, preferences
 from projects.models import Member, Question
 from projects.services.projects import archive_project
 from quality.alerts.services import change_alert_state
@@ -33,7 +33,7 @@ def test_one_mail_of_a_project_in_a_quarter_of_an_hour(
             open_alert(question, key)
         open_alert(other, "cleo")
         open_alert(question, "dan", kind="rater_fast")  # not wanted at once
-        assert sweep.sweep_mail() == 2
+        assert outbox.sweep_mail() == 2
         assert sorted(message.subject for message in mail.outbox)[1] == (
             "[Concord] Reviews: 2 new alerts or failed gates"
         )
@@ -43,11 +43,11 @@ def test_one_mail_of_a_project_in_a_quarter_of_an_hour(
         for key in ("eve", "fay"):
             open_alert(question, key)
             clock.shift(datetime.timedelta(minutes=5))
-            assert sweep.sweep_mail() == 0
+            assert outbox.sweep_mail() == 0
         answered = open_alert(question, "gus")
         change_alert_state(alert=answered, state="acknowledged", by=lead)
         clock.shift(datetime.timedelta(minutes=6))
-        assert sweep.sweep_mail() == 1
+        assert outbox.sweep_mail() == 1
     [message] = mail.outbox
     assert [message.body.count(name) for name in ("eve", "fay", "gus", "ann")] == [2, 2, 0, 0] or (
         message.body.count("/alerts/") == 2
@@ -69,7 +69,7 @@ def test_event_during_a_sending_is_in_the_next_mail(
     second = QueuedMail.objects.get(state="pending")
     assert second.after_event >= claimed.until_event
     with time_machine.travel(timezone.now() + outbox.NEWS_INTERVAL):
-        sweep.sweep_mail()
+        outbox.sweep_mail()
     assert mail.outbox[0].body.count("/alerts/") == 1 and "ben" in mail.outbox[0].body
 
 
@@ -105,7 +105,7 @@ def test_what_is_no_longer_allowed_or_wanted_is_not_sent(
     NotificationSettings.objects.filter(user=lead).update(at_once=["drift"])
     open_alert(question, "ben")
     archive_project(project=question.project, archived=True, by=lead)
-    assert sweep.sweep_mail() == 0
+    assert outbox.sweep_mail() == 0
 
 
 def test_no_news_of_a_gate_that_passes_again(
@@ -115,10 +115,10 @@ def test_no_news_of_a_gate_that_passes_again(
         preferences.save_preferences(user=lead, at_once=["gates"])
         decide_gate(question, "fail")
         decide_gate(question, "pass")
-        sweep.sweep_mail()
+        outbox.sweep_mail()
         assert not mail.outbox
         decide_gate(question, "fail")
         clock.shift(datetime.timedelta(minutes=16))
-        sweep.sweep_mail()
+        outbox.sweep_mail()
         [message] = mail.outbox
         assert "“release” fails" in message.subject

@@ -17,7 +17,7 @@ from django.utils import timezone
 from rest_framework.test import APIClient
 
 from agreement_site.models import QueuedMail
-from agreement_site.notifications import preferences, sweep
+from agreement_site.notifications import outbox, preferences
 from events import feed
 from projects.models import Member, Rater
 from projects.services.members import membership
@@ -33,9 +33,9 @@ PASSWORDS = {"new_password1": "a new long password", "new_password2": "a new lon
 def send_mail_now() -> Any:
     """Sweep after the delay of a pause, and return the last mail."""
     feed.publish_events()
-    sweep.sweep_mail()
+    outbox.sweep_mail()
     with time_machine.travel(timezone.now() + datetime.timedelta(minutes=3)):
-        sweep.sweep_mail()
+        outbox.sweep_mail()
     return mail.outbox[-1] if mail.outbox else None
 
 

@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from agreement_site.models import NotificationSettings
-from agreement_site.notifications import preferences, unsubscribe
+from agreement_site.notifications import preferences
 
 pytestmark = pytest.mark.django_db
 
@@ -65,7 +65,7 @@ def test_person_chooses_what_is_mailed(viewer: User, project: Any, client_for: A
 def test_link_ends_one_stream_without_a_session(
     lead: User, stream: str, field: str, value: Any
 ) -> None:
-    url = unsubscribe.build_unsubscribe_url(lead, stream)
+    url = preferences.build_unsubscribe_url(lead, stream)
     path = url.removeprefix("https://concord.example.org")
     assert path != url
     before = NotificationSettings.objects.filter(user=lead).values().get()
@@ -86,7 +86,7 @@ def test_link_ends_one_stream_without_a_session(
 
 
 def test_forged_link_changes_nothing(lead: User) -> None:
-    token = unsubscribe.build_unsubscribe_url(lead, "digest").split("/")[-2]
+    token = preferences.build_unsubscribe_url(lead, "digest").split("/")[-2]
     for forged in (token[:-1], f"{token}x", "x", "a" * 1000):
         assert Client().post(f"/unsubscribe/{forged}/").status_code == 404
     assert NotificationSettings.objects.get(user=lead).digest == "weekly"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import urllib.request
@@ -138,6 +140,22 @@ def test_unusable_data_folder_is_rejected(
     message = get_start_error(installation)
     assert str(installation.data_dir) in message
     assert "DATA_DIR" in message
+
+
+def test_database_of_a_newer_release_is_rejected(
+    new_installation: Callable[[], ServicesInstallation],
+) -> None:
+    installation = new_installation()
+    installation.copy_database()
+    path = installation.data_dir / "concord.sqlite3"
+    with contextlib.closing(sqlite3.connect(path)) as database, database:
+        database.execute(
+            "INSERT INTO django_migrations (app, name, applied) VALUES ('ratings', '9999_x', 0)"
+        )
+    assert "The tables are of a newer release" in get_start_error(installation)
+    assert not installation.list_processes()
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        assert not database.execute("SELECT * FROM ratings_datafolder").fetchall()
 
 
 def read_program_names(database_url: str) -> set[str]:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django import forms
 
-from core.web.settings_form import SettingsForm
+from core.web.forms import SettingsForm
 
 
 class ExampleForm(SettingsForm):

@@ -29,7 +29,7 @@ from typing import Any
 
 import pytest
 
-from agreement_site.notifications.listeners import MAX_INVITATIONS_A_DAY
+from agreement_site.notifications.news import MAX_INVITATIONS_A_DAY
 from tests.agreement_site.notifications.smtp_servers import SmtpServer, start_smtp_server
 from tests.agreement_site.server.conftest import wait_for
 from tests.drills.history import compare_history

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from events.webhooks import addresses, http_client
+from events.webhooks import http_client
 from tests.events.webhooks.receivers import Receiver
 
 # Hosts that lead, or may lead, into a network that is not public.
@@ -48,12 +48,12 @@ def test_private_address_is_neither_saved_nor_called(
     monkeypatch.setattr(socket.socket, "connect", connect)
     url = f"https://{host}/hook"
     try:
-        addresses.resolve_host(addresses.parse_url(url))
-    except addresses.AddressNotAllowed:
-        with pytest.raises(addresses.InvalidUrl, match="private network"):
-            addresses.validate_url(url)
+        http_client.resolve_host(http_client.parse_url(url))
+    except http_client.AddressNotAllowed:
+        with pytest.raises(http_client.InvalidUrl, match="private network"):
+            http_client.validate_url(url)
         assert http_client.post(url, b"{}", {}).error == "not_allowed"
-    except addresses.AddressNotFound:  # a form that this machine's resolver does not know
+    except http_client.AddressNotFound:  # a form that this machine's resolver does not know
         assert http_client.post(url, b"{}", {}).error == "not_found"
     else:
         raise AssertionError("allowed")
@@ -61,8 +61,8 @@ def test_private_address_is_neither_saved_nor_called(
 
 @pytest.mark.parametrize("url", ODD_URLS)
 def test_odd_url_is_rejected(url: str) -> None:
-    with pytest.raises(addresses.InvalidUrl):
-        addresses.validate_url(url)
+    with pytest.raises(http_client.InvalidUrl):
+        http_client.validate_url(url)
     assert http_client.post(url, b"{}", {}).error == "url"
 
 
@@ -70,8 +70,8 @@ def test_odd_url_is_rejected(url: str) -> None:
 def test_any_text_is_a_target_or_rejected(text: str) -> None:
     for url in (text, f"https://{text}", f"https://example.org{text}"):
         try:
-            target = addresses.parse_url(url)
-        except addresses.InvalidUrl:
+            target = http_client.parse_url(url)
+        except http_client.InvalidUrl:
             continue
         assert target.is_https
         assert target.host
@@ -81,8 +81,8 @@ def test_any_text_is_a_target_or_rejected(text: str) -> None:
 def test_one_private_address_of_several_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [(0, 0, 0, "", ("8.8.8.8", 443)), (0, 0, 0, "", ("10.0.0.1", 443))]
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_arguments, **_options: rows)
-    with pytest.raises(addresses.AddressNotAllowed, match=r"10\.0\.0\.1"):
-        addresses.resolve_host(addresses.parse_url("https://example.org/"))
+    with pytest.raises(http_client.AddressNotAllowed, match=r"10\.0\.0\.1"):
+        http_client.resolve_host(http_client.parse_url("https://example.org/"))
 
 
 def test_name_is_resolved_once_for_a_request(
@@ -107,4 +107,4 @@ def test_name_is_resolved_once_for_a_request(
 
 @pytest.mark.parametrize("address", ["8.8.8.8", "1.1.1.1", "2606:4700:4700::1111", "151.101.1.1"])
 def test_public_addresses_are_public(address: str) -> None:
-    assert addresses.is_public(address)
+    assert http_client.is_public(address)

@@ -20,7 +20,7 @@ from events import feed
 from events.kinds import KINDS
 from events.models import Delivery, Event, Webhook
 from events.services import record_event
-from events.webhooks import chat, chat_texts, outbox, services
+from events.webhooks import chat, outbox, services
 from tests.events.webhooks.receivers import Receiver, answer
 
 pytestmark = pytest.mark.django_db
@@ -163,8 +163,8 @@ def test_refusal_in_a_body_is_a_failure(
 
 
 def test_every_kind_has_a_message_within_the_limits(project: Any) -> None:
-    assert set(chat_texts.TITLES) == set(KINDS)
-    assert set(chat_texts.DEFAULT_KINDS) <= set(KINDS)
+    assert set(chat.TITLES) == set(KINDS)
+    assert set(chat.DEFAULT_KINDS) <= set(KINDS)
     project.name = "项" * 200
     project.save()
     data = {
@@ -177,7 +177,7 @@ def test_every_kind_has_a_message_within_the_limits(project: Any) -> None:
     }
     for kind in KINDS:
         event = make_event(project, kind, **data)
-        message = chat_texts.describe_event(event, project.pk)
+        message = chat.describe_event(event, project.pk)
         body: Any = chat.format_for_wecom(message)
         assert len(body["text"]["content"].encode()) <= 2_048
         assert len(message.title) <= 150  # the header of Slack
@@ -192,7 +192,7 @@ def test_lead_connects_a_chat_and_its_secret_is_never_shown(
     page = client.post(path, data)
     webhook = Webhook.objects.get()
     assert page.status_code == 200 and "whsec_" not in page.text
-    assert webhook.kinds == list(chat_texts.DEFAULT_KINDS)
+    assert webhook.kinds == list(chat.DEFAULT_KINDS)
     detail = f"{path}{webhook.pk}/"
     page = client.get(detail)
     assert SECRET not in page.text and "Create new secret" not in page.text

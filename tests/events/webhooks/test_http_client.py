@@ -104,7 +104,7 @@ def test_certificate_must_be_trusted_and_of_the_name(
     tls_receiver: Receiver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     port = tls_receiver.url.rsplit(":", 1)[1].split("/")[0]
-    monkeypatch.setattr(http_client.addresses, "resolve_host", lambda _target: "127.0.0.1")
+    monkeypatch.setattr(http_client, "resolve_host", lambda _target: "127.0.0.1")
 
     def post(host: str) -> http_client.Answer:
         return http_client.post(f"https://{host}:{port}/", b"{}", {})

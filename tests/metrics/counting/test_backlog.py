@@ -353,7 +353,7 @@ def test_pages_and_health_check_show_backlog_progress(
 
 def test_status_command_shows_backlog_progress(question: Any, backlog_ids: Ids) -> None:
     from agreement_site.management.commands.status import format_lines
-    from agreement_site.system_status.report import collect_status
+    from agreement_site.system_status import collect_status
 
     backlog.start_backlog(question.pk)
     backlog.count_ranges(question.pk)

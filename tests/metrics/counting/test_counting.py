@@ -15,9 +15,8 @@ from metrics.counting import peer_rows, question_counting, store
 from metrics.jobs import question_updates
 from metrics.models import CountState, PairTally, RaterResult, Result
 from metrics.question_scale import QuestionScale
-from metrics.results import refresh
-from metrics.results.raters import rater_periods
-from metrics.results.raters import rater_results as rater_readings
+from metrics.results import rater_periods, refresh
+from metrics.results import rater_results as rater_readings
 from projects.models import Item, Rater
 from ratings.models import NO_CODE, Rating
 from ratings.services.judgement import Judgement

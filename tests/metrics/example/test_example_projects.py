@@ -136,10 +136,10 @@ def test_everything_in_the_story_is_found_and_nothing_else(lead, simulated_data)
 
 
 def test_example_matrix_is_valid():
-    from projects.services import weight_matrix
+    from projects.services import question_validation
 
     assert (
-        weight_matrix.find_matrix_problem(
+        question_validation.find_matrix_problem(
             example_projects.SEVERITY_MATRIX, len(simulation.SEVERITY_LABELS)
         )
         is None

@@ -11,7 +11,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from agreement_site.system_status.report import collect_status
+from agreement_site.system_status import collect_status
 from metrics import tasks
 from metrics.integrity import schedule
 from metrics.jobs import question_updates

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import datetime
 import random
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from django.db.models import Max
+from django.db import connection, transaction
+from django.db.models import F, Max
 
 from metrics import tasks
 from metrics.counting import small_question_counting as counting
@@ -15,7 +17,7 @@ from metrics.integrity.audit import audit_question
 from metrics.jobs import question_updates, small_question_updates
 from metrics.models import CountState, Result
 from metrics.results import refresh
-from projects.models import Rater
+from projects.models import Project, Rater
 from ratings.models import NO_CODE, Rating
 from ratings.services.judgement import Judgement
 from ratings.services.record import record_ratings
@@ -123,6 +125,29 @@ def test_questions_that_another_worker_has_counted_take_no_place_in_the_batch(
     monkeypatch.setattr(counting, "list_small_uncounted_questions", lambda skip: listed_before)
     assert small_question_updates.update_small_questions(excluded=set()) == 2
     assert Rating.objects.uncounted().values("question").distinct().count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.postgresql_only("batches of two workers side by side")
+def test_batch_leaves_other_questions_to_another_worker(questions: list[Any]) -> None:
+    for question in questions:
+        rate_randomly(question, random.Random(4), 5)
+    ids = [question.pk for question in questions]
+    counting.create_missing_states(ids)
+    Project.objects.update(items_and_raters_version=F("items_and_raters_version") + 1)
+
+    def update() -> int:
+        try:
+            return small_question_updates.update_small_questions(excluded=set())
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(1) as other_worker:
+        with transaction.atomic():
+            assert len(counting.lock_small_count_states(ids, 2)) == 2
+            assert other_worker.submit(update).result(timeout=20) == 3
+        assert other_worker.submit(update).result(timeout=20) == 2
+    assert not Rating.objects.uncounted().exists()
 
 
 def test_one_message_counts_all_pending_questions(

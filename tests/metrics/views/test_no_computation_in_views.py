@@ -17,10 +17,9 @@ from metrics.integrity.audit import audit_question
 from metrics.jobs.question_updates import update_question
 from metrics.models import CountState, Diagnosis, FilteredResult, PairTally
 from metrics.question_scale import QuestionScale
+from metrics.results import pair_results, rater_periods
 from metrics.results.disagreement import findings
-from metrics.results.pairs import pair_results
-from metrics.results.period_patterns import AllTimePatterns
-from metrics.results.raters import rater_periods
+from metrics.results.patterns import AllTimePatterns
 
 FORMULAS = (
     "metrics.agreement.batch",

@@ -13,7 +13,7 @@ from metrics.counting import store
 from metrics.jobs.question_updates import update_question
 from metrics.models import FilteredResult, PairTally
 from metrics.question_scale import QuestionScale
-from metrics.results.pairs import pair_results
+from metrics.results import pair_results
 from metrics.views.common.trends import trend_points
 from metrics.views.items import item_rows
 from ratings.items import item_search

@@ -433,3 +433,35 @@ def test_exam_difficulty_is_chosen_by_a_preset_or_by_numbers(
     assert response.status_code == 400
     assert "not both" in response.text
     assert ExamRules.objects.get().p_pass == 0.85
+
+
+def test_warning_states_the_chance_on_the_items_of_the_exam(
+    items: list[Item], client_for: Any, lead: User, project: Project, question: Question
+) -> None:
+    """Of 12 gold answers, 8 are the same: giving it always fails, whatever the order; of 11, passes."""
+    address = f"/projects/{project.pk}/exams/"
+    for number, item in enumerate(items[:GOLD]):
+        if number < 4:
+            set_gold_answer(item=item, question=question, answer=[WRONG], by=lead)
+        elif number >= 12:
+            retire_gold_answer(item=item, question=question, by=lead)
+    assert client_for(lead).get(address).context["power"].loophole is None
+    retire_gold_answer(item=items[0], question=question, by=lead)
+    loophole = client_for(lead).get(address).context["power"].loophole
+    assert (loophole.share, loophole.pass_probability) == pytest.approx((8 / 11, 1.0))
+
+
+@pytest.mark.parametrize("last_answers", [[WRONG] * 5, [RIGHT] * 11], ids=["failed", "passed"])
+def test_answers_of_an_exam_are_evidence_on_gold_once_it_is_passed(
+    items: list[Item], client_for: Any, annotator: User, project: Project, question: Question,
+    last_answers: list[int],
+) -> None:  # fmt: skip
+    client = client_for(annotator)
+    for code in last_answers:
+        take_exam(client, project, question, code, 1)
+    recomputation.recompute_question(question.pk, at_once=True)
+    exam = Exam.objects.get()
+    has_passed = exam.state == Exam.State.PASSED
+    assert has_passed == (last_answers[0] == RIGHT)
+    for item in GoldItem.objects.filter(item__in=exam.items[: len(last_answers)]):
+        assert (item.exposures, item.n_people) == (1, int(has_passed))

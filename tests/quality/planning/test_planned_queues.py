@@ -10,11 +10,11 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
+from metrics import reports
 from metrics.filtered import filtered_jobs
 from metrics.integrity import audit
 from metrics.jobs import question_updates
 from metrics.models import CountState
-from metrics.reports import report_facts
 from metrics.results import deferred_results
 from metrics.results.headline import random_sample
 from metrics.views.common import insights
@@ -192,7 +192,7 @@ def test_headline_uses_only_randomly_sampled_ratings(
     assert api_headline["pooled"]["value"] == pytest.approx(with_all["headline"]["value"])
     for page in ("/", f"{home}questions/"):
         assert "of the random sample" in client.get(page).content.decode()
-    facts = report_facts.compute_report_facts(rated_question, timezone.now())
+    facts = reports.compute_report_facts(rated_question, timezone.now())
     assert facts["headline"]["value"]["value"] == pytest.approx(before["value"])
     assert "requested for uncertain items" in str(cautions_and_methods.build_methods(facts))
     assert f"{len(planned)} ratings were requested because" in data_card.build_data_card(

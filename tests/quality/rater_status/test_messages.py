@@ -12,8 +12,8 @@ from django.test import Client
 from agreement_site.models import AuditLogEntry
 from events.models import Event
 from projects.models import Item, Member, Project, Rater
+from ratings import rater_pseudonyms
 from ratings.models import RaterMessage
-from ratings.privacy import rater_pseudonyms
 
 pytestmark = pytest.mark.django_db
 

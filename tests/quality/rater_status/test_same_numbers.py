@@ -20,10 +20,9 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
-from metrics import saved_views
+from metrics import reports, saved_views
 from metrics import tasks as counting
 from metrics.models import PeriodUnit, Result
-from metrics.reports import report_jobs
 from metrics.views.common.number_formats import format_number
 from metrics.views.dashboard import overview_context
 from metrics.views.dashboard.recommendation import ActionKind
@@ -214,11 +213,11 @@ def test_random_projects_show_the_same_numbers_on_all_surfaces(
         )
         secret = saved_views.create_share_link(view=view, until=timezone.localdate(), by=lead)
         links[question.pk] = f"/shared/{secret}/"
-        report_jobs.get_or_request_report(question, as_of=None, by=lead)
-    report_jobs.REPORT_JOB.sweep()
-    reports = {
+        reports.get_or_request_report(question, as_of=None, by=lead)
+    reports.REPORT_JOB.sweep()
+    facts_by_question = {
         report.question_id: report.facts
-        for report in report_jobs.Report.objects.filter(question__in=random_questions)
+        for report in reports.Report.objects.filter(question__in=random_questions)
     }
     listed = {row.project.pk: row for row in iter_project_rows(client)}
     people = client.get("/raters/?search=").context["page"].paginator.object_list
@@ -226,7 +225,7 @@ def test_random_projects_show_the_same_numbers_on_all_surfaces(
     for question in random_questions:
         stored = Result.objects.get(question=question, period_unit=PeriodUnit.ALL)
         headline = stored.headline["value"]
-        facts = reports[question.pk]
+        facts = facts_by_question[question.pk]
         assert facts is not None
         for surface, estimate in [
             *iter_headlines(question, client, links[question.pk]),

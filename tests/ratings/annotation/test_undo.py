@@ -4,7 +4,7 @@ import pytest
 from django.core.cache import cache
 
 from projects.models import Item, Project, Rater
-from ratings.annotation.progress.rater_progress import RaterProgress
+from ratings.annotation.rater_progress import RaterProgress
 from ratings.models import Assignment, Rating, Revision
 from tests.ratings.annotation.test_rate import SHEET, get_rate_url, submit
 

@@ -41,7 +41,7 @@ def test_long_form_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def remote_target() -> Any:
-    return label_studio_client.addresses.parse_url("https://example.org", allows_private=False)
+    return label_studio_client.http_client.parse_url("https://example.org", allows_private=False)
 
 
 def test_form_is_searched_once(monkeypatch: pytest.MonkeyPatch) -> None:

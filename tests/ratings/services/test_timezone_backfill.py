@@ -13,7 +13,7 @@ from projects.models import Category, Project, Question
 from projects.services.projects import change_project
 from ratings import tasks
 from ratings.models import Rating, TimezoneBackfill
-from ratings.services import timezone_backfill
+from ratings.services import project_changes
 from ratings.services.rating_times import day_number
 from tests.metrics import invariants
 
@@ -28,7 +28,7 @@ def rated_project(
     project: Project, question: Any, rate: Any, monkeypatch: pytest.MonkeyPatch
 ) -> Project:
     """Return a project with twelve counted ratings of two questions; one step handles three."""
-    monkeypatch.setattr(timezone_backfill, "RATINGS_PER_STEP", 3)
+    monkeypatch.setattr(project_changes, "RATINGS_PER_STEP", 3)
     other_question = Question.objects.create(project=project, key="tone", text="Tone?", position=1)
     Category.objects.create(question=other_question, code=0, label="kind", position=0)
     for number in range(4):
@@ -65,7 +65,7 @@ def test_change_updates_a_part_and_the_sweep_the_rest(rated_project: Project, le
 def test_small_project_is_updated_at_once(
     rated_project: Project, lead: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(timezone_backfill, "RATINGS_PER_STEP", 100)
+    monkeypatch.setattr(project_changes, "RATINGS_PER_STEP", 100)
     change_time_zone(rated_project, EAST, lead)
     assert count_misplaced(rated_project) == 0
     assert not TimezoneBackfill.objects.exists()
@@ -87,7 +87,7 @@ def test_ratings_added_meanwhile_have_the_right_day(
 
 def test_another_change_restarts_the_update(rated_project: Project, lead: Any) -> None:
     change_time_zone(rated_project, EAST, lead)
-    assert timezone_backfill.run_backfill_step(rated_project.pk) == 3
+    assert project_changes.run_backfill_step(rated_project.pk) == 3
     change_time_zone(rated_project, WEST, lead)
     tasks.resume_stalled()
     assert count_misplaced(rated_project) == 0

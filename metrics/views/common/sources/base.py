@@ -20,9 +20,9 @@ from django.db.models import QuerySet
 from metrics.models import RaterResult
 from metrics.results.disagreement.disputed_items import DisputedItems, load_disputed_items
 from metrics.results.disagreement.findings import QuestionDiagnosis
-from metrics.results.pairs.pair_results import PairAgreement
+from metrics.results.pair_results import PairAgreement
 from metrics.results.question_agreement import QuestionAgreement
-from metrics.results.raters.rater_results import RaterAgreement
+from metrics.results.rater_results import RaterAgreement
 from metrics.views.common.freshness import Freshness
 from metrics.views.common.insights import (
     build_outlier_sentences,

@@ -9,24 +9,24 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from metrics import periods
-from metrics.filtered import filter_choices, filtered_jobs
+from metrics.filtered import filtered_jobs
 from metrics.filtered.coefficient_results import CoefficientResults
 from metrics.filtered.compact_values import StoredResults, TrendResults
 from metrics.filtered.dashboard_results import DashboardResults
 from metrics.filtered.pair_results import PairResults, list_pairs
 from metrics.filtered.rater_results import RaterResults, list_rater_agreements
 from metrics.models import FilteredResult
+from metrics.results import pair_results
 from metrics.results.disagreement.findings import QuestionDiagnosis
-from metrics.results.pairs import pair_results
 from metrics.results.question_agreement import QuestionAgreement
-from metrics.results.raters.rater_results import RaterAgreement
+from metrics.results.rater_results import RaterAgreement
 from metrics.views.common.freshness import FilteredFreshness, Freshness
 from metrics.views.common.rater_columns import RaterColumn, Sparkline
 from metrics.views.common.selection import Selection
 from metrics.views.common.trends import trend_points
 from metrics.views.common.trends.recent_changes import RecentChange
 from projects.models import Rater
-from projects.selectors.item_counts import count_items
+from projects.selectors import count_items
 
 from .base import PairSource, ProjectSource, QuestionSources, RaterSource, ResultSource, TrendLines
 
@@ -68,7 +68,7 @@ class ComputedSource(Generic[BodyType]):
         Raises BadRequest for an unknown filter value.
         """
         question_freshness = Freshness.for_question(self.selection.question)
-        filter_choices.validate_filter(self.selection.question, self.selection.filter)
+        filtered_jobs.validate_filter(self.selection.question, self.selection.filter)
         ids = tuple(rater.pk for rater in self.selected_raters)
         filtered_request = filtered_jobs.FilteredRequest(
             self.kind, self.selection.filter, ids, self.scores

@@ -9,19 +9,19 @@ import numpy as np
 from django.db.models import QuerySet
 
 from metrics.models import RaterResult
+from metrics.results import pair_details, pair_results
 from metrics.results.clusters import QuestionClusters
 from metrics.results.disagreement.findings import QuestionDiagnosis, load_diagnosis
 from metrics.results.headline import headline_trend
-from metrics.results.pairs import pair_details, pair_results
 from metrics.results.question_agreement import QuestionAgreement, load_question_agreement
-from metrics.results.raters.rater_results import RaterAgreement
+from metrics.results.rater_results import RaterAgreement
 from metrics.views.common.freshness import Freshness
 from metrics.views.common.rater_columns import RaterColumn, Sparkline
 from metrics.views.common.selection import Selection
 from metrics.views.common.trends import trend_points
 from metrics.views.common.trends.recent_changes import RecentChange, list_recent_changes
 from projects.models import Rater
-from projects.selectors.item_counts import count_items
+from projects.selectors import count_items
 
 from .base import PairSource, ProjectSource, QuestionSources, RaterSource, TrendLines
 from .filtered import FilteredPairSource

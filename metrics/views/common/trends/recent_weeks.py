@@ -16,9 +16,9 @@ from metrics import periods
 from metrics.agreement.headline import ICCS
 from metrics.models import ALL_DAYS, PeerTally, PeriodUnit, Result
 from metrics.question_scale import QuestionScale
+from metrics.results import rater_periods
 from metrics.results.headline import headline_trend
 from metrics.results.question_agreement import QuestionAgreement
-from metrics.results.raters import rater_periods
 from metrics.results.values import HeadlineResult
 from projects.models import Question, Rater
 from ratings.services.rating_times import EPOCH, date_from_day

@@ -20,9 +20,9 @@ from metrics import periods
 from metrics.agreement.headline import ICCS
 from metrics.models import PeriodUnit, Result
 from metrics.question_scale import QuestionScale
+from metrics.results import rater_periods
 from metrics.results.clusters import QuestionClusters
 from metrics.results.headline import headline_trend
-from metrics.results.raters import rater_periods
 from metrics.results.values import Value
 from projects.models import Project, Question, Rater
 from ratings.services.rating_times import EPOCH, date_from_day

@@ -17,7 +17,7 @@ from ratings.imports.problems import UnreadableFileError
 
 from .base import TableSource
 from .csv_records import DELIMITERS, SEPARATOR_LINE, SPACE, CsvRecords
-from .tidy_lines import NAMES_MARK, are_remarks, is_tibble_line
+from .tidy_lines import NAMES_MARK, are_remarks, is_frame_line, is_line_above_print
 
 GUESS_ROWS = 20  # rows from which the delimiter is guessed
 MIN_SPACED_ROWS = 3  # fewer rows may have the same number of words by chance
@@ -70,7 +70,7 @@ def guess_delimiter(path: Path, *, encoding: str) -> str:
             first_error = first_error or error
             continue
         # Titles above the names and notes below the rows have another width.
-        widths = Counter(len(cells) for _line, cells in rows)
+        widths = Counter(len(cells) for _line, cells in rows if not is_frame_line(cells))
         if widths and (most_common := widths.most_common(1)[0])[0] > 1:
             width, count = most_common
             best_score = max(best_score, (count / len(rows), width, delimiter))
@@ -91,7 +91,7 @@ def _is_separated_by_spaces(path: Path, *, encoding: str) -> bool:
         rows = list(itertools.islice(records, GUESS_ROWS + 1))
     except UnreadableFileError:
         return False
-    if rows and is_tibble_line(rows[0][1]):
+    if rows and is_line_above_print(rows[0][1]):
         rows = [row for row in rows[1:] if not are_remarks(row[1])]
     if not rows:
         return False

@@ -26,6 +26,9 @@ UNNAMED_FIRST_COLUMN = "(column 1)"  # row names that a data frame was saved wit
 _NUMBER_SIGN = re.compile(r"#\s*(\d|$)")
 _REMARK = re.compile(r"[(\[][^()\[\]]+[)\]]|<[a-z]{3,4}>")
 _TIBBLE = ["#", "A", "tibble:"]  # begins the line that R prints above a tibble
+_PROMPT = ">"  # begins the line of a command that printed the table
+# A line of the frame that database programs print around a table, or their number of rows.
+_FRAME = re.compile(r"[+-]*-{3,}[+-]*|\(\d+ rows?\)|\d+ rows? in set.*")
 _RULE = re.compile(r":?-{3,}:?|={3,}")
 _PANDAS_PAIR = re.compile(r"\(['\"](.*)['\"], ['\"](.*)['\"]\)")  # names in two lines, in one cell
 
@@ -61,7 +64,7 @@ class TidyLines:
         return self.lines.bytes_read
 
     def __iter__(self) -> Iterator[TableLine]:
-        rows = iter(self.lines)
+        rows = self._iter_without_frame()
         start: list[TableLine] = []
         error: UnreadableFileError | None = None
         try:
@@ -100,9 +103,16 @@ class TidyLines:
         if error is not None:
             raise error
 
+    def _iter_without_frame(self) -> Iterator[TableLine]:
+        for row in self.lines:
+            if is_frame_line(row[1]):
+                self._count_skipped_rows([row], "rule_row")
+            else:
+                yield row
+
     def _drop_comments_above(self, start: list[TableLine]) -> None:
         """Remove lines that begin with # above the names of the columns, and a # before these."""
-        if start and is_tibble_line(start[0][1]):
+        if start and is_line_above_print(start[0][1]):
             self._count_skipped_rows([start.pop(0)], "comment_row")
         n_comments = len(list(itertools.takewhile(_is_comment, (cells for _, cells in start))))
         names = start[n_comments][1] if n_comments < len(start) else ()
@@ -226,9 +236,14 @@ class TidyLines:
         ]
 
 
-def is_tibble_line(cells: Sequence[Any]) -> bool:
-    """Return whether a row is the line that R prints above a tibble: # A tibble: 5 × 4."""
-    return list(cells[:3]) == _TIBBLE
+def is_frame_line(cells: Sequence[Any]) -> bool:
+    """Return whether a row is part of the frame that database programs print around a table."""
+    return len(cells) == 1 and _FRAME.fullmatch(get_text(cells[0])) is not None
+
+
+def is_line_above_print(cells: Sequence[Any]) -> bool:
+    """Return whether a row stands above a table that R prints: # A tibble: 5 × 4, or > ratings."""
+    return list(cells[:3]) == _TIBBLE or (len(cells) > 1 and cells[0] == _PROMPT)
 
 
 def are_remarks(cells: Sequence[Any]) -> bool:

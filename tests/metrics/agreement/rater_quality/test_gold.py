@@ -1,5 +1,6 @@
 """Test scores on gold, exams, pause evidence and suspected gold against slow versions."""
 
+import itertools
 import math
 from fractions import Fraction
 
@@ -177,3 +178,25 @@ def test_threshold_outside_probabilities_raises_an_error(p0):
         gold.compute_evidence([1], p0)
     with pytest.raises(ValueError, match="p_fail"):
         gold.evaluate_exam([1], p_fail=0.8, p_pass=0.8)
+
+
+@pytest.mark.parametrize(("n_right", "n_items"), [(8, 12), (8, 11), (9, 12), (6, 7), (0, 5)])
+def test_pass_probability_of_one_answer_counts_all_orders_of_the_items(
+    n_right: int, n_items: int
+) -> None:
+    passed = [
+        gold.evaluate_exam(
+            [number in right for number in range(n_items)], max_answers=n_items
+        ).outcome
+        == "passed"
+        for right in itertools.combinations(range(n_items), n_right)
+    ]
+    assert gold.constant_answer_pass_probability(n_right, n_items) == pytest.approx(
+        np.mean(passed), abs=1e-12
+    )
+
+
+def test_pass_probability_of_one_answer_is_that_of_independent_items_where_gold_is_long() -> None:
+    assert gold.constant_answer_pass_probability(140_000, 200_000) == pytest.approx(
+        gold.exam_pass_probability(0.7), abs=1e-3
+    )

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from metrics.jobs.question_updates import update_question
-from metrics.results.pairs.pair_results import MAX_HEATMAP_RATERS
+from metrics.results.pair_results import MAX_HEATMAP_RATERS
 from projects.models import Item, Rater
 from ratings.services.judgement import Judgement
 from ratings.services.record import record_ratings

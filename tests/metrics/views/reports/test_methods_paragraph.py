@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from metrics import reports
 from metrics.jobs.question_updates import update_question
-from metrics.reports import report_facts
 from metrics.views.reports import cautions_and_methods
 from metrics.views.reports.document import _build_coverage, _describe_bands, _describe_target
 from projects.models import Question
@@ -21,7 +21,7 @@ FLEISS = "Fleiss 1971"
 
 def build_paragraph(question: Question) -> tuple[str, list[str]]:
     update_question(question.pk)
-    facts = report_facts.compute_report_facts(question, timezone.now())
+    facts = reports.compute_report_facts(question, timezone.now())
     return dict(cautions_and_methods.build_methods(facts))[
         "en"
     ], cautions_and_methods.list_references(facts)
@@ -79,7 +79,7 @@ def test_the_interval_is_named_by_its_method(make_project: Any, rate: Any) -> No
 def list_claims(question: Question) -> list[str]:
     update_question(question.pk)
     return cautions_and_methods.list_cautions(
-        report_facts.compute_report_facts(question, timezone.now())
+        reports.compute_report_facts(question, timezone.now())
     )
 
 

@@ -23,7 +23,7 @@ from rest_framework.test import APIClient
 from agreement_site import housekeeping
 from agreement_site.models import AuditLogEntry
 from projects.models import Member, MemberOffer, Project, Rater
-from projects.services.members import role_offers
+from projects.services.members import joining
 from tests.cast import PASSWORD
 
 pytestmark = pytest.mark.django_db
@@ -102,7 +102,7 @@ def test_offer_does_not_reveal_whether_an_account_exists(
     for name in ("somebody", "nobody-"):
         offer_role(name)
         if kind == "owned" and name == "somebody":
-            role_offers.decline_offer(offer=role_offers.list_open_offers(user).get())
+            joining.decline_offer(offer=joining.list_open_offers(user).get())
     people_page = client_for(lead).get(people_path)
     assert get_offer_row(people_page, "somebody") == get_offer_row(people_page, "nobody-")
     entries = AuditLogEntry.objects.filter(action="role_offered", project_id=project.pk)
@@ -124,7 +124,7 @@ def test_account_owner_accepts_and_joins(
         text = get_text(client.get(path))
         assert "Project invitations" in text
         assert "invited by lead" in text
-    offer = role_offers.list_open_offers(stranger).get()
+    offer = joining.list_open_offers(stranger).get()
     response = client.post(f"/offers/{offer.pk}/", {"do": "accept", "role": "annotator"})
     assert response.status_code == 302
     assert Member.objects.get(project=project, user=stranger).role == "annotator"
@@ -152,14 +152,14 @@ def test_lead_does_not_see_that_an_offer_was_declined(
     assert not AuditLogEntry.objects.filter(action="offer_declined", project_id=project.pk).exists()
     assert AuditLogEntry.objects.get(action="offer_declined").actor == "stranger"
     offer_role("stranger", "viewer")  # no second offer after a refusal
-    assert not role_offers.list_open_offers(stranger).exists()
+    assert not joining.list_open_offers(stranger).exists()
 
 
 def test_changed_or_withdrawn_offer_cannot_be_accepted(
     offer_role: OfferFunction, people_path: str, stranger: User, lead: User, client_for: Any
 ) -> None:
     offer_role("stranger", "viewer")
-    offer = role_offers.list_open_offers(stranger).get()
+    offer = joining.list_open_offers(stranger).get()
     offer_role("stranger", "lead")
     client = client_for(stranger)
     response = client.post(f"/offers/{offer.pk}/", {"do": "accept", "role": "viewer"}, follow=True)
@@ -207,8 +207,8 @@ def test_account_from_a_project_of_the_lead_is_added_at_once(
     lead_membership.save()
     assert "stranger is now a member." in get_text(offer_role("stranger"))
     assert Member.objects.filter(project=project, user=stranger).exists()
-    assert not role_offers.list_project_offers(project).exists()
-    assert not role_offers.list_open_offers(stranger).exists()
+    assert not joining.list_project_offers(project).exists()
+    assert not joining.list_open_offers(stranger).exists()
 
 
 def test_superuser_adds_accounts_without_an_offer(
@@ -226,9 +226,9 @@ def test_offer_does_not_apply_to_an_account_created_later(
     """Otherwise the creator of that account could accept an offer meant for somebody else."""
     offer_role("later")
     user = make_user("later")
-    assert not role_offers.list_open_offers(user).exists()
+    assert not joining.list_open_offers(user).exists()
     offer_role("later")
-    assert not role_offers.list_open_offers(user).exists()
+    assert not joining.list_open_offers(user).exists()
 
 
 def test_unanswered_offer_expires(
@@ -236,20 +236,20 @@ def test_unanswered_offer_expires(
 ) -> None:
     offer_role("stranger")
     offer = MemberOffer.objects.get()
-    offer.created_at = timezone.now() - datetime.timedelta(days=role_offers.OFFER_DAYS, minutes=1)
+    offer.created_at = timezone.now() - datetime.timedelta(days=joining.OFFER_DAYS, minutes=1)
     offer.save()
-    assert not role_offers.list_open_offers(stranger).exists()
+    assert not joining.list_open_offers(stranger).exists()
     assert "stranger" not in get_text(client_for(lead).get(people_path))
     housekeeping.apply_retention_rules()
     assert not MemberOffer.objects.exists()
     offer_role("stranger")
-    assert role_offers.list_open_offers(stranger).exists()
+    assert joining.list_open_offers(stranger).exists()
 
 
 def test_number_of_open_offers_is_limited(
     offer_role: OfferFunction, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(role_offers, "MAX_OPEN_OFFERS", 2)
+    monkeypatch.setattr(joining, "MAX_OPEN_OFFERS", 2)
     codes = [offer_role(name).status_code for name in ("a", "b", "c", "a")]
     assert (codes, MemberOffer.objects.count()) == ([200, 200, 400, 200], 2)
 

@@ -238,7 +238,12 @@ TEXTS = {
 def test_each_suggested_option_works(name: str, tmp_path: Path, lead: Any) -> None:
     path = tmp_path / "table.txt"
     path.write_text(TEXTS[name])
-    import_options = {"name": "N", "owner": lead.username, "dry_run": True, "json": True}
+    assert_suggested_options_work(path, lead.username)
+
+
+def assert_suggested_options_work(path: Path, owner: str) -> None:
+    """Check that each option in the only problem of a file settles it, for both commands."""
+    import_options = {"name": "N", "owner": owner, "dry_run": True, "json": True}
     _status, report = run_import_command(path, **import_options)
     (problem,) = report["problems"]
     match = OPTIONS.search(problem["message"])
@@ -247,8 +252,8 @@ def test_each_suggested_option_works(name: str, tmp_path: Path, lead: Any) -> No
             continue
         arguments = shlex.split(alternative.replace("NAME", "someone"))
         with pytest.MonkeyPatch.context() as patch:
-            patch.chdir(tmp_path)
-            kinds = run_with_arguments(path, arguments, lead.username)
+            patch.chdir(path.parent)
+            kinds = run_with_arguments(path, arguments, owner)
         assert problem["kind"] not in kinds, (alternative, kinds)
         assert kinds <= {"scale"} or problem["kind"] in OVERRULING, (alternative, kinds)
         assert_agreement_takes_arguments(path, arguments)

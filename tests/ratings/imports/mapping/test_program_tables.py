@@ -354,7 +354,7 @@ REFUSED = {
     "agreements of codes": (
         "Code,Agreements,Disagreements,Percent\nA,8,2,80\nB,5,5,50\nC,9,1,90\n",
         "results, such as agreement or frequencies of labels: Agreements, Disagreements",
-        "--layout long",
+        "--layout wide",
     ),
     "rows without their last cells": (
         "id,rater1,rater2,rater3\n1,a,b,a\n2,a,b\n3,b,b,b\n",

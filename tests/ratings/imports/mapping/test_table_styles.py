@@ -277,7 +277,7 @@ REFUSED = {
     "results": (
         "Code,File,Kappa,Agreement (%)\nTrust,I1,0.8,95\nFear,I1,0.5,90\nHope,I1,0.7,92\n",
         "results, such as agreement or frequencies of labels: Kappa",
-        "--layout long",
+        "--layout wide",
     ),
     "a column without common values": (
         "Item,Anna,Ben,Topic\n1,a,a,x\n2,b,a,y\n3,a,b,z\n",

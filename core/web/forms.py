@@ -1,0 +1,88 @@
+"""Base classes of forms, of views that answer an invalid form, and of errors by field."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from django import forms
+from django.http import HttpResponse, QueryDict
+from django.utils.text import Truncator
+from django.utils.translation import gettext as _
+
+MAX_VALUE_LENGTH = 100  # characters of the other value in the message
+
+
+class InvalidFields(ValueError):
+    """Input is not acceptable: ``fields`` maps names to what is wrong."""
+
+    def __init__(self, **fields: Any) -> None:
+        super().__init__(str(fields))
+        self.fields = fields
+
+
+class SettingsForm(forms.Form):
+    """A form of stored settings; ``initial`` has the current value of each field.
+
+    The page contains the values that it showed (Django's hidden initial values). Fields that still
+    have these are not saved. A field that somebody else changed meanwhile is an error, and the
+    second submission replaces the other change.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for field in self.fields.values():
+            field.show_hidden_initial = True
+
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        for name, value in cleaned.items():
+            cleaned[name] = _normalize_line_ends(value)
+        for name, value in self.get_changes().items():
+            stored = self._get_stored(name)
+            if stored not in (value, self._get_shown(name)):
+                self._add_conflict(name, stored)
+        return cleaned
+
+    def get_changes(self) -> dict[str, Any]:
+        """Return the cleaned values that differ from those on the page."""
+        return {
+            name: value
+            for name, value in self.cleaned_data.items()
+            if value != self._get_shown(name)
+        }
+
+    def _get_stored(self, name: str) -> Any:
+        return self.fields[name].to_python(self.initial.get(name))
+
+    def _get_shown(self, name: str) -> Any:
+        """Return the value of a field on the page, or the stored one if the page is not known."""
+        text = self.data.get(self[name].html_initial_name)
+        if text is None:
+            return self._get_stored(name)
+        return self.fields[name].to_python(_normalize_line_ends(text))
+
+    def _add_conflict(self, name: str, stored: Any) -> None:
+        """Add an error with the stored value, which the next submission replaces."""
+        labels = dict(getattr(self.fields[name], "choices", ()))
+        value = Truncator(labels.get(stored, stored)).chars(MAX_VALUE_LENGTH)
+        message = _("Somebody else changed this to “%(value)s”. Save again to replace it.")
+        self.add_error(name, message % {"value": value})
+        data = cast(QueryDict, self.data).copy()
+        data[self[name].html_initial_name] = "" if stored is None else str(stored)
+        self.data = data
+
+
+def _normalize_line_ends(value: Any) -> Any:
+    """Return a text with LF as line end; browsers send CRLF."""
+    return value.replace("\r\n", "\n") if isinstance(value, str) else value
+
+
+class InvalidFormStatusMixin:
+    """Return an invalid form with status 400, as every page of the site does."""
+
+    def form_invalid(self, form: Any) -> HttpResponse:
+        view: Any = self
+        response: HttpResponse = view.render_to_response(
+            view.get_context_data(form=form), status=400
+        )
+        return response

@@ -1,0 +1,329 @@
+"""Stored kappas of pairs of raters, selected and sorted for pages and API, and their means.
+
+The mean of the pairs comes from their stored sum. The one by shared items has an interval. It needs
+all pairs, so it is computed after the other results (results.deferred_results).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from django.db.models import Q, QuerySet
+
+from metrics.agreement.coefficients.light import PairKappas, mean_kappa_by_items
+from metrics.agreement.counts.tally import PairTables
+from metrics.agreement.estimate import Value
+from metrics.agreement.headline import COHEN
+from metrics.agreement.registry import MEAN_BY_ITEMS, MEAN_PAIRWISE
+from metrics.agreement.weights import CUSTOM
+from metrics.counting import store
+from metrics.models import CountState, PairTally, RaterResult, build_number_expression
+from metrics.question_scale import QuestionScale, get_weighted_name
+from metrics.results.clusters import QuestionClusters
+from metrics.results.patterns import AllTimePatterns, GroupValues
+from metrics.results.values import Values, build_pair_mean_value, copy_sample_sizes
+from projects.models import Question, Rater
+
+MAX_HEATMAP_RATERS = 40  # a larger heat map is unreadable
+MAX_PAIRS_OF_RATER = 100  # on the rater's page
+MAX_LISTED_PAIRS = 10_000  # pairs in the paginated list; the API returns all
+MIN_COMPARED_ITEMS = 30  # of a rater in the list of the highest or lowest agreement
+WIDE_INTERVAL = 0.4  # a pair with a wider interval is uncertain
+FEW_ITEMS = 10  # a pair with fewer items is uncertain, too: its interval may be a point
+
+
+@dataclass(frozen=True)
+class PairAgreement:
+    """Two raters and their kappa under one weighting, of all ratings or of those of a filter."""
+
+    rater_a: Rater
+    rater_b: Rater
+    kappa: Value
+    n_items: int
+
+    @classmethod
+    def from_kappa(
+        cls,
+        rater_a: Rater,
+        rater_b: Rater,
+        kappa: Sequence[Any],
+        n_items: int,
+        *,
+        weights: str,
+        clusters: QuestionClusters | None,
+    ) -> PairAgreement:
+        """Return the pair with this kappa under these weights, and with the interval of clusters.
+
+        ``kappa``: value, low, high and reason.
+        """
+        number, low, high, reason = kappa
+        value: Value = {
+            "value": number,
+            "low": low,
+            "high": high,
+            "se": None,
+            "observed": None,
+            "expected": None,
+            "n_items": n_items,
+            "n_ratings": 2 * n_items,
+            "reason": reason,
+        }
+        if clusters is not None:
+            value = clusters.widen(get_weighted_name(COHEN, weights), value)
+        return cls(rater_a, rater_b, value, n_items)
+
+    @property
+    def is_uncertain(self) -> bool:
+        """True if there is not enough data to highlight the pair."""
+        low, high = self.kappa["low"], self.kappa["high"]
+        return self.n_items < FEW_ITEMS or low is None or high is None or high - low > WIDE_INTERVAL
+
+
+def filter_most_active_results(question_id: int) -> QuerySet[RaterResult]:
+    """Return the results of the raters with the most ratings, at most MAX_HEATMAP_RATERS."""
+    rows = RaterResult.objects.filter(question=question_id)
+    return rows.order_by("-n_ratings", "rater_id")[:MAX_HEATMAP_RATERS]
+
+
+def list_most_active_raters(question_id: int) -> list[Rater]:
+    """Return the raters with the most ratings, at most MAX_HEATMAP_RATERS, sorted by key."""
+    rows = filter_most_active_results(question_id).select_related("rater").only("rater")
+    return sorted((row.rater for row in rows), key=lambda rater: build_natural_key(rater.key))
+
+
+def list_extreme_raters(question_id: int, name: str, *, lowest: bool) -> list[Rater]:
+    """Return the raters with the highest or lowest agreement with the others.
+
+    By the coefficient ``name``, of raters with enough items, at most MAX_HEATMAP_RATERS.
+    """
+    rows = RaterResult.objects.filter(question=question_id).annotate(
+        value=build_number_expression(f"coefficients__{name}__value"),
+        n=build_number_expression(f"coefficients__{name}__n_items"),
+    )
+    comparable = rows.filter(n__gte=MIN_COMPARED_ITEMS, value__isnull=False)
+    order = "value" if lowest else "-value"
+    comparable = comparable.order_by(order, "rater_id").select_related("rater").only("rater")
+    return [row.rater for row in comparable[:MAX_HEATMAP_RATERS]]
+
+
+def sort_by_agreement(raters: Sequence[Rater], pairs: Sequence[PairAgreement]) -> list[Rater]:
+    """Sort raters by the mean of their kappas among these pairs, weighted by items, highest first.
+
+    Raters who disagree with the others are at the end, raters without a kappa last; ties by key.
+    """
+    sums: dict[int, list[float]] = {rater.pk: [0.0, 0.0] for rater in raters}
+    for pair in pairs:
+        if pair.kappa["value"] is None:
+            continue
+        for rater in (pair.rater_a, pair.rater_b):
+            sums[rater.pk][0] += pair.n_items * pair.kappa["value"]
+            sums[rater.pk][1] += pair.n_items
+
+    def get_sort_key(rater: Rater) -> tuple[float, Any]:
+        total, items = sums[rater.pk]
+        return (-total / items if items else 2.0, build_natural_key(rater.key))
+
+    return sorted(raters, key=get_sort_key)
+
+
+def build_natural_key(key: str) -> tuple[Any, ...]:
+    """Return a sort key that puts "rater2" before "rater10"."""
+    parts: list[Any] = []
+    number = ""
+    for character in key + "\0":
+        if character.isascii() and character.isdigit():
+            number += character
+            continue
+        if number:
+            parts.append((0, int(number), ""))
+            number = ""
+        parts.append((1, 0, character))
+    return tuple(parts)
+
+
+def load_tables_among(question_id: int, raters: Sequence[int], scale: QuestionScale) -> PairTables:
+    """Return the tables of all pairs among these raters that share an item.
+
+    Categories in declared order.
+    """
+    rows = filter_pairs_among(question_id, raters).order_by("rater_a_id", "rater_b_id")
+    stored = list(rows.values_list("rater_a_id", "rater_b_id", "width", "table"))
+    raters_a, raters_b = np.array([row[:2] for row in stored], np.int64).reshape(-1, 2).T
+    return PairTables(raters_a, raters_b, decode_tables([row[2:] for row in stored], scale))
+
+
+def filter_pairs_among(question_id: int, raters: Sequence[int]) -> QuerySet[PairTally]:
+    """Return the rows of the pairs among these raters that share an item."""
+    return PairTally.objects.filter(question=question_id, rater_a__in=raters, rater_b__in=raters)
+
+
+def list_pairs_among(question: Question, raters: list[Rater], weights: str) -> list[PairAgreement]:
+    """Return the pairs among these raters that share an item."""
+    raters_by_id = {rater.pk: rater for rater in raters}
+    rows = filter_pairs_among(question.pk, list(raters_by_id)).order_by("rater_a_id", "rater_b_id")
+    clusters = QuestionClusters.load(question.pk, question.project)
+    return [_build_pair(row, raters_by_id, weights, clusters) for row in rows.defer("table")]
+
+
+def list_pairs_of_rater(question: Question, rater: Rater, weights: str) -> list[PairAgreement]:
+    """Return the pairs of one rater with the most shared items, at most MAX_PAIRS_OF_RATER.
+
+    The rater comes first in each pair.
+    """
+    rows = PairTally.objects.filter(question=question).filter(Q(rater_a=rater) | Q(rater_b=rater))
+    rows = rows.order_by("-n_items", "rater_a_id", "rater_b_id").defer("table")
+    return [
+        pair
+        if pair.rater_a.pk == rater.pk
+        else PairAgreement(pair.rater_b, pair.rater_a, pair.kappa, pair.n_items)
+        for pair in _build_pairs(question, list(rows[:MAX_PAIRS_OF_RATER]), weights)
+    ]
+
+
+def list_pair_ids(question: Question, weights: str, sort: str) -> list[int]:
+    """Return ids of the pairs with the most shared items, sorted by shared items or kappa.
+
+    At most MAX_LISTED_PAIRS; undefined kappas last. Among half a million pairs, those with the
+    lowest and highest kappa share two items by chance: a list of them would need a sort of all
+    pairs and be meaningless.
+    """
+    pairs = PairTally.objects.filter(question=question).order_by(
+        "-n_items", "rater_a_id", "rater_b_id"
+    )
+    if sort in ("items", "-items"):
+        ids = list(pairs.values_list("pk", flat=True)[:MAX_LISTED_PAIRS])
+        return ids if sort == "-items" else ids[::-1]
+    rows = list(pairs.values_list("pk", f"kappa_{weights}")[:MAX_LISTED_PAIRS])
+    # argsort puts NaN (undefined) last
+    kappa = np.array([row[1] for row in rows], float)
+    order = np.argsort(-kappa if sort.startswith("-") else kappa, kind="stable")
+    return [rows[index][0] for index in order.tolist()]
+
+
+def list_pairs_by_id(question: Question, ids: Sequence[int], weights: str) -> list[PairAgreement]:
+    """Return the pairs of these ids, in their order; pairs deleted meanwhile are left out."""
+    rows = PairTally.objects.defer("table").in_bulk(ids)
+    return _build_pairs(question, [rows[pk] for pk in ids if pk in rows], weights)
+
+
+def _build_pairs(question: Question, rows: list[PairTally], weights: str) -> list[PairAgreement]:
+    """Return the pairs of these rows, with their raters fetched in one query."""
+    ids = {row.rater_a_id for row in rows} | {row.rater_b_id for row in rows}
+    raters = Rater.objects.in_bulk(ids)
+    clusters = QuestionClusters.load(question.pk, question.project)
+    return [_build_pair(row, raters, weights, clusters) for row in rows]
+
+
+def _build_pair(
+    row: PairTally, raters: dict[int, Rater], weights: str, clusters: QuestionClusters | None
+) -> PairAgreement:
+    value, low, high = (getattr(row, f"{column}_{weights}") for column in store.KAPPA_PARTS)
+    # A stored pair shares at least one item, so only a single category leaves kappa undefined.
+    reason = "single_category" if value is None else None
+    return PairAgreement.from_kappa(
+        raters[row.rater_a_id],
+        raters[row.rater_b_id],
+        (value, low, high, reason),
+        row.n_items,
+        weights=weights,
+        clusters=clusters,
+    )
+
+
+def decode_tables(
+    rows: Sequence[tuple[int, bytes | memoryview]], scale: QuestionScale
+) -> np.ndarray:
+    """Return the tables (P, k, k) of stored (width, table) of P pairs, rater a in rows.
+
+    Categories in declared order.
+    """
+    widths, tables = [row[0] for row in rows], [row[1] for row in rows]
+    return scale.reorder_to_declared(
+        store.decode_arrays(tables, widths, scale.width, axes=2), axes=2
+    )
+
+
+MAX_PAIRS = 20_000  # those with the most shared items; the others have almost no weight
+
+
+def add_means_over_pairs(state: CountState, values: GroupValues) -> GroupValues:
+    """Return the values with the mean kappas of all pairs that share items, and of pairs of people.
+
+    Source: Light 1971. Call it under the question's lock, as the sums of the kappas are in
+    ``state``.
+    """
+    sums = store.create_pair_sums() | state.pair_sums
+    with_means = replace(
+        values, pooled=values.pooled | _build_means(state, Q(), sums, values.pooled)
+    )
+    if values.people is None:
+        return with_means
+    with_model = Q(rater_a__in=state.model_raters) | Q(rater_b__in=state.model_raters)
+    people_sums = {name: list(total) for name, total in sums.items()}
+    # Few pairs have a model, and the sums are of integers, so the difference is exact.
+    model_pairs = PairTally.objects.filter(with_model, question=state.question_id)
+    store.add_kappas_to_sums(people_sums, store.read_kappas(model_pairs), sign=-1)
+    means = _build_means(state, ~with_model, people_sums, values.people)
+    return replace(with_means, people=values.people | means)
+
+
+def _build_means(state: CountState, pair_filter: Q, sums: store.PairSums, values: Values) -> Values:
+    """Return the mean of the defined kappas of these pairs, under each weighting."""
+    means = {}
+    for name, (total, n_pairs) in sums.items():
+        if name == CUSTOM and not n_pairs:
+            continue
+        if n_pairs:
+            mean = build_pair_mean_value(total / n_pairs / store.KAPPA_UNITS, n_pairs)
+        else:
+            pairs = PairTally.objects.filter(pair_filter, question=state.question_id)
+            reason = "single_category" if pairs.exists() else "no_pairable_items"
+            mean = build_pair_mean_value(None, 0, undefined_reason=reason)
+        means[get_weighted_name(MEAN_PAIRWISE, name)] = mean
+    return copy_sample_sizes(means, values["percent_agreement"])
+
+
+def compute_question_mean_kappas(all_time: AllTimePatterns) -> Values:
+    """Return name -> mean pairwise kappa of a question under each weighting.
+
+    Of people where models are separate, unless the lead pooled them.
+    """
+    pairs = PairTally.objects.filter(question=all_time.question_id)
+    if all_time.is_people_only:
+        pairs = pairs.exclude(rater_a__in=all_time.model_raters)
+        pairs = pairs.exclude(rater_b__in=all_time.model_raters)
+    names = all_time.scale.list_weightings()
+    columns = "rater_a_id", "rater_b_id", "n_items", *(f"kappa_{name}" for name in names)
+    by_shared_items = pairs.order_by("-n_items", "rater_a_id", "rater_b_id")
+    rows = list(by_shared_items.values_list(*columns)[:MAX_PAIRS])
+    if not rows:
+        return {}
+    raters_a, raters_b, shared, *kappas = zip(*rows, strict=True)
+    patterns = all_time.displayed_counts, all_time.n_items
+    return compute_mean_kappas(
+        np.array([raters_a, raters_b, shared], np.int64), kappas, patterns, all_time.scale
+    )
+
+
+def compute_mean_kappas(
+    pairs: np.ndarray,
+    kappas: list[Any],
+    patterns: tuple[np.ndarray, np.ndarray],
+    scale: QuestionScale,
+) -> Values:
+    """Return name -> mean of these pairs' kappas under each weighting, with intervals.
+
+    ``pairs`` (3, P): rater a, rater b and shared items; ``kappas``: their kappas under each
+    weighting, None where undefined; ``patterns``: counts (P, k) and numbers of items (P,).
+    """
+    means: Values = {}
+    weights = scale.build_weight_matrices()
+    for name, values in zip(scale.list_weightings(), kappas, strict=True):
+        kappa = np.array(values, float)
+        pair_kappas = PairKappas(pairs[0], pairs[1], pairs[2], kappa)
+        mean, n_pairs = mean_kappa_by_items(pair_kappas, *patterns, weights[name])
+        means[get_weighted_name(MEAN_BY_ITEMS, name)] = {**mean.to_value(), "n_pairs": n_pairs}
+    return means

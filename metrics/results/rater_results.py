@@ -1,0 +1,230 @@
+"""Compute and store each rater's agreement with the peers over all time.
+
+The values of days, weeks and months are computed from the counts on request (rater_periods).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain, permutations
+from statistics import median
+from typing import Self
+
+from django.db import connection
+from django.db.models import OuterRef, QuerySet, Subquery
+from django.utils import timezone
+
+from core.db import bulk
+from metrics.agreement.registry import MEAN_PAIRWISE
+from metrics.agreement.weights import CUSTOM, WEIGHTINGS, get_weighted_name
+from metrics.counting import store
+from metrics.counting.store import CountScope
+from metrics.models import ALL_DAYS, CountState, PeerTally, RaterResult
+from metrics.question_scale import QuestionScale
+from metrics.results.clusters import QuestionClusters
+from metrics.results.peer_sums import COLUMNS, PeerSums
+from metrics.results.values import Values, build_pair_mean_value, copy_sample_sizes
+from projects.models import Rater
+from ratings.models import NO_CODE, Rating
+
+
+@dataclass(frozen=True)
+class RaterAgreement:
+    """A rater's agreement with the peers over all time, with its intervals.
+
+    Of all ratings (models.RaterResult), or of those of a filter. ``seconds``: the median of the
+    newest timed ratings, or None; ``table``: the own categories by those of the peers on the same
+    items; lists of raters leave it out.
+    """
+
+    rater: Rater
+    n_ratings: int
+    coefficients: Values
+    seconds: float | None
+    table: list[list[int]] = field(default_factory=list)
+
+    @classmethod
+    def from_row(
+        cls, row: RaterResult, clusters: QuestionClusters | None, *, with_table: bool = False
+    ) -> Self:
+        """Return the stored agreement with its intervals widened for clusters."""
+        table = row.details.get("table", []) if with_table else []
+        agreement = cls(row.rater, row.n_ratings, row.coefficients, row.seconds, table)
+        return agreement.widen(clusters)
+
+    def widen(self, clusters: QuestionClusters | None) -> Self:
+        """Return the agreement with the intervals of clusters, where there are any."""
+        if clusters is None:
+            return self
+        return replace(self, coefficients=clusters.widen_all(self.coefficients))
+
+
+MAX_RATERS = 500  # results that are computed in one transaction under the question's lock
+TIMED_RATINGS = (
+    500  # newest ratings of a rater whose median time is stored as the rater's current speed
+)
+RATERS_AT_ONCE = 5  # where several workers share the raters of a question
+
+
+def refresh_stale_raters(question_id: int, scale: QuestionScale) -> bool | None:
+    """Compute the results of up to MAX_RATERS raters whose peer counts changed.
+
+    Returns None if there are none, else whether there are more. Under the question's lock, in its
+    transaction.
+    """
+    stale = _filter_stale(question_id)
+    raters = list(stale.order_by("rater_id").values_list("rater_id", flat=True)[:MAX_RATERS])
+    if not raters:
+        return None
+    refresh_rater_results(CountScope.for_question(question_id), raters, scale)
+    if len(raters) < MAX_RATERS:  # all of them: no other worker marks any while the lock is held
+        stale.update(stale=False)
+        return False
+    stale.filter(rater__in=raters).update(stale=False)
+    return stale.exists()
+
+
+def refresh_unlocked_raters(question_id: int, scale: QuestionScale) -> bool:
+    """Compute the stale results of a few raters that no other worker has; False if there are none.
+
+    To be called by several workers in parallel, each in a transaction that keeps the counts from
+    changing. A rater's row of all days is the lock.
+    """
+    stale = _filter_stale(question_id)
+    unlocked = stale.select_for_update(skip_locked=True, of=("self",)).order_by("rater_id")
+    raters = list(unlocked.values_list("rater_id", flat=True)[:RATERS_AT_ONCE])
+    if not raters:
+        return False
+    refresh_rater_results(CountScope.for_question(question_id), raters, scale)
+    stale.filter(rater__in=raters).update(stale=False)
+    return True
+
+
+def _filter_stale(question_id: int) -> QuerySet[PeerTally]:
+    # The row of all days marks the rater's result stale: nothing is stored for single days.
+    return PeerTally.objects.filter(question_id=question_id, day=ALL_DAYS, stale=True)
+
+
+def refresh_rater_results(scope: CountScope, raters: Collection[int], scale: QuestionScale) -> None:
+    """Compute the results of these raters from the counts, and store them."""
+    if not raters:
+        return
+    ids = list(raters)
+    tallies = PeerTally.objects.filter(day=ALL_DAYS, question__in=scope.questions, rater__in=ids)
+    sums = PeerSums.from_rows(tallies.values_list(*COLUMNS), scale)
+    pairwise_means = compute_mean_pairwise_by_rater(scope.questions, ids)
+    _save_results(scope, sums, scale=scale, pairwise_means=pairwise_means)
+    _save_seconds(scope, ids)
+
+
+def _save_seconds(scope: CountScope, raters: list[int]) -> None:
+    """Store the median seconds of the raters whose newest rating was timed.
+
+    Two more queries for each of these raters.
+    """
+    ratings = Rating.objects.filter(question__in=scope.questions, code__gt=NO_CODE)
+    ratings = ratings.order_by("-changed_at", "-id")
+    newest = Subquery(ratings.filter(rater=OuterRef("pk")).values("seconds")[:1])
+    timed = Rater.objects.filter(pk__in=raters).annotate(newest=newest).filter(newest__isnull=False)
+    for rater_id in timed.values_list("pk", flat=True):
+        seconds = [
+            value
+            for value in ratings.filter(rater=rater_id).values_list("seconds", flat=True)[
+                :TIMED_RATINGS
+            ]
+            if value is not None
+        ]
+        result = RaterResult.objects.filter(
+            question=scope.get_question_id(rater_id), rater=rater_id
+        )
+        result.update(seconds=median(seconds))
+
+
+def _save_results(
+    scope: CountScope,
+    sums: PeerSums,
+    *,
+    scale: QuestionScale,
+    pairwise_means: dict[int, Values],
+) -> None:
+    estimates = sums.compute_estimates(scale)
+    computed_at = connection.ops.adapt_datetimefield_value(timezone.now())
+    rows, without_ratings = [], []
+    values_by_rater = zip(*(estimate.to_values() for estimate in estimates.values()), strict=True)
+    for index, (rater_id, estimates_of_rater) in enumerate(
+        zip(sums.keys[:, 0].tolist(), values_by_rater, strict=True)
+    ):
+        n_ratings = int(sums.n_ratings[index])
+        if not n_ratings:
+            without_ratings.append(rater_id)
+            continue
+        values = dict(zip(estimates, estimates_of_rater, strict=True))
+        values |= add_sample_sizes(values, pairwise_means[rater_id])
+        details = {"table": scale.reorder_to_declared(sums.tables[index], axes=2).tolist()}
+        texts = store.encode_json(values), store.encode_json(details)
+        rows.append((scope.get_question_id(rater_id), rater_id, n_ratings, *texts, computed_at))
+    key = ("question_id", "rater_id")
+    columns = (*key, "n_ratings", "coefficients", "details", "computed_at")
+    bulk.upsert("metrics_raterresult", columns, rows, key=key)
+    for rater_id in without_ratings:
+        RaterResult.objects.filter(
+            question=scope.get_question_id(rater_id), rater_id=rater_id
+        ).delete()
+
+
+def add_sample_sizes(values: Values, means: Values) -> Values:
+    """Return a rater's means over pairs, with the sample sizes of the values against the peers."""
+    return copy_sample_sizes(means, values["vs_peers"])
+
+
+def compute_mean_pairwise_by_rater(
+    questions: Sequence[int], raters: list[int]
+) -> dict[int, Values]:
+    """Return rater -> {"mean_pairwise_kappa": Value, ...}.
+
+    The mean of the rater's defined kappas with each other rater; with people alone, where models
+    are separate.
+    """
+    if not raters:
+        return {}
+    states = CountState.objects.filter(pk__in=questions, separates_models=True)
+    models = list(chain.from_iterable(states.values_list("model_raters", flat=True)))
+    kappas = [f"kappa_{name}" for name in WEIGHTINGS]
+    columns = ", ".join(kappas)
+    sums = ", ".join(f"SUM({kappa}), COUNT({kappa})" for kappa in kappas)
+    # Raw SQL, because this runs after every change: the ORM needs two queries, and building them
+    # takes longer than running them.
+    sides, values = [], []
+    of_questions, ids = bulk.build_in_condition("question_id", questions)
+    for side, other_side in permutations(("rater_a_id", "rater_b_id")):
+        condition, rater_ids = bulk.build_in_condition(side, raters)
+        values += [*ids, *rater_ids]
+        if models:
+            with_model, model_ids = bulk.build_in_condition(other_side, models)
+            condition += f" AND NOT {with_model}"
+            values += model_ids
+        sides.append(
+            f"SELECT {side} AS rater, {columns} FROM metrics_pairtally WHERE {of_questions} AND "
+            f"{condition}"
+        )
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT rater, {sums} FROM ({' UNION ALL '.join(sides)}) AS met GROUP BY rater", values
+        )
+        sums_by_rater = {
+            rater: list(zip(row[::2], row[1::2], strict=True)) for rater, *row in cursor.fetchall()
+        }
+    no_kappas = [(None, 0)] * len(kappas)
+    return {rater: _build_means(sums_by_rater.get(rater, no_kappas)) for rater in raters}
+
+
+def _build_means(sums: list[tuple[float | None, int]]) -> Values:
+    """Return the means for the sum and the number of the defined kappas of each of WEIGHTINGS."""
+    means: Values = {}
+    for name, (total, pairs) in zip(WEIGHTINGS, sums, strict=True):
+        if name == CUSTOM and not pairs:
+            continue
+        mean = (total or 0.0) / pairs if pairs else None
+        means[get_weighted_name(MEAN_PAIRWISE, name)] = build_pair_mean_value(mean, pairs)
+    return means
