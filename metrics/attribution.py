@@ -78,7 +78,7 @@ class _Change:
     def build_entries(
         self, leave_out: LeaveOut, names: Iterable[Any] | None = None
     ) -> list[ContributionEntry]:
-        """Return the contributions, under these names or their keys."""
+        """Return an entry for each contribution, with its name: of ``names``, or else its key."""
         without = leave_out(self.two_periods, np.ones(len(self.two_periods.code), bool))
         is_distinct = np.zeros(without.keys.size, bool)
         if self.is_clear:  # otherwise no sentence names anybody

@@ -211,7 +211,8 @@ def compute_agreement_facts(
     if row.people is not None and not scale.pooled:
         group_ratings, coefficients = rows[~is_model], row.people
     patterns = tally.count_patterns(group_ratings["item"], group_ratings["code"], scale.k)
-    coefficients = _add_intervals(headline, coefficients, patterns, scale)
+    coefficients = bootstrap.add_headline_intervals(headline, coefficients, patterns, scale)
+    coefficients |= headline["values"]
     of_independent_items = QuestionAgreement(coefficients, headline, {}, {})
     if not with_requested:
         is_excluded = random_sample.build_targeted_mask(project.pk, rows)
@@ -232,17 +233,6 @@ def compute_agreement_facts(
     return facts.widen(
         clusters.compute_headline_clusters(rows, numbers, is_model, scale, attribute=attribute)
     )
-
-
-def _add_intervals(
-    headline: HeadlineResult, coefficients: Values, patterns: PatternCounts, scale: QuestionScale
-) -> Values:
-    """Return the coefficients with bootstrap intervals; add the missing one to the headline."""
-    intervals = bootstrap.compute_intervals(patterns.counts, patterns.n_items, scale)
-    headline["value"] = bootstrap.add_missing_interval(
-        headline["name"], headline["value"], intervals
-    )
-    return bootstrap.add_intervals(coefficients, intervals) | headline["values"]
 
 
 def _compute_result_facts(

@@ -22,7 +22,7 @@ GATE = f"{PROJECT}gates/<str:gate_name>"
 
 urlpatterns = [
     path("inbox/", inbox_views.show_inbox, name="inbox"),
-    path("raters/", export_views.show_all_raters, name="all_raters"),
+    path("raters/", rater_status_views.show_all_raters, name="all_raters"),
     path("inbox/alerts/", inbox_views.act_on_alerts, name="inbox_alerts"),
     path(f"{PROJECT}labels/", labels_views.show_labels, name="labels"),
     path(f"{PROJECT}labels/method/", labels_views.set_method, name="labels_method"),

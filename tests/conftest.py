@@ -43,7 +43,7 @@ LONGEST_TESTS = (
 
 # Tests of these folders and files run on SQLite alone, because the database plays no role in what
 # they prove. Tests of SQL, locks, transactions, constraints, counts and jobs never belong here.
-# tests/agreement_site/test_every_page.py opens every page on PostgreSQL.
+# tests/agreement_site/navigation/test_every_page.py opens every page on PostgreSQL.
 TEXT_OF_PAGES = "the text of a page does not depend on the database"
 CONTENT_OF_FILES = "what a file says does not depend on the database"
 REQUESTS = "what the site does with a request does not depend on the database"

@@ -1,6 +1,7 @@
-"""The language of a page: the user's choice, else the cookie, else the browser's preference.
+"""The user's preferences for pages: language and colour theme.
 
-The API always speaks English, because programs read it. The colour theme is saved in the same way.
+The language is the user's choice, else that of the cookie, else that of the browser. The theme is
+saved in the same way. The API always speaks English, because programs read it.
 """
 
 from __future__ import annotations

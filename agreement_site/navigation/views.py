@@ -40,7 +40,7 @@ class PaletteResult:
 
 
 def search_palette(user: Any, text: str, project: Any = None) -> list[PaletteResult]:
-    """Return pages, actions and objects that match ``text``; without it those available here.
+    """Return pages, actions and objects that match ``text``; without it, all pages and actions.
 
     ``project``: the current project with the user's role.
     """

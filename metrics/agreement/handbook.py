@@ -118,10 +118,11 @@ irrCAC's standard errors take n2 as fixed, so items with a single rating make th
   follows Donner & Eliasziw 1992, Statistics in Medicine 11, 1511-1519, and Zou & Donner 2004,
   Biometrics 60, 807-811; for percent agreement it is Wilson 1927, JASA 22, 209-212.
 * Items may differ more than the model has it: some are easy and some hard. So its variance is
-  multiplied by a dispersion, the square of (t x estimated standard error) / (1.96 x model's
-  standard error) at the estimate, if that is above 1 (quasi-likelihood: Wedderburn 1974, Biometrika
-  61, 439-447). t has n2 - 1 degrees of freedom: only items with two or more ratings count. Their
-  agreement is centred at its own mean, so single ratings do not widen the interval.
+  multiplied by a dispersion, the square of estimated / model's standard error at the estimate, if
+  that is above 1 (quasi-likelihood: Wedderburn 1974, Biometrika 61, 439-447). Quantiles of t would
+  make it 7% wider at 10 items and 2% at 50, and are not needed (see the table). Only the mean
+  pairwise kappa has them, whose error comes from few raters. The agreement of items is centred at
+  its own mean, so single ratings do not widen the interval.
 * Where few items differ, the distribution of 1 - value is skewed, which a score limit ignores. So
   the upper limit is at least 1 minus the 5% quantile of the gamma distribution with the mean
   1 - value and the variance at the estimate. Of a count of rare items that differ, this is the

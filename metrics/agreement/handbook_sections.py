@@ -356,9 +356,12 @@ dependence of the raters' errors given the labels (an intraclass correlation of 
 would divide the weight of ratings by 1 + (m - 1) times that) temper to much the same degree, and
 neither sees errors that all raters share. So page and command say that they are often too high.
 
-With gold answers, a confidence of 0.95 means it. Few gold answers show less: with 40 of them, 4% of
-the labels of MS are certain in a few draws, of which 90% are right. Without the limit by gold
-answers, some labels of MS, ZenCrowd and AdultContent2 are certain, of which 87 to 94% are right.
+With gold answers, a confidence of 0.95 means it. Few gold answers show less: a limit of 0.95 needs
+13 right ones in a row, a third of 40. Of the most certain third of the labels of MS 93% are right,
+so that no rule finds 95% there with 40 gold answers; it can only seldom claim to. Some labels are
+certain in one of ten draws (the goal), 4% on average, of which 90% are right. Without the limit by
+gold answers, some labels of MS, ZenCrowd and AdultContent2 are certain, of which 87 to 94% are
+right.
 
 Gold answers that agree with the labels leave them certain. Four raters who are right in 85% of 120
 items of five categories, 40 of which have gold answers, and of 80 studies:
@@ -384,20 +387,20 @@ answers show an error that all raters share.
 
 `metrics.agreement.sample_size` computes the smallest number of items at which the 95% interval is
 as narrow as you want. Pages and the command use the interval shown so far: half its width divided
-by the t quantile, at least the standard error. Before there are data, they use an assumed kappa and
-table (Bloch & Kraemer 1989, otherwise the delta method). The error of a study is not known in
-advance, so these numbers suffice in about half of all studies. Pages and the command therefore show
-numbers with *assurance* (Zou 2012, Statistics in Medicine 31, 3972-3981): 9 of 10 studies reach the
-width. Before data, studies of the assumed table are simulated. After data, the standard deviation
-of the logarithm of this error comes from the bootstrap over items. Two pseudo-items, spread over
-all pairs of answers, are added to the items, because few items that agree do not show that no
-others exist. `benchmarks/planning_assurance.py` measures in 6 designs how many studies have an
-interval as narrow as wanted: the goal is 90%, and 93 to 94% are reached before data, 91 to 100%
-after a pilot of 60 items. The page calls the numbers rough where the interval shown is more than
-25% wider than by the standard error. All figures are in [planning.md](../benchmarks/planning.md).
-Of items in clusters, the plan is for further clusters of the present size: the error is that of
-clusters, t has the degrees of freedom of their number, and s^2 grows by 1 / (2 (clusters - 1)).
-`manage.py plan` prints the design effect, too.
+by 1.96 (by t in clusters), at least the standard error. Before there are data, they use an assumed
+kappa and table (Bloch & Kraemer 1989, otherwise the delta method). The error of a study is not
+known in advance, so these numbers suffice in about half of all studies. Pages and the command
+therefore show numbers with *assurance* (Zou 2012, Statistics in Medicine 31, 3972-3981): 9 of 10
+studies reach the width. Before data, studies of the assumed table are simulated. After data, the
+standard deviation of the logarithm of this error comes from the bootstrap over items. Two
+pseudo-items, spread over all pairs of answers, are added to the items, because few items that agree
+do not show that no others exist. `benchmarks/planning_assurance.py` measures in 6 designs how many
+studies have an interval as narrow as wanted: the goal is 90%, and 94 to 95% are reached before
+data, 93 to 100% after a pilot of 60 items. The page calls the numbers rough where the interval
+shown is more than 25% wider than by the standard error. All figures are in
+[planning.md](../benchmarks/planning.md). Of items in clusters, the plan is for further clusters of
+the present size: the error is that of clusters, t has the degrees of freedom of their number, and
+s^2 grows by 1 / (2 (clusters - 1)). `manage.py plan` prints the design effect, too.
 
 The error of a small pilot is itself uncertain, most of all with weights, where it rests on a few
 large differences. The page therefore also shows the number that is expected if the error stays as
@@ -601,7 +604,7 @@ in [alerts.md](../benchmarks/alerts.md):
 
 | simulation | goal | measured |
 |---|---|---|
-| items or all raters change, in 20 ways | innocents in <= 5% of rater-years | 0.8%, worst 5.2% |
+| items or all raters change, in 20 ways | innocents in <= 5% of rater-years | 0.6%, worst 4.3% |
 | items in documents, with clusters | innocents in <= 5% of rater-years | 0.0% (up to 96% without) |
 | drift of one or two raters | named >= 90% | 96 to 100% |
 | drift of one rater, items in documents | named >= 90% | 95 to 100% |
@@ -867,21 +870,21 @@ floor, so that each pass is false. Share of the gates that pass at any of 200 lo
 | floor | raters | interval of one look | goal | sequence, mean | sequence, worst |
 |---|---|---|---|---|---|
 | 0.6 | 2 | 15% to 20% | <= 5% | 0.6% | 1.3% |
-| 0.6 | 3 | 16% to 21% | <= 5% | 0.7% | 1.0% |
+| 0.6 | 3 | 17% to 21% | <= 5% | 0.7% | 1.0% |
 | 0.6 | 4 | 14% to 22% | <= 5% | 0.9% | 1.3% |
-| 0.6 | 5 | 16% to 20% | <= 5% | 0.6% | 1.2% |
+| 0.6 | 5 | 17% to 21% | <= 5% | 0.6% | 1.2% |
 | 0.8 | 2 | 14% to 19% | <= 5% | 0.4% | 0.8% |
 | 0.8 | 3 | 14% to 23% | <= 5% | 0.6% | 0.9% |
 | 0.8 | 4 | 14% to 20% | <= 5% | 0.5% | 0.8% |
 | 0.8 | 5 | 15% to 20% | <= 5% | 0.7% | 1.2% |
 
-The price is items: 2 to 2.6 times as many as for a single look. Items until half of the gates have
+The price is items: 2 to 2.4 times as many as for a single look. Items until half of the gates have
 passed, with three raters and a prevalence of 0.3:
 
 | kappa | floor | one look | look after each 10 or 20 items | ratio |
 |---|---|---|---|---|
-| 0.75 | 0.6 | 70 | 180 | 2.6 |
-| 0.70 | 0.6 | 180 | 380 | 2.1 |
+| 0.75 | 0.6 | 70 | 170 | 2.4 |
+| 0.70 | 0.6 | 170 | 380 | 2.2 |
 | 0.90 | 0.8 | 110 | 250 | 2.3 |
 | 0.85 | 0.8 | 480 | 980 | 2.0 |
 
@@ -901,31 +904,31 @@ of intervals that contain the true value; a false interval lies wholly above or 
 
 | items | goal | measured |
 |---|---|---|
-| 10 | mean coverage >= 0.94 | 0.968 |
-| 10 | worst coverage >= 0.80 | 0.889 (5 ratings, 2 categories, share 0.05, kappa 0.95) |
-| 10 | false on one side <= 0.12 | 0.111 |
+| 10 | mean coverage >= 0.94 | 0.958 |
+| 10 | worst coverage >= 0.80 | 0.888 (5 ratings, 2 categories, share 0.05, kappa 0.95) |
+| 10 | false on one side <= 0.12 | 0.112 |
 | 10 | without width: never | 0.000 |
-| 20 | mean coverage >= 0.94 | 0.963 |
-| 20 | worst coverage >= 0.85 | 0.902 (5 ratings, 2 categories, share 0.05, kappa 0.95) |
-| 20 | false on one side <= 0.12 | 0.098 |
+| 20 | mean coverage >= 0.94 | 0.959 |
+| 20 | worst coverage >= 0.85 | 0.901 (5 ratings, 2 categories, share 0.05, kappa 0.95) |
+| 20 | false on one side <= 0.12 | 0.099 |
 | 20 | without width: never | 0.000 |
-| 50 | mean coverage >= 0.94 | 0.959 |
-| 50 | worst coverage >= 0.85 | 0.935 (5 ratings, 2 categories, share 0.05, kappa 0.8) |
+| 50 | mean coverage >= 0.94 | 0.957 |
+| 50 | worst coverage >= 0.85 | 0.934 (5 ratings, 2 categories, share 0.05, kappa 0.8) |
 | 50 | false on one side <= 0.12 | 0.062 |
 | 50 | without width: never | 0.000 |
-| 50 | median width <= 1.25 x published | 1.25 |
-| 200 | mean coverage >= 0.94 | 0.954 |
+| 50 | median width <= 1.25 x published | 1.22 |
+| 200 | mean coverage >= 0.94 | 0.953 |
 | 200 | worst coverage >= 0.85 | 0.936 (3 ratings, 2 categories, share 0.5, kappa 0.95) |
 | 200 | false on one side <= 0.12 | 0.049 |
 | 200 | without width: never | 0.000 |
 
 The width is the median over the cells, relative to the same median of the published interval, which
 is too narrow in many cells: it covers 76% on average at 20 items and 84% at 50, and in the worst
-cells 8% and 20%. In the median cell of 50 items the interval shown is 1.10 times as wide.
+cells 8% and 20%. In the median cell of 50 items the interval shown is 1.08 times as wide.
 
 Two categories can be enumerated instead of simulated. With two ratings an item, the exact coverage
-of Fleiss' kappa is 96.7% on average and 94.2% at worst at 20 items, and 96.0% and 93.9% at 50. With
-three ratings and 20 items, it is 96.0% and 91.4%, and that of alpha 96.5% and 91.4%.
+of Fleiss' kappa is 96.3% on average and 94.2% at worst at 20 items, and 95.7% and 93.8% at 50. With
+three ratings and 20 items, it is 95.7% and 91.3%, and that of alpha 96.1% and 91.3%.
 
 Other coefficients, at 10, 20 and 50 items with 2 and 3 ratings; 400 studies a cell for the mean
 pairwise kappa:
@@ -934,35 +937,33 @@ pairwise kappa:
 |---|---|---|---|---|---|
 | goal | 10 | >= 0.94 | >= 0.80 | <= 0.12 | never |
 | goal | 20, 50 | >= 0.94 | >= 0.85 | <= 0.12 | never |
-| fleiss_kappa_linear | 10 | 0.968 | 0.890 | 0.110 | 0.000 |
-| fleiss_kappa_linear | 20, 50 | 0.962 | 0.922 | 0.078 | 0.000 |
-| fleiss_kappa_gwet | 10 | 0.970 | 0.887 | 0.113 | 0.000 |
-| fleiss_kappa_gwet | 20, 50 | 0.961 | 0.917 | 0.083 | 0.000 |
-| krippendorff_alpha_nominal | 10 | 0.977 | 0.888 | 0.112 | 0.000 |
-| krippendorff_alpha_nominal | 20, 50 | 0.965 | 0.921 | 0.079 | 0.000 |
-| krippendorff_alpha_interval | 10 | 0.972 | 0.875 | 0.125 | 0.000 |
-| krippendorff_alpha_interval | 20, 50 | 0.966 | 0.910 | 0.090 | 0.000 |
-| gwet_ac1 | 10 | 0.984 | 0.955 | 0.032 | 0.000 |
-| gwet_ac1 | 20, 50 | 0.969 | 0.948 | 0.043 | 0.000 |
-| percent_agreement | 10 | 0.982 | 0.958 | 0.041 | 0.000 |
-| percent_agreement | 20, 50 | 0.967 | 0.946 | 0.048 | 0.000 |
-| cohen_kappa | 10 | 0.970 | 0.932 | 0.068 | 0.000 |
-| cohen_kappa | 20, 50 | 0.962 | 0.931 | 0.069 | 0.000 |
-| cohen_kappa_linear | 10 | 0.972 | 0.942 | 0.058 | 0.000 |
-| cohen_kappa_linear | 20, 50 | 0.963 | 0.926 | 0.074 | 0.000 |
-| vs_peers | 10 | 0.967 | 0.857 | 0.143 | 0.000 |
-| vs_peers | 20, 50 | 0.961 | 0.890 | 0.110 | 0.000 |
+| fleiss_kappa_linear | 10 | 0.958 | 0.890 | 0.110 | 0.000 |
+| fleiss_kappa_linear | 20, 50 | 0.959 | 0.920 | 0.080 | 0.000 |
+| fleiss_kappa_gwet | 10 | 0.957 | 0.887 | 0.113 | 0.000 |
+| fleiss_kappa_gwet | 20, 50 | 0.958 | 0.916 | 0.084 | 0.000 |
+| krippendorff_alpha_nominal | 10 | 0.968 | 0.888 | 0.112 | 0.000 |
+| krippendorff_alpha_nominal | 20, 50 | 0.961 | 0.920 | 0.080 | 0.000 |
+| krippendorff_alpha_interval | 10 | 0.964 | 0.875 | 0.125 | 0.000 |
+| krippendorff_alpha_interval | 20, 50 | 0.963 | 0.909 | 0.091 | 0.000 |
+| gwet_ac1 | 10 | 0.972 | 0.934 | 0.046 | 0.000 |
+| gwet_ac1 | 20, 50 | 0.964 | 0.929 | 0.050 | 0.000 |
+| percent_agreement | 10 | 0.964 | 0.922 | 0.068 | 0.000 |
+| percent_agreement | 20, 50 | 0.962 | 0.932 | 0.056 | 0.000 |
+| cohen_kappa | 10 | 0.961 | 0.932 | 0.068 | 0.000 |
+| cohen_kappa | 20, 50 | 0.959 | 0.918 | 0.082 | 0.000 |
+| cohen_kappa_linear | 10 | 0.966 | 0.933 | 0.063 | 0.000 |
+| cohen_kappa_linear | 20, 50 | 0.961 | 0.909 | 0.091 | 0.000 |
+| vs_peers | 10 | 0.967 | 0.914 | 0.086 | 0.000 |
+| vs_peers | 20, 50 | 0.962 | 0.941 | 0.059 | 0.000 |
 | mean_pairwise_kappa_by_items | 10 | 0.993 | 0.950 | 0.050 | 0.000 |
 | mean_pairwise_kappa_by_items | 20, 50 | 0.992 | 0.942 | 0.058 | 0.000 |
 
 The larger sides belong to the share 0.05 and kappas of 0.8 and 0.95, where half of the studies of
-10 items have no value because nobody uses the rare category. One cell misses 0.12: a rater
-against two peers, 10 items. Exact probabilities of all 3,003 outcomes give 0.131 on one side at
-kappa 0.8 and 0.141 at kappa 0.9 (0.113 and 0.110 with 20 items). In 11% and 13% of the studies with
-a value a single item has the rare category and the rater and the peers disagree on it: kappa is 0,
-and the upper limit of 0.77 or 0.86 is below the truth. More caution does not mend it: with a third
-of the degrees of freedom the side is 0.130 and 0.141. (The 0.125 of alpha is 0.109 with 40,000
-studies.)
+10 items have no value because nobody uses the rare category. A rater against peers has a value of 0
+and no interval where the rater or the peers use one category alone (in up to 74% of the studies of
+a cell of 10 items). Such studies are left out, too: with an interval, the exact probabilities of
+all 3,003 outcomes of 10 items and two peers put 14% of the studies with a value on one side at
+kappa 0.9; without them it is at most 3%. (The 0.125 of alpha is 0.107 with 40,000 studies.)
 
 **Incomplete designs.** `benchmarks/coverage_incomplete_icc.py` simulates items and raters with
 normal effects. Items have 0.3 to 0.9 of the variance, raters 0.05 to 0.3; the rows have the

@@ -34,7 +34,14 @@ from scipy import special
 from .coefficients import cohen, fleiss
 from .counts.clusters import widen_interval
 from .counts.confidence_sequences import compute_factor
-from .estimate import CONFIDENCE_LEVEL, Floats, Value, t_quantile, to_finite_float
+from .estimate import (
+    CONFIDENCE_LEVEL,
+    NORMAL_QUANTILE,
+    Floats,
+    Value,
+    t_quantile,
+    to_finite_float,
+)
 
 TOO_FEW = "too_few_items"
 ASSURANCE = 0.9  # share of the studies that reach the wanted half-width
@@ -56,8 +63,12 @@ def compute_planning_error(value: Value, n_clusters: int | None = None) -> float
     se, n_items = value["se"], value["n_items"] or 0
     if se is None or value["low"] is None or value["high"] is None or n_items < 2:
         return se
-    df = (n_items if n_clusters is None else n_clusters) - 1
-    return max(se, (value["high"] - value["low"]) / 2 / float(t_quantile(df)))
+    return max(se, (value["high"] - value["low"]) / 2 / _get_shown_quantile(n_clusters))
+
+
+def _get_shown_quantile(n_clusters: int | None) -> float:
+    """Return the standard errors in half of the interval shown, of items or of clusters."""
+    return NORMAL_QUANTILE if n_clusters is None else float(t_quantile(n_clusters - 1))
 
 
 @dataclass(frozen=True)
@@ -131,7 +142,7 @@ def compute_items_until_verdict(value: Value, floor: float) -> int | None:
     if distance == 0:
         return None
     end = low if point > floor else high
-    se = abs(point - end) / float(t_quantile(n_items - 1))
+    se = abs(point - end) / NORMAL_QUANTILE
     needed = compute_items_needed(se, n_items, distance, widening=compute_factor)
     additional = max(1, needed.additional or 0)
     return additional if additional <= MAX_ADDITIONAL else None
@@ -178,7 +189,7 @@ def estimate_log_se_sd(
     samples = rng.multinomial(n, items / items.sum(), size=REPLICATES)
     estimates = fleiss.fleiss_kappa(patterns, samples, weights=weights)
     half_widths = (np.asarray(estimates.high) - np.asarray(estimates.low)) / 2
-    errors = np.fmax(np.asarray(estimates.se), half_widths / float(t_quantile(n - 1)))
+    errors = np.fmax(np.asarray(estimates.se), half_widths / NORMAL_QUANTILE)
     logs = np.log(errors[np.isfinite(errors) & (errors > 0)])
     return float(logs.std(ddof=1)) if logs.size >= 2 else 0.0
 
@@ -349,8 +360,8 @@ def compute_plans(
             se, n, half_width, log_se_sd=log_se_sd, n_clusters=n_clusters
         ).items
         ratings = None if needed is None else needed * m
-        df = (n if n_clusters is None else n_clusters) - 1
-        plans.append(OverlapPlan(m, to_finite_float(t_quantile(df) * se), needed, ratings))
+        half_width_now = to_finite_float(_get_shown_quantile(n_clusters) * se)
+        plans.append(OverlapPlan(m, half_width_now, needed, ratings))
     return plans
 
 

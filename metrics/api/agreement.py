@@ -114,7 +114,7 @@ class PairListView(ApiView):
         scale = QuestionScale.for_question(question)
         weights = filtered.choose_weights(params, question, scale)
         if rating_filter:
-            body = filtered.get_dashboard(question, rating_filter)
+            body = filtered.get_or_request_dashboard(question, rating_filter)
             rows = filtered.list_pairs(body, scale, weights)
             return Response(
                 paginate(request, params, key_length=1, read=filtered.build_list_reader(rows))
@@ -140,7 +140,7 @@ class RaterListView(ApiView):
             self, request, project_id, *pagination.PAGE_PARAMETER_NAMES
         )
         if rating_filter:
-            body = filtered.get_dashboard(question, rating_filter)
+            body = filtered.get_or_request_dashboard(question, rating_filter)
             list_reader = filtered.build_list_reader(filtered.list_raters(body))
             return Response(paginate(request, params, key_length=1, read=list_reader))
         page = paginate(request, params, key_length=1, read=partial(_read_raters, question))

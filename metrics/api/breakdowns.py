@@ -130,7 +130,7 @@ class DisputedItemsView(ApiView):
         scale = QuestionScale.for_question(question)
         weights = filtered.choose_weights(params, question, scale)
         diagnosis = (
-            filtered.get_dashboard(question, rating_filter).diagnosis
+            filtered.get_or_request_dashboard(question, rating_filter).diagnosis
             if rating_filter
             else load_diagnosis(question)
         )

@@ -127,7 +127,7 @@ class CoefficientsView(ApiView):
                 "Unknown scores.",
                 fields={"scores": f"{CATEGORY_VALUES}, or {ITEM_PREFIX} and an attribute's name"},
             )
-        stored, computed_at = filtered.get_filtered_results(
+        stored, computed_at = filtered.get_or_request_filtered_results(
             question, rating_filter, FilteredResult.Kind.COEFFICIENTS, scores=scores
         )
         body = CoefficientResults.from_json(stored)

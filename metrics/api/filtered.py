@@ -102,7 +102,7 @@ def parse_filtered_request(
     return params, rating_filter
 
 
-def get_filtered_results(
+def get_or_request_filtered_results(
     question: Question, rating_filter: RatingFilter, kind: str, *raters: Rater, scores: str = ""
 ) -> tuple[Mapping[str, Any], datetime.datetime | None]:
     """Return the body that a worker computed for the filter, and its time; request it if missing.
@@ -138,9 +138,14 @@ def _build_filter_error(error: exceptions.BadRequest) -> BadRequest:
 # --- the question
 
 
-def get_dashboard(question: Question, rating_filter: RatingFilter) -> DashboardResults:
-    """Return the filtered dashboard."""
-    stored, _at = get_filtered_results(question, rating_filter, FilteredResult.Kind.DASHBOARD)
+def get_or_request_dashboard(question: Question, rating_filter: RatingFilter) -> DashboardResults:
+    """Return the results under a filter of which the dashboard consists.
+
+    Raises as `get_or_request_filtered_results` does.
+    """
+    stored, _at = get_or_request_filtered_results(
+        question, rating_filter, FilteredResult.Kind.DASHBOARD
+    )
     return DashboardResults.from_json(stored)
 
 

@@ -79,7 +79,7 @@ class TrendView(ApiView):
         span = get_choice(params, "period", periods.SPANS, default="week")
         scale = QuestionScale.for_question(question)
         if rating_filter:
-            body = filtered.get_dashboard(question, rating_filter)
+            body = filtered.get_or_request_dashboard(question, rating_filter)
             trend_coefficient = body.parts.headline["trend_coefficient"]
             name = get_choice(
                 params, "coefficient", list_headline_coefficients(scale), default=trend_coefficient
@@ -122,7 +122,7 @@ class RaterTrendView(ApiView):
         name = get_choice(params, "coefficient", scale.list_peer_coefficients(), default="vs_peers")
         rater = get_rater(project, rater_key)
         if rating_filter:
-            stored, _at = filtered.get_filtered_results(
+            stored, _at = filtered.get_or_request_filtered_results(
                 question, rating_filter, FilteredResult.Kind.RATER, rater
             )
             reader = filtered.build_trend_reader(RaterResults.from_json(stored), span, name)

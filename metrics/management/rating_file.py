@@ -227,7 +227,10 @@ def _read_labels(
 
 
 def _list_categories(rows: list[FileRow], order: Sequence[str] | None) -> tuple[list[str], str]:
-    """Return the categories in their order, and what the order is based on."""
+    """Return the categories in their order, and what the order is based on.
+
+    Raises RatingFileError for a category named twice, or a label that ``order`` does not have.
+    """
     if order is None:
         guess = guess_order({row.label for row in rows})
         return guess.labels, guess.basis

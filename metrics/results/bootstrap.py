@@ -11,10 +11,11 @@ import numpy as np
 
 from metrics.agreement import bootstrap as agreement_bootstrap
 from metrics.agreement import registry
+from metrics.agreement.counts.additive import PatternCounts
 from metrics.question_scale import QuestionScale
 
 from .patterns import GroupedPatterns
-from .values import Value, Values
+from .values import HeadlineResult, Value, Values
 
 REPLICATES = 2000
 # Over all replicates: a question with very many patterns gets fewer replicates.
@@ -84,3 +85,12 @@ def compute_pooled_and_people_intervals(
     pooled = compute_intervals(patterns.pooled, n_items, scale)
     people = compute_intervals(patterns.people, n_items, scale) if patterns.separates_models else {}
     return pooled, people
+
+
+def add_headline_intervals(
+    headline: HeadlineResult, coefficients: Values, patterns: PatternCounts, scale: QuestionScale
+) -> Values:
+    """Return the coefficients with bootstrap intervals; add the missing one to the headline."""
+    intervals = compute_intervals(patterns.counts, patterns.n_items, scale)
+    headline["value"] = add_missing_interval(headline["name"], headline["value"], intervals)
+    return add_intervals(coefficients, intervals)

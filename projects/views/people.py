@@ -280,7 +280,7 @@ def add_member(request: HttpRequest, project_id: int) -> HttpResponse:
             add_form_errors(form, error.fields)
         else:
             if member is not None and data["account"] == "new":
-                link = _build_invitation_link(request, member)
+                link = _create_invitation_link(request, member)
                 return render_people_page(request, project, link=link, link_for=member.user)
             message = _("%(name)s is now a member.")
             if member is None:
@@ -321,7 +321,7 @@ def invite_members(request: HttpRequest, project_id: int) -> HttpResponse:
                 message = _("Added from existing accounts: %(names)s.")
                 messages.success(request, message % {"names": ", ".join(known_usernames)})
             links = [
-                (member.user.get_username(), _build_invitation_link(request, member))
+                (member.user.get_username(), _create_invitation_link(request, member))
                 for member in members_with_link
             ]
             return render_people_page(request, project, links=links)
@@ -356,9 +356,9 @@ def create_member_link(request: HttpRequest, project_id: int, member_id: int) ->
         return redirect("people", project.pk)
     membership.repeat_invitation(member=member, by=request.user)
     return render_people_page(
-        request, project, link=_build_invitation_link(request, member), link_for=member.user
+        request, project, link=_create_invitation_link(request, member), link_for=member.user
     )
 
 
-def _build_invitation_link(request: HttpRequest, member: Member) -> str:
+def _create_invitation_link(request: HttpRequest, member: Member) -> str:
     return request.build_absolute_uri(invitation_links.create_invitation_path(member))

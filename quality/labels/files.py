@@ -25,12 +25,12 @@ def stream_label_studio(labels: Labels, label_names: LabelNames) -> Iterator[byt
     ``from_name`` is the question's key, ``to_name`` is text. Decisions and gold answers are
     ground truth.
     """
-    return join_lines(_iter_json_list(labels, label_names, _build_task))
+    return join_lines(_iter_json_list(labels, label_names, _build_label_studio_task))
 
 
 def stream_argilla(labels: Labels, label_names: LabelNames) -> Iterator[bytes]:
     """Yield a list of records with one suggestion each, as Argilla's datasets import them."""
-    return join_lines(_iter_json_list(labels, label_names, _build_record))
+    return join_lines(_iter_json_list(labels, label_names, _build_argilla_record))
 
 
 def _iter_json_list(
@@ -53,7 +53,7 @@ def _get_content(row: LabelRow, body: Any) -> dict[str, object]:
     return {"item": row.item, **parts}
 
 
-def _build_task(row: LabelRow, body: Any) -> dict[str, object]:
+def _build_label_studio_task(row: LabelRow, body: Any) -> dict[str, object]:
     annotations = []
     if row.label is not None:
         result = {
@@ -68,7 +68,7 @@ def _build_task(row: LabelRow, body: Any) -> dict[str, object]:
     return {"data": _get_content(row, body), "annotations": annotations, "meta": meta}
 
 
-def _build_record(row: LabelRow, body: Any) -> dict[str, object]:
+def _build_argilla_record(row: LabelRow, body: Any) -> dict[str, object]:
     fields = {}
     for name, value in _get_content(row, body).items():
         fields[name] = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -183,7 +183,7 @@ def _compute_and_store_comparison(row: StoredRaterComparison) -> None:
     question = Question.objects.prefetch_related("categories").get(pk=row.question_id)
     # Read the input version first: later changes must make the result outdated again.
     input_version = get_input_versions(question.pk).get(question.pk, {})
-    body = _build_body(question, QuestionScale.for_question(question))
+    body = _compute_body(question, QuestionScale.for_question(question))
     metadata = {"input_version": input_version, "duration_seconds": time.monotonic() - started}
     if not get_leased_rows(row).update(body=body, **metadata, computed_at=timezone.now()):
         raise LeaseLost
@@ -309,8 +309,8 @@ def _widen(value: Any, name: str, clusters: QuestionClusters | None) -> Mapping[
     return clusters.widen(name, value) if clusters else value
 
 
-def _build_body(question: Question, scale: QuestionScale) -> dict[str, object]:
-    """Return the stored form of the comparison."""
+def _compute_body(question: Question, scale: QuestionScale) -> dict[str, object]:
+    """Compute the comparison of a question's raters, and return it in its stored form."""
     weights = get_headline_weighting(question, scale)
     people = _PeopleResults.load(question, scale, get_weighted_name("vs_peers", weights))
     kappas, ses = (_to_array(value[field] for value in people.peers) for field in ("value", "se"))

@@ -1,4 +1,4 @@
-"""Pages of a question's raters: the list, its funnel chart, and actions on several raters."""
+"""Pages of a question's raters (list, funnel chart, bulk actions), and of those of all projects."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
+from core.web.tables import get_page_size
 from metrics.filters import RatingFilter, join_keys
 from metrics.question_scale import get_weighted_name
 from metrics.results.question_agreement import load_question_agreement
@@ -33,7 +34,7 @@ from quality.models import Alert, GoldIntervention
 from quality.rater_status.comparison import MIN_ITEMS
 from quality.rater_status.status import RaterSummary, list_rater_summaries
 
-from . import funnel_plot, status_texts
+from . import funnel_plot, site_raters, status_texts
 from .message_views import build_message_url
 from .rater_list import (
     ITEM_COUNTS,
@@ -46,6 +47,7 @@ from .rater_list import (
 
 LEAD = Member.Role.LEAD
 RATERS_PER_PAGE = 50
+MAX_SITE_SEARCH_LENGTH = 200  # of the search in all projects
 KEPT_PARAMETERS = (
     "question",
     "show",
@@ -299,3 +301,25 @@ def _set_paused(
     else:
         text = ngettext("%(n)s rater resumed.", "%(n)s raters resumed.", n)
     messages.success(request, text % {"n": n})
+
+
+@login_required
+@require_safe
+def show_all_raters(request: HttpRequest) -> HttpResponse:
+    """Show the people who rate in projects that the user leads, worst status first."""
+    search = (request.GET.get("search") or "").strip()
+    if "\0" in search or len(search) > MAX_SITE_SEARCH_LENGTH:
+        raise BadRequest(_("Use a shorter search."))
+    choices = [*site_raters.SORT_KEYS, *(f"-{name}" for name in site_raters.SORT_KEYS)]
+    sort = get_choice(request.GET, "sort", choices) or "status"
+    results = site_raters.query_results(request.user, search)
+    people = site_raters.list_people(results, sort)
+    paginator = Paginator(people, get_page_size(RATERS_PER_PAGE))
+    number = get_page_number(request)
+    if number > paginator.num_pages:
+        raise Http404(_("Page not found."))
+    page = paginator.page(number)
+    shown_people = list(page.object_list)
+    site_raters.add_question_results(shown_people, results)
+    context = {"page": page, "people": shown_people, "search": search, "sorted_by": sort}
+    return render(request, "quality/rater_status/all_raters.html", context)

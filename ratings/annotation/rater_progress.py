@@ -324,7 +324,7 @@ def _get_exam_states(raters: Sequence[Rater]) -> dict[int, RaterProject]:
     """Return project id -> state of the projects in which the rater has an exam to pass first."""
     if not raters:
         return {}
-    due_question_ids = permissions.get_due_question_ids([rater.pk for rater in raters])
+    due_question_ids = permissions.get_due_question_ids_by_rater([rater.pk for rater in raters])
     if not due_question_ids:
         return {}
     max_attempts = dict(

@@ -107,7 +107,7 @@ def count_remaining_by_rater(
     for rater in raters:
         n_future = None if rater.project.archived_at is None else 0
         if n_future is None and _has_checks(rater.project):
-            n_future = _get_cached(rater, counts_by_rater[rater.pk])
+            n_future = _get_cached_remaining(rater, counts_by_rater[rater.pk])
         if n_future is None:
             uncached.append(rater)
         else:
@@ -133,7 +133,7 @@ def _has_checks(project: Project) -> bool:
     return bool(project.gold_percent or project.repeat_percent)
 
 
-def _get_cached(rater: Rater, counts: RaterCounts) -> int | None:
+def _get_cached_remaining(rater: Rater, counts: RaterCounts) -> int | None:
     """Return the cached number minus the items assigned since; None without a usable value."""
     n_future, n_assigned = cache.get(_build_cache_key(rater), (0, 0))
     n_left = n_future - (counts.n_assigned - n_assigned)

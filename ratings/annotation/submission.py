@@ -157,8 +157,7 @@ def _store_answers(
     if may_correct and not is_first:
         current_answers = rater_selectors.get_current_answers(rater, item)
         _validate_page_is_current(current_answers, codes, comment, page_versions)
-    now = timezone.now()
-    seconds = None
+    now, seconds = timezone.now(), None
     if is_first and assignment is not None and not page_versions.is_delayed:
         seconds = _compute_seconds(last_closed_at, assignment, now)
     closed_item_ids = [] if is_first else [item.pk]

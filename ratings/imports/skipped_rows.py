@@ -41,7 +41,7 @@ SKIPPED_RECORD_REASONS: dict[str, str | Promise] = {
     "repeated_header": _("rows that repeat the header row"),
     "notes": _("labels, reasons and notes of decisions"),
     "further_answers": _("other fields of answers"),
-    "rule_row": _("dashed lines below the header row"),
+    "rule_row": _("lines that frame the printed table"),
     "no_label_row": _("rows without any label"),
     "total_row": _("totals at the end"),
     "note_row": _("notes below the table"),

@@ -112,7 +112,7 @@ def build_due_exam_query(rater_id: int) -> bulk.Statement:
     return _DUE_EXAM_OF_RATER_SQL, [rater_id]
 
 
-def get_due_question_ids(rater_ids: Sequence[int]) -> dict[int, int]:
+def get_due_question_ids_by_rater(rater_ids: Sequence[int]) -> dict[int, int]:
     """Return {rater: question} of the raters who still have an exam to pass."""
     sql = _DUE_EXAMS_SQL.format(raters=", ".join(["%s"] * len(rater_ids)))
     [rows] = bulk.execute_statements([(sql, rater_ids)])

@@ -32,6 +32,7 @@ from metrics.agreement.estimate import (
     Floats,
     build_estimate,
     divide_or_nan,
+    t_quantile,
 )
 from metrics.agreement.glossary import gettext_noop as _
 from metrics.agreement.weights import as_weight_matrix
@@ -132,7 +133,15 @@ def mean_kappa_by_items(
     se = np.array(np.sqrt(variance))
     limits = None
     if model is not None:
-        limits = ScoreLimits(point, model, se, basis.df, lowest=-1.0, extra_variance=v_raters)
+        limits = ScoreLimits(
+            point,
+            model,
+            se,
+            basis.df,
+            lowest=-1.0,
+            extra_variance=v_raters,
+            quantile=t_quantile(basis.df),
+        )
     return build_estimate(point, se, basis, limits=limits), n_pairs
 
 

@@ -82,7 +82,9 @@ def compare_before_after(
     variance = float(squares.sum())
     if shared is None:
         total = variance**2
-        df = total / float((squares**2 / (n - 1)).sum()) if total > 0 else math.nan
+        # Rounding must not leave less than the smallest possible number, 1 for two items.
+        welch = total / float((squares**2 / (n - 1)).sum()) if total > 0 else math.nan
+        df = max(welch, float(n.min() - 1))
     else:
         variance = max(variance - 2 * _compute_covariance(first, second, weights, shared), 0.0)
         df = float(n.min() - 1)

@@ -1,4 +1,4 @@
-"""A fitted model of Dawid and Skene (model.py), and starting values for the next fit."""
+"""A fitted model of Dawid and Skene (dawid_skene.py), and starting values for the next fit."""
 
 from dataclasses import dataclass, field
 

@@ -7,7 +7,8 @@ Donner & Eliasziw 1992, Statistics in Medicine 11, 1511-1519; Zou & Donner 2004,
 807-811), here those of common_correlation.py. Items may differ more than this model has it (easy
 and hard ones). So its variance is multiplied by a dispersion of 1 or more, as that of a generalized
 linear model is (Wedderburn 1974, Biometrika 61, 439-447): at the estimate, the interval is never
-narrower than t estimated standard errors.
+narrower than 1.96 estimated standard errors. Quantiles of t would make it 7% wider at 10 items and
+2% at 50, where it covers 96% without them.
 
 Where few items differ, the distribution of 1 - value is skewed, which a score limit ignores: one
 differing item of 20 would exclude the probability 0.008 of differing, although one of seven studies
@@ -29,7 +30,6 @@ from metrics.agreement.estimate import (
     ChanceCorrected,
     Floats,
     Limits,
-    t_quantile,
 )
 
 from .common_correlation import DEGREE, CommonCorrelationModel, evaluate
@@ -58,16 +58,20 @@ class ScoreLimits(Limits):
         *,
         lowest: Floats | float,
         extra_variance: Floats | float = 0.0,
+        quantile: Floats | float = NORMAL_QUANTILE,
     ) -> None:
         """Store an unsolved problem: point, variance model, standard error and degrees of freedom.
 
-        df: degrees of freedom of se; extra_variance: of sources other than the items.
+        df: degrees of freedom of se, with fewer than one there are no limits; extra_variance: of
+        sources other than the items; quantile: standard errors that the limits are at least away.
         """
         super().__init__()
         numbers = np.empty((4, *np.shape(point.value)))
         numbers[0] = point.value
         numbers[1] = np.minimum(lowest, point.value)
-        numbers[2] = t_quantile(df) * np.where(np.isfinite(se), se, 0.0)
+        numbers[2] = np.where(np.asarray(df) >= 1, quantile, np.nan) * np.where(
+            np.isfinite(se), se, 0.0
+        )
         numbers[3] = extra_variance
         self.numbers, self.model = numbers, model
 

@@ -22,8 +22,7 @@ from .detection import (
     RaterEvidence,
     detect_drift,
 )
-from .evidence import ShiftEvidence, compute_evidence
-from .settings import (
+from .drift_settings import (
     AGREEMENT,
     BIAS,
     DOWN,
@@ -34,6 +33,7 @@ from .settings import (
     DriftSettings,
     ShiftPrior,
 )
+from .evidence import ShiftEvidence, compute_evidence
 from .shift_estimates import ShiftEstimate, estimate_shift
 
 __all__ = [

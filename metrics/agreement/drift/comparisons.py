@@ -22,7 +22,7 @@ from metrics.agreement import weights
 from metrics.agreement.counts.grouping import Ints, index_distinct, rank_rows, validate_ratings
 from metrics.agreement.estimate import SINGULAR_TOLERANCE, Floats
 
-from .settings import AGREEMENT
+from .drift_settings import AGREEMENT
 
 BoolArray = npt.NDArray[np.bool_]
 

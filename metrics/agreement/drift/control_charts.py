@@ -31,6 +31,7 @@ from .daily_scores import (
     score_ratings,
     sum_by_day,
 )
+from .drift_settings import AGREEMENT, SCORE_OF_CHANNEL, SIDE_OF_CHANNEL, DriftSettings, ShiftPrior
 from .evidence import (
     CommonScores,
     DailySums,
@@ -38,7 +39,6 @@ from .evidence import (
     compute_evidence_by_side,
     compute_excess_factors,
 )
-from .settings import AGREEMENT, SCORE_OF_CHANNEL, SIDE_OF_CHANNEL, DriftSettings, ShiftPrior
 from .shift_estimates import ShiftEstimate, estimate_shift
 
 FAR_FUTURE = 2**62  # a day after all other days

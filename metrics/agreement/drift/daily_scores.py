@@ -13,7 +13,7 @@ from metrics.agreement.counts.grouping import Ints, index_distinct, rank_rows
 from metrics.agreement.estimate import Floats
 
 from .comparisons import BoolArray, Comparisons, DatedRatings, RaterEffects
-from .settings import DriftSettings
+from .drift_settings import DriftSettings
 
 # Scores are integer multiples of this unit, so that sums are the same in any order.
 SCORE_UNIT = 1e-6

@@ -24,7 +24,7 @@ from .control_charts import (
     Exclusions,
 )
 from .daily_scores import DailyScores
-from .settings import DriftSettings
+from .drift_settings import DriftSettings
 
 TOO_SHORT = "too_short"
 NO_PEERS = "no_peers"

@@ -23,7 +23,7 @@ from scipy import special
 from metrics.agreement.counts.grouping import Ints
 from metrics.agreement.estimate import Floats
 
-from .settings import ShiftPrior
+from .drift_settings import ShiftPrior
 
 # exp(u^2) overflows at u = 27. Beyond this limit u^2 is replaced by a logarithmic growth, which
 # stays finite and keeps the order of the onsets.

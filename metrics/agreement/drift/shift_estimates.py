@@ -22,6 +22,7 @@ import numpy as np
 from metrics.agreement.counts.grouping import Ints
 from metrics.agreement.estimate import Floats
 
+from .drift_settings import ShiftPrior
 from .evidence import (
     CumulativeSums,
     DailySums,
@@ -31,7 +32,6 @@ from .evidence import (
     list_last_onsets,
     variance_inflation,
 )
-from .settings import ShiftPrior
 
 _LOG_LIKELIHOOD_MARGIN = float(np.log(1 / 0.025))  # largest difference of the log-likelihood
 _INTERVAL_QUANTILE = 2.241403  # two-sided 97.5 % quantile of the normal distribution

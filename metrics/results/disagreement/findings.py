@@ -176,7 +176,7 @@ def list_findings(
     return [
         *diagnose_patterns(displayed, scale),
         *find_coefficient_differences(agreement, scale),
-        *find_outlying_raters(displayed, scale, agreement.headline.get("weights", UNWEIGHTED)),
+        *diagnose_outlying_raters(displayed, scale, agreement.headline.get("weights", UNWEIGHTED)),
     ]
 
 
@@ -196,7 +196,7 @@ def _read_newest_ratings(all_time: AllTimePatterns) -> np.ndarray:
     return ratings
 
 
-def find_outlying_raters(
+def diagnose_outlying_raters(
     displayed: DisplayedRatings, scale: QuestionScale, headline_weights: str
 ) -> Findings:
     """Return one finding with the raters below the others on the same items, or none."""

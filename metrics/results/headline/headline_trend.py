@@ -162,7 +162,10 @@ def get_icc_trends(
 def _compute_icc_points(
     rows: Collection[Sequence[Any]], scale: QuestionScale, span: str, name: str
 ) -> TrendPoints:
-    """Compute the points from (day, width, table) of one of two raters, oldest first."""
+    """Return the trend points of a correlation of two raters.
+
+    ``rows``: (day, width, table) of one of them, oldest first; [] where categories have no values.
+    """
     if not rows or scale.values is None:
         return []
     days, widths, blobs = zip(*rows, strict=True)

@@ -113,13 +113,11 @@ def compute_sample_headline(
     builder, row = build_headline_from_ratings(sample, sample_is_model, sample_scale)
     sample_headline = builder.build_headline(row)
     patterns = tally.count_patterns(group_ratings["item"], group_ratings["code"], scale.k)
-    intervals = bootstrap.compute_intervals(patterns.counts, patterns.n_items, scale)
     coefficients = row.pooled
     if group_ratings is not sample:
         coefficients = sample_headline.get("coefficients", coefficients)
-    sample_info["coefficients"] = bootstrap.add_intervals(coefficients, intervals)
-    sample_headline["value"] = bootstrap.add_missing_interval(
-        sample_headline["name"], sample_headline["value"], intervals
+    sample_info["coefficients"] = bootstrap.add_headline_intervals(
+        sample_headline, coefficients, patterns, scale
     )
     parts = _build_parts(headline, sample_headline)
     if not by_table:

@@ -343,7 +343,10 @@ def _parse_text(parameters: QueryDict, name: str) -> str:
 
 
 def _parse_attributes(text: str) -> tuple[tuple[str, str], ...]:
-    """Parse an attribute filter like "language=de". Raises BadRequest."""
+    """Return ((name, value),) of an attribute filter like "language=de", () of an empty text.
+
+    Raises BadRequest.
+    """
     if not text.strip():
         return ()
     name, separator, value = text.replace("\0", "")[:MAX_SEARCH_LENGTH].partition("=")

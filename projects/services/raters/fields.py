@@ -46,7 +46,10 @@ def _find_kind_problem(kind: Any) -> str | None:
 
 
 def is_valid_group(group: Any) -> bool:
-    """Return True if this can be the group of a rater."""
+    """Return whether a value can be a rater's group.
+
+    That is a printable text without blanks around it, of up to MAX_GROUP_LENGTH characters.
+    """
     if not isinstance(group, str) or len(group) > MAX_GROUP_LENGTH:
         return False
     return group == group.strip() and group.isprintable()

@@ -131,7 +131,7 @@ _NEW_TO_RATER_SQL = """
 
 
 @functools.cache
-def get_search_sql(overlap: int, size: int, lock: str) -> str:
+def build_search_sql(overlap: int, size: int, lock: str) -> str:
     """Return SQL that searches a range for items with a free slot that are new to the rater.
 
     Its parameters: project, lower (excluded) and upper end of the ids, rater. Its columns: the id
@@ -147,8 +147,8 @@ def get_search_sql(overlap: int, size: int, lock: str) -> str:
 
 
 @functools.cache
-def get_planned_search_sql(overlap: int, size: int, lock: str) -> str:
-    """Return SQL for the first planned item, with the parameters and columns of get_search_sql.
+def build_planned_search_sql(overlap: int, size: int, lock: str) -> str:
+    """Return SQL for the first planned item, with the parameters and columns of build_search_sql.
 
     The ends of the range are ignored.
     """
@@ -193,11 +193,11 @@ def build_id_bounds_query(rater: Rater) -> list[bulk.Statement]:
     project = rater.project
     if project.queue_order == QueueOrder.FIXED:
         return []
-    return [(_get_id_bounds_sql(project.overlap), [project.pk])]
+    return [(_build_id_bounds_sql(project.overlap), [project.pk])]
 
 
 @functools.cache
-def _get_id_bounds_sql(overlap: int) -> str:
+def _build_id_bounds_sql(overlap: int) -> str:
     queries: list[str] = []
     for order in ("ASC", "DESC"):
         queries += _build_level_queries(overlap, f"ORDER BY id {order} LIMIT 1")

@@ -111,7 +111,7 @@ class ExamStatus:
 
 def get_exam_status(rater: Rater) -> ExamStatus | None:
     """Return the rater's exam status, or None if no exam is due."""
-    question_id = permissions.get_due_question_ids([rater.pk]).get(rater.pk)
+    question_id = permissions.get_due_question_ids_by_rater([rater.pk]).get(rater.pk)
     if question_id is None:
         return None
     question = Question.objects.select_related("exam_rules").get(pk=question_id)

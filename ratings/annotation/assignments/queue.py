@@ -268,13 +268,13 @@ def _assign_check_or_planned(
 
 
 def _has_candidates(rater: Rater, ranges: Sequence[tuple[int, int]]) -> bool:
-    sql = candidates.get_search_sql(rater.project.overlap, 1, "")
+    sql = candidates.build_search_sql(rater.project.overlap, 1, "")
     return any(_find_candidate(rater, sql, *bounds)[0] is not None for bounds in ranges)
 
 
 def _assign_planned(rater: Rater) -> Item | None:
     """Assign the first planned item with a free slot that is new to the rater and not locked."""
-    sql = candidates.get_planned_search_sql(
+    sql = candidates.build_planned_search_sql(
         rater.project.overlap, CANDIDATES, _get_skip_locked_clause()
     )
     _last, item_id = _find_candidate(rater, sql, 0, 0)
@@ -300,7 +300,7 @@ def _assign_candidate(
     """
     has_candidates = False
     size, lock = (1, _LOCK_CLAUSE) if wait_for_locks else (CANDIDATES, _get_skip_locked_clause())
-    sql = candidates.get_search_sql(rater.project.overlap, size, lock)
+    sql = candidates.build_search_sql(rater.project.overlap, size, lock)
     for lower, upper in ranges:
         last_id: int | None = lower
         while last_id is not None:

@@ -110,14 +110,7 @@ def apply_column_options(
     mapping.key_columns = roles.get("item", [-1, *_remove(guess.key_columns, used)])[1:]
     mapping.layout = layout or _choose_layout(mapping, roles)
     _set_label_columns(mapping, roles.get("label", []), used)
-    mapping.columns |= {
-        role: indexes[0 if role == "item" else -1]
-        for role, indexes in roles.items()
-        if indexes
-        and role in ROLES
-        and role != "label"
-        and (role, mapping.layout) != ("rater", "wide")
-    }
+    mapping.columns |= _get_single_columns(roles, mapping.layout)
     if mapping.layout != "long":
         _release_long_roles(mapping, guess, used)
     if mapping.layout == "wide" and roles.get("rater"):
@@ -129,6 +122,16 @@ def apply_column_options(
         _complete_item_key(mapping, head)
     if not layout and not _is_doubt_decided(guess, roles, used):
         mapping.doubt, mapping.doubtful_columns = guess.doubt, guess.doubtful_columns
+
+
+def _get_single_columns(roles: Mapping[str, Sequence[int]], layout: str) -> dict[str, int]:
+    """Return role -> column of the roles that one column has, but for labels."""
+    single_roles = {*ROLES} - {"label"} - ({"rater"} if layout == "wide" else set())
+    return {
+        role: indexes[0 if role == "item" else -1]
+        for role, indexes in roles.items()
+        if indexes and role in single_roles
+    }
 
 
 def _remove(indexes: Sequence[int], used: Collection[int]) -> list[int]:

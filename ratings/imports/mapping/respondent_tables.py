@@ -13,6 +13,7 @@ from .name_tests import (
     asks_for_comment,
     compact_name,
     is_form_person_name,
+    is_index_name,
     is_respondent_name,
     is_survey_name,
     rank_name,
@@ -118,11 +119,15 @@ class RespondentTables(LabelAndItemColumns):
             return None
         for index, name in enumerate(self.head.names):
             cells = self.head.columns[index]
-            has_raters = index not in candidates and are_rater_numbers(cells.values)
-            if cells.is_unique and (is_respondent_name(name) or has_raters):
+            # Row names such as R1 and R2 may number raters or records, so the user has to choose.
+            may_be_raters = is_index_name(name) and are_rater_numbers(cells.values)
+            if cells.is_unique and (is_respondent_name(name) or may_be_raters):
                 self.columns["rater"] = index
-                self.reasons[index] = "rater_values" if has_raters else "name"
-                return self._guess_raters_in_rows(candidates)
+                self.reasons[index] = "rater_values" if may_be_raters else "name"
+                guess = self._guess_raters_in_rows(candidates)
+                if guess and may_be_raters:
+                    guess.doubt, guess.doubtful_columns = "raters_in_rows", list(candidates)
+                return guess
         return None
 
     def _guess_raters_in_rows(self, candidates: Sequence[int]) -> ColumnGuess | None:

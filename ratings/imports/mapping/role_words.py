@@ -186,7 +186,7 @@ RATER_STEMS = _split_words(
     "r raters a ann anno annot annotation c code coding j judge judgement judgment obs o review "
     "rev exp e w label labels grade assessment eval evaluation rating ratings score person u dr md "
     "radiologist rad turker crowdworker crowd vote voter answer human humanrater llm model system "
-    "student teacher expertrater humanannotator urteil bewertung jugement avaliacao"
+    "student teacher tester expertrater humanannotator urteil bewertung jugement avaliacao"
 ) | (
     {name.replace("_", "") for name in NAMES_BY_ROLE["rater"].split()}
     - {"author", "creator", "createdby", "completedby"}

@@ -1,4 +1,4 @@
-"""Known scales in English, German, French, Spanish and Chinese: phrases from lowest to highest.
+"""Known scales: phrases from lowest to highest, here in English, German, French, Spanish, Chinese.
 
 A scale is a list of steps, and a step is a set of phrases that mean the same. The labels of a
 question may be any of its steps.

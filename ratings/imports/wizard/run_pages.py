@@ -98,13 +98,12 @@ def render_columns_or_start_check(
             context["understood"] = FileInterpretation.from_mapping(mapping, head)
             if mapping.doubt:
                 context["doubt"] = format_doubt(mapping, head)
-            context["has_no_guess"] = not {"name", "content", "pattern", "user"} & {
-                *mapping.reasons.values()
-            }
+            context["has_no_guess"] = (mapping.encoding or not source.has_encoding) and {
+                "name", "content", "pattern", "user"
+            }.isdisjoint(mapping.reasons.values())  # fmt: skip
         if data is not None and form.is_valid() and is_readable:
-            warn_if_not_applied(
-                request, services.start_check(run=run, mapping=form.apply_to_mapping())
-            )
+            was_started = services.start_check(run=run, mapping=form.apply_to_mapping())
+            warn_if_not_applied(request, was_started)
             return redirect(get_run_url(run))
         context |= {"form": form, "head": head}
     return render(

@@ -13,6 +13,7 @@ from metrics.agreement import estimate_coefficient, pattern_coefficients, report
 from metrics.agreement.coefficients import cohen, fleiss
 from metrics.agreement.coefficients.groups import peers
 from metrics.agreement.coefficients.groups.between_groups import between_group_kappa
+from metrics.agreement.coefficients.light import PairKappas, mean_kappa_by_items
 from metrics.agreement.counts.common_correlation import (
     CommonCorrelationModel,
     Margins,
@@ -330,6 +331,21 @@ def test_constant_rater_has_no_interval():
     assert result["cohen_kappa.low"] is None
     assert result["cohen_kappa.low.reason"] == "single_category"
     assert result["conger_kappa.low.reason"] == "single_category"
+
+
+def test_limits_lie_1_96_standard_errors_away_or_t_where_raters_are_few():
+    """Items tell their own error well enough, three raters do not."""
+    of_items = fleiss.fleiss_kappa(TRIPLES, [2, 3, 3, 2])
+    assert isinstance(of_items.limits, ScoreLimits)
+    assert float(of_items.limits.numbers[2]) == pytest.approx(NORMAL_QUANTILE * of_items.se)
+    pairs = PairKappas(
+        np.array([0, 0, 1]), np.array([1, 2, 2]), np.full(3, 10), np.array([0.8, 0.2, 0.4])
+    )
+    of_raters, _n_pairs = mean_kappa_by_items(pairs, TRIPLES, [2, 3, 3, 2])
+    assert of_raters.df < 9
+    assert isinstance(of_raters.limits, ScoreLimits)
+    margin = float(t_quantile(of_raters.df)) * of_raters.se
+    assert float(of_raters.limits.numbers[2]) == pytest.approx(margin)
 
 
 @pytest.mark.parametrize("constant", ["rater", "others"])

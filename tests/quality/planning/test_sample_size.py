@@ -145,7 +145,6 @@ def test_plan_of_two_raters_uses_cohens_kappa(
     assert outlook.name == "cohen_kappa_quadratic"
     assert (outlook.value["value"], outlook.value["low"]) == (headline["value"], headline["low"])
     half_width = (headline["high"] - headline["low"]) / 2  # four times as many items halve it
-    half_width *= 1.96 / float(t_quantile(39))  # of many items
     expected_items = 40 * (half_width / 0.05) ** 2
     assert outlook.widths[1].expected == pytest.approx(expected_items, rel=0.05)
     # With assurance far more: the weighted error of 40 items rests on a few large differences. The

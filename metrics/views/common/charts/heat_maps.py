@@ -106,7 +106,7 @@ def get_matrix_height(n_raters: int) -> tuple[str, int]:
     The classes are defined in css/results.css. The space is reserved so that the page does not jump
     when the chart is drawn.
     """
-    sizes = [(4, "tiny", 300), (8, "small", 420), (12, "middle", 560), (24, "large", 660)]
+    sizes = [(4, "tiny", 300), (8, "small", 420), (12, "medium", 560), (24, "large", 660)]
     return next(((name, height) for most, name, height in sizes if n_raters <= most), ("huge", 800))
 
 

@@ -130,7 +130,7 @@ def get_recent_weeks(agreements: Mapping[int, QuestionAgreement]) -> dict[int, R
             headlines[question_id] = headline
     today = timezone.localdate(timezone=datetime.UTC)
     week = today - datetime.timedelta(days=today.weekday())
-    recent = _get_from_results(headlines, week) | _get_for_two_raters(two_rater_names, week)
+    recent = _get_weeks_from_results(headlines, week) | _get_for_two_raters(two_rater_names, week)
     for question_id, agreement in agreements.items():
         if agreement.clusters is not None and question_id in recent:
             widen = partial(agreement.clusters.widen, agreement.headline["name"])
@@ -155,7 +155,7 @@ def _get_first_week(week: datetime.date) -> datetime.date:
     return week - datetime.timedelta(weeks=WEEKS - 1)
 
 
-def _get_from_results(
+def _get_weeks_from_results(
     headlines: Mapping[int, HeadlineResult], this_week: datetime.date
 ) -> dict[int, RecentWeeks]:
     rater_groups = {pk: headline.get("population") for pk, headline in headlines.items()}

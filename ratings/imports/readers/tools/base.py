@@ -218,7 +218,10 @@ def build_rating(
 
 
 def build_model_rater(line: int, name: str, *, model: str = "") -> RaterRecord:
-    """Return the record of a rater that is a model, named after it or after its metric."""
+    """Return the record of a rater that is a model, with ``name`` as its key.
+
+    ``model`` is the name of the model itself; by default it is ``name``, too.
+    """
     return RaterRecord(line, name, kind="model", name=name, model=model or name)
 
 

@@ -96,7 +96,7 @@ def test_planned_search_uses_its_index(
     project: Project, rater: Rater, items: list[Item], explain_query: Callable[[str, list], str]
 ) -> None:
     candidates.set_planned_order(project.pk, [item.pk for item in items[:5]])
-    search_sql = candidates.get_planned_search_sql(3, 16, "")
+    search_sql = candidates.build_planned_search_sql(3, 16, "")
     assert "item_by_plan" in explain_query(search_sql, [project.pk, 0, 0, rater.pk])
 
 

@@ -371,7 +371,7 @@ def test_item_withdrawn_while_open_is_not_assigned_again(project, rater, items, 
 
 
 def test_queue_search_uses_its_index(project, rater, items):
-    search_sql = candidates.get_search_sql(3, 16, "")
+    search_sql = candidates.build_search_sql(3, 16, "")
     with connection.cursor() as cursor:
         if connection.vendor == "sqlite":
             cursor.execute(f"EXPLAIN QUERY PLAN {search_sql}", [project.pk, 0, 9, rater.pk])

@@ -105,6 +105,11 @@ READABLE = {
         {"A": "xx", "B": "yx"},
         "code",
     ),
+    "reviews that are numbered like raters": Table(
+        "review,Tester 1,Tester 2\nr1,★,★★\nr2,★★★,★★★\nr3,★★,★\n",
+        "r1|r2|r3",
+        {"Tester 1": "★|★★★|★★", "Tester 2": "★★|★★★|★"},
+    ),
     "PostgreSQL prints a table": Table(
         " id | rater1 | rater2 \n----+--------+--------\n  1 | a      | b\n  2 | b      | b\n"
         "(2 rows)\n",
@@ -186,6 +191,10 @@ REFUSED = {
     "the only column that can be a label": (
         "item,rater,words\n1,a,\"1,000\"\n1,b,\"1,200\"\n2,a,\"2,500\"\n2,b,\"2,500\"\n",
         "--map label=words, or --layout items",
+    ),
+    "rows that are numbered like raters": (
+        ",T1,T2,T3,T4,T5\nR1,A,B,A,C,A\nR2,A,B,B,C,A\nR3,A,A,A,C,B\n",
+        "--layout raters, or --layout wide",
     ),
     "labels in capitals and not": (
         "case,r1,r2\n1,Mild,mild\n2,Severe,severe\n3,Moderate,Moderate\n",

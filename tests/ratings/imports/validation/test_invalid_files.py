@@ -186,6 +186,16 @@ def test_likely_encoding_is_proposed(encoding: str, text: str, word: str) -> Non
     assert (values["option"], values["text"]) == (encoding, word)
 
 
+def test_names_are_judged_once_the_encoding_is_chosen(wizard: WizardClient) -> None:
+    wizard.upload("甲,乙\n很差,较差\n一般,很好\n".encode("gb18030"))
+    page_text = get_page_text(wizard.get_page())
+    assert "In GB 18030, the word is “甲”" in page_text
+    assert "No column name was recognized" not in page_text
+    reading = {"action": "read", "encoding": "gb18030", "delimiter": ","}
+    page = wizard.client.post(wizard.run_url, reading, follow=True)
+    assert "No column name was recognized in the first line: 甲, 乙" in get_page_text(page)
+
+
 def test_wrong_encoding_is_reported(wizard: WizardClient) -> None:
     wizard.upload(HEADER + "Straße,Zoë,minor\n".encode("windows-1252"))
     response = wizard.choose_columns(encoding="utf-8-sig")
