@@ -280,7 +280,7 @@ def _compute_outlying_facts(
         if project.cluster_attribute
         else None,
     )
-    raters = findings.find_outlying_raters(displayed, facts.scale, headline["weights"])
+    raters = findings.diagnose_outlying_raters(displayed, facts.scale, headline["weights"])
     ids = [*findings.get_outlying_raters(raters)]
     if not ids:
         return {"n_raters": 0, "without": None}
