@@ -129,7 +129,7 @@ def _render_unavailable(request: HttpRequest) -> HttpResponse:
     else:
         # The database must not be queried here, so neither user nor preferences are known.
         with translation.override(translation.get_language_from_request(request)):
-            text = _("The database isn't available; your last change wasn't saved. Try again soon.")
+            text = _("The database isn't available; your last change wasn't saved.")
             page = render_to_string("error.html", {"status": 503, "message": text})
         response = HttpResponse(page, status=503)
     response["Retry-After"] = str(Unavailable.wait)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from django.utils.functional import Promise
+from django.utils.functional import Promise, keep_lazy_text
 from django.utils.text import format_lazy
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
@@ -24,6 +24,8 @@ _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 # keys would look alike. The joiners of Indic and Arabic scripts and of emoji (U+200C, U+200D) are
 # part of the text and allowed.
 _INVISIBLE = re.compile("[\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
+
+_CHINESE_BEFORE_LATIN = re.compile("([\u4e00-\u9fff])(?=[A-Za-z])")
 
 # Cyrillic and Greek letters, and the Latin ones that look like them in nearly every font.
 _LATIN_LOOKALIKES = str.maketrans(
@@ -130,10 +132,16 @@ def describe_length(max_length: int) -> str:
     return _("Use at most %(most)s characters, without NUL.") % {"most": max_length}
 
 
+@keep_lazy_text
+def _separate_scripts(text: str) -> str:
+    """Return the text with a space between a Chinese and a following Latin letter."""
+    return _CHINESE_BEFORE_LATIN.sub(r"\1 ", str(text))
+
+
 def describe_action(subject: Promise, action: Promise) -> Promise:
     """Return “Token created” from “Token” and “created”, in the word order of the language."""
-    description: Promise = format_lazy(
-        gettext_lazy("{subject} {action}"), subject=subject, action=action
+    description: Promise = _separate_scripts(
+        format_lazy(gettext_lazy("{subject} {action}"), subject=subject, action=action)
     )
     return description
 

@@ -52,7 +52,7 @@ class WebhookForm(forms.Form):
         required=False,
         max_length=MAX_ROBOT_SECRET_LENGTH,
         widget=forms.TextInput({"autocomplete": "off", "class": "mono"}),
-        help_text=gettext_lazy("Only for DingTalk and Feishu robots that sign."),
+        help_text=gettext_lazy("Only for DingTalk and Feishu."),
     )
     kinds = forms.MultipleChoiceField(
         label=gettext_lazy("Only these events"),

@@ -11,7 +11,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 import numpy as np
 from django.utils import timezone
@@ -65,6 +65,17 @@ class ResultFacts(TypedDict):
     other_coefficients: list[str]
     details: ResultDetails
     findings: Findings
+    outlying: NotRequired[OutlyingFacts]  # not in reports of older releases
+
+
+class OutlyingFacts(TypedDict):
+    """Number of raters who agree less with the others than these with each other on their items.
+
+    ``without``: the headline's coefficient without them, None without any.
+    """
+
+    n_raters: int
+    without: Value | None
 
 
 class ReportFacts(BasisFacts, ResultFacts):
@@ -250,7 +261,32 @@ def _compute_result_facts(
                 *findings.find_coefficient_differences(facts.of_independent_items, scale),
             ]
         ),
+        "outlying": _compute_outlying_facts(rows, is_model, facts, project),
     }
+
+
+def _compute_outlying_facts(
+    rows: np.ndarray, is_model: np.ndarray, facts: AgreementFacts, project: Project
+) -> OutlyingFacts:
+    """Return the outlying raters of the headline's group, and the value without them."""
+    headline = facts.headline
+    group_rows = rows[~is_model] if headline["population"] == "people" else rows
+    displayed = DisplayedRatings(
+        facts.patterns.counts,
+        facts.patterns.n_items,
+        _build_empty_pairs(facts.scale),
+        group_rows,
+        clusters.get_cluster_numbers(group_rows["item"], project)
+        if project.cluster_attribute
+        else None,
+    )
+    raters = findings.diagnose_outlying_raters(displayed, facts.scale, headline["weights"])
+    ids = [*findings.get_outlying_raters(raters)]
+    if not ids:
+        return {"n_raters": 0, "without": None}
+    is_kept = ~np.isin(rows["rater"], ids)
+    without = compute_agreement_facts(rows[is_kept], is_model[is_kept], facts.scale, project)
+    return {"n_raters": len(ids), "without": without.get_value(headline["name"])}
 
 
 def convert_codes(rows: np.ndarray, scale: QuestionScale) -> np.ndarray:

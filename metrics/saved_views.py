@@ -144,12 +144,10 @@ def _validate_shareable(view: SavedView, *, shows_names: bool) -> None:
     if not settings.SHARE_LINKS:
         raise InvalidSavedView(until=_("Links are not allowed on this site"))
     if view.page not in SHAREABLE_PAGES:
-        raise InvalidSavedView(
-            until=_("Item lists show the answers of others, so they can't be shared.")
-        )
+        raise InvalidSavedView(until=_("Item lists show others’ answers, so they can't be shared."))
     if not shows_names and QueryDict(view.query).get("search"):
         raise InvalidSavedView(
-            until=_("This view searches rater names. Remove the search or show the names.")
+            until=_("This view searches names. Remove the search or show names.")
         )
 
 

@@ -298,6 +298,5 @@ def get_selected_people(project: Project, texts: Sequence[str]) -> tuple[list[Me
 def build_selection_error() -> BadRequest:
     """Return the error for a selection that is too large, or of people who are not there."""
     return BadRequest(
-        _("Select at most %(most)s rows. If the list has changed, reload it.")
-        % {"most": MAX_SELECTED}
+        _("Select at most %(most)s rows, or reload the list.") % {"most": MAX_SELECTED}
     )

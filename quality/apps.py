@@ -16,6 +16,7 @@ def _register_pages() -> None:
     from metrics.views.common import question_rows
     from metrics.views.dashboard import overview_context, rater_table
     from metrics.views.project_list import project_row as listing_rows
+    from metrics.views.reports import document
     from metrics.views.saved_views import shared_views
     from ratings.items import bulk_views
 
@@ -34,6 +35,7 @@ def _register_pages() -> None:
     charts.ANNOTATION_SOURCES.register(chart_annotations.list_chart_annotations)
     rater_table.ANNOTATION_SOURCES.register(chart_annotations.get_rater_annotations)
     overview_context.OVERVIEW_RATERS.register(overview_raters.select_overview_raters)
+    document.RATER_NOTES.register(overview_raters.list_report_notes)
     bulk_views.ACTIONS.register(send_to_review.assign_selected_items, "decide")
 
 

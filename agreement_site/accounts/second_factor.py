@@ -137,7 +137,7 @@ class RemovePasskey(webauthn_views.RemoveWebAuthnView):
     @transaction.atomic
     def form_valid(self, form: Any) -> HttpResponse:
         if not get_adapter().can_delete_authenticator(self.get_object()):
-            raise PermissionDenied(_("This site requires a second factor; this is your last."))
+            raise PermissionDenied(_("This site requires one second factor."))
         response: HttpResponse = super().form_valid(form)
         _record_factor_removed(self.request, Authenticator.Type.WEBAUTHN)
         return response

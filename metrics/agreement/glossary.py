@@ -24,7 +24,7 @@ MEAN_TEXTS: dict[str, tuple[str, str]] = {
     ),
     "mean_difference": (
         _("Mean difference"),
-        _("How much higher the first rater answers than the second, on average."),
+        _("How much higher the first rater answers than the second."),
     ),
 }
 # Labels of forms of coefficients that have a name of their own.

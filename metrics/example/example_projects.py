@@ -211,9 +211,7 @@ def _create_translations(owner: Any) -> Project:
     project = create_project(
         by=owner,
         name=TRANSLATIONS_PROJECT,
-        description=_(
-            "Simulated: eight people and a model rate 1,200 translations over ten weeks."
-        ),
+        description=_("Simulated: eight people and a model rate 1,200 translations."),
         guidelines=GUIDELINES,
         questions=[_build_severity_question()],
     )

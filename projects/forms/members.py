@@ -67,7 +67,7 @@ class InviteForm(forms.Form):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if settings.SMTP_URL:
-            self.fields["names"].label = _("Names, one per line, with email if known")
+            self.fields["names"].label = _("Names, one per line, with email")
             self.fields["names"].widget.attrs["placeholder"] = "ada ada@example.org"
 
     def clean_names(self) -> dict[str, str]:
@@ -81,9 +81,7 @@ class InviteForm(forms.Form):
                 _("Duplicate names: %(names)s.") % {"names": ", ".join(duplicates)}
             )
         if len(names) > MAX_INVITATIONS:
-            raise forms.ValidationError(
-                _("Enter at most %(n)s names at a time.") % {"n": MAX_INVITATIONS}
-            )
+            raise forms.ValidationError(_("Enter at most %(n)s names.") % {"n": MAX_INVITATIONS})
         return dict(people)
 
 

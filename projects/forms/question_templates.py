@@ -75,7 +75,7 @@ QUESTION_TEMPLATES = {
         question=_("Which one is better?"),
         scale=Scale.ORDINAL,
         labels=(_("the first"), _("equally good"), _("the second")),
-        guideline_lines=(_("Each item has two parts. Their sources are hidden."),),
+        guideline_lines=(_("Two parts per item. Their sources are hidden."),),
     ),
     "grades": QuestionTemplate(
         name=_("Score from 1 to 5"),

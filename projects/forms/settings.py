@@ -86,14 +86,14 @@ class GeneralSettingsForm(SettingsForm, GeneralForm):
         max_length=MAX_ATTRIBUTE_LENGTH,
         widget=forms.TextInput({"list": "item-attributes", "autocomplete": "off"}),
         help_text=_(
-            "Attribute shared by items of one document or patient, for intervals. "
+            "For items of one document or patient, which are alike: intervals allow for it. "
             "Blank: independent items."
         ),
     )
     queue_order = forms.ChoiceField(
         label=_("Order of items"),
         choices=QueueOrder.choices,
-        help_text=_("Planned orders lower agreement; one item in ten stays random."),
+        help_text=_("Planned orders lower agreement; a tenth stays random."),
     )
     allows_corrections = forms.BooleanField(
         label=_("Raters can change their own ratings"), required=False

@@ -25,7 +25,7 @@ QUALITY_CHECK_BOUNDS = {
 }
 
 
-_NEEDS_RANDOM = _lazy("A fixed order reveals test items: choose random order, or 0.")
+_NEEDS_RANDOM = _lazy("A fixed order reveals test items: choose random, or 0.")
 
 
 class InvalidProjectChange(ValueError):

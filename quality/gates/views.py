@@ -44,7 +44,7 @@ class RuleForm(forms.Form):
     """A rule of a gate; a row without a measure is no rule."""
 
     measure = forms.ChoiceField(label=gettext_lazy("Measure"), required=False)
-    bound = forms.FloatField(label=gettext_lazy("Floor (limit of open alerts)"), required=False)
+    bound = forms.FloatField(label=gettext_lazy("Required value"), required=False)
     filter = forms.CharField(
         label=gettext_lazy("Only these ratings"),
         required=False,

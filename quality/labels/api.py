@@ -50,7 +50,9 @@ class LabelOut(serializers.Serializer):
         allow_null=True, help_text="Expected value, on interval and ratio scales"
     )
     ratings = serializers.IntegerField(help_text="Number of ratings")
-    reason = serializers.CharField(allow_null=True, help_text="Reason without a label: tied")
+    reason = serializers.CharField(
+        allow_null=True, help_text="Reason of a decision; without a label: tied"
+    )
     decided_by = serializers.CharField(allow_null=True)
     as_of = serializers.DateTimeField()
 

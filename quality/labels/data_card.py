@@ -8,10 +8,12 @@ from __future__ import annotations
 import hashlib
 
 from django.db.models import Count
+from django.utils import translation
 
 from metrics.agreement.consensus import MIN_GOLD_ITEMS
 from metrics.results.question_agreement import load_question_agreement
 from metrics.results.values import HeadlineResult, Value
+from metrics.views.common import display_names
 from projects.models import Question, Rater
 from quality.models import Consensus, ConsensusMethod, ItemLabel, LabelSource
 from ratings.models import Rating
@@ -61,6 +63,11 @@ def _build_method_section(question: Question, consensus: Consensus | None) -> li
     return [
         "## Method",
         _describe_method(consensus),
+        *(
+            ["Labels from ratings are medians of the probabilities."]
+            if consensus.has_medians
+            else []
+        ),
         "\n".join(lines),
     ]
 
@@ -91,7 +98,9 @@ def _build_agreement_section(question: Question) -> list[str]:
             f"* Intervals: items with the same {clusters.attribute} are alike;"
             f" {clusters.n_items} items in {clusters.n_clusters} clusters"
         )
-    coefficients = agreement.population_coefficients if agreement else {}
+    coefficients = dict(agreement.population_coefficients) if agreement else {}
+    if agreement and agreement.headline:  # Cohen's kappa is not among those of the population
+        coefficients[agreement.headline["name"]] = agreement.headline["value"]
     if agreement is not None and agreement.is_of_people_only:
         lines.append("* Agreement: people only")
     headline_names = [agreement.headline["name"]] if agreement and agreement.headline else []
@@ -99,7 +108,7 @@ def _build_agreement_section(question: Question) -> list[str]:
         [*headline_names, "fleiss_kappa", f"krippendorff_alpha_{question.scale}"]
     ):
         if (value := coefficients.get(name)) is not None:
-            lines.append(f"* {name}: {_format_value(value)}")
+            lines.append(f"* {_get_name(name)}: {_format_value(value)}")
     if agreement is not None and "sample" in agreement.headline:
         lines.append(_describe_random_sample(agreement.headline))
     if agreement is not None:
@@ -109,6 +118,12 @@ def _build_agreement_section(question: Question) -> list[str]:
             f" {details.get('with_two_or_more', 0)} by at least two raters"
         )
     return ["## Raters and agreement", "\n".join(lines)]
+
+
+def _get_name(coefficient: str) -> str:
+    """Return the English name of a coefficient with its weights, as on the pages."""
+    with translation.override("en"):
+        return str(display_names.get_coefficient_name(coefficient))
 
 
 def _format_guideline_versions(question: Question) -> str:
@@ -123,7 +138,7 @@ def _describe_random_sample(headline: HeadlineResult) -> str:
     """Return the data card's line on the random sample, without ratings of uncertain labels."""
     return (
         f"* {headline['sample']['left_out']} ratings were requested because their items were"
-        f" uncertain, which lowers the above; {headline['name']} without them:"
+        f" uncertain, which lowers the above; {_get_name(headline['name'])} without them:"
         f" {_format_value(headline['value'])}"
     )
 

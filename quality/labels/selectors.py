@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from django.db.models import QuerySet
 
+from metrics.agreement.scales import get_scale_type
 from projects.models import Question
 from quality.models import Consensus, Decision, ItemLabel, LabelSource
 
@@ -31,6 +32,9 @@ class LabelNames:
         label_of = {category.code: category.label for category in question.categories.all()}
         codes = consensus.codes if consensus else []
         return cls(question, label_of, [label_of[code] for code in codes])
+
+
+NO_DECISION: tuple[str | None, str] = (None, "")
 
 
 class LabelRow(NamedTuple):
@@ -87,12 +91,15 @@ def iter_label_rows(
         *("item_id", "item__key", "code", "source", "confidence", "distribution"),
         *("mean", "n_ratings", "reason", "computed_at"),
     )
-    decider_of_item = _get_deciders(label_names.question)
+    decisions = _get_latest_decisions(label_names.question)
+    is_numeric = get_scale_type(label_names.question.scale).numeric
     for item_id, key, code, source, *figures in labels.values_list(*columns).iterator(
         chunk_size=CHUNK_SIZE
     ):
         confidence, shares, mean, n, reason, computed_at = figures
-        is_decided = source == LabelSource.DECISION
+        decider, decision_reason = decisions.get(item_id, NO_DECISION)
+        if source != LabelSource.DECISION:
+            decider, decision_reason = NO_DECISION
         row = LabelRow(
             item=key,
             question=label_names.question.key,
@@ -100,19 +107,20 @@ def iter_label_rows(
             source=source,
             confidence=confidence,
             distribution=dict(zip(label_names.share_labels, shares, strict=False)),
-            mean=mean,
+            mean=mean if is_numeric else None,
             ratings=n,
-            reason=reason or None,
-            decided_by=decider_of_item.get(item_id) if is_decided else None,
+            reason=reason or decision_reason or None,
+            decided_by=decider,
             as_of=computed_at,
         )
         yield item_id, row
 
 
-def _get_deciders(question: Question) -> dict[int, str | None]:
-    """Return {item id: name of the user who made the latest decision}."""
+def _get_latest_decisions(question: Question) -> dict[int, tuple[str | None, str]]:
+    """Return {item id: (username, reason) of the latest decision}."""
     decisions = Decision.objects.filter(question=question).order_by("number")
-    return dict(decisions.values_list("item_id", "by__username"))
+    rows = decisions.values_list("item_id", "by__username", "reason")
+    return {item_id: (username, reason) for item_id, username, reason in rows}
 
 
 def get_data_split(key: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from django.urls import reverse
 from django.utils.http import urlencode
@@ -21,7 +21,8 @@ from metrics.views.dashboard.overview_context import (
 from metrics.views.dashboard.recommendation import ActionKind, NextAction
 from projects.models import Question
 from quality.alerts.kinds import KINDS
-from quality.inbox.entry_counts import get_uncertain_labels
+from quality.inbox import entry_counts
+from quality.inbox.entry_counts import get_open_alerts, get_uncertain_labels
 from quality.models import Alert, AlertState
 
 from .rater_list import RaterFilter, RaterList, RaterListEntry
@@ -42,11 +43,7 @@ def select_overview_raters(
     raters = RaterList(selection.question).select(RaterFilter())
     if filtered is not None:
         raters = [rater for rater in raters if rater.pk in filtered]
-    to_check = [
-        rater
-        for rater in raters
-        if rater.status in (RaterStatus.ACT, RaterStatus.CHECK) and "paused" not in rater.flags
-    ]
+    to_check = _select_raters_to_check(raters)
     return OverviewRaters(
         [_build_line(rater, filtered) for rater in raters[:max_lines]],
         len(raters),
@@ -57,6 +54,21 @@ def select_overview_raters(
             *_suggest_newest_question_alert(selection.question),
         ],
     )
+
+
+def list_report_notes(question: Question) -> list[str]:
+    """Return a sentence on the raters to check and the open alerts of now; [] without any."""
+    n_alerts = get_open_alerts().filter(question=question).count()
+    n_raters = len(_select_raters_to_check(RaterList(question).raters))
+    counts = {entry_counts.RATERS: n_raters, entry_counts.ALERTS: n_alerts}
+    texts = [entry_counts.describe_number(kind, n) for kind, n in counts.items() if n]
+    return [_("Now: %(what)s.") % {"what": ", ".join(texts)}] if texts else []
+
+
+def _select_raters_to_check(raters: Iterable[RaterListEntry]) -> list[RaterListEntry]:
+    """Return the raters whose status asks for an action, unless they are paused."""
+    statuses = (RaterStatus.ACT, RaterStatus.CHECK)
+    return [rater for rater in raters if rater.status in statuses and "paused" not in rater.flags]
 
 
 def _build_line(rater: RaterListEntry, filtered: FilteredAgreements | None) -> OverviewRater:

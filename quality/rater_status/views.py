@@ -80,7 +80,13 @@ class RaterTableRow:
 @login_required
 @require_safe
 def show_raters(request: HttpRequest, project_id: int) -> HttpResponse:
-    """Show a page of the raters, by default those with the most severe status first."""
+    """Show a page of the raters, by default those with the most severe status first.
+
+    Models have no status: with ``kind=model``, redirect to the table of the statistics.
+    """
+    if request.GET.get("kind") == Rater.Kind.MODEL:
+        address = reverse("project_statistics", args=[project_id])
+        return redirect(f"{address}?{request.GET.urlencode()}#raters")
     return render_raters(request, get_project(request.user, project_id, role=Member.Role.VIEWER))
 
 
@@ -95,8 +101,7 @@ def render_raters(request: HttpRequest, project: Project) -> HttpResponse:
         return live_updates.build_pending_response(pending=rater_list.is_pending)
     listed = rater_list.select(rater_filter, sort)
     paginator = Paginator(listed, RATERS_PER_PAGE)
-    number = get_page_number(request)
-    if number > paginator.num_pages:
+    if (number := get_page_number(request)) > paginator.num_pages:
         raise Http404(_("Page not found."))
     page = paginator.page(number)
     rows = _build_rows(selection, rater_list, list(page.object_list))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
@@ -25,6 +28,7 @@ from quality.review import gold_appeals
 from quality.review.queue_filter import get_open_appeals
 from ratings.annotation import rater_selectors
 from ratings.items import content
+from ratings.models import CheckAnswer, Rating
 
 ROWS_PER_PAGE = 25
 
@@ -128,13 +132,47 @@ def show_appeals(request: HttpRequest, project_id: int) -> HttpResponse:
     context = {
         "project": project,
         "page": page,
-        "rows": [(row, _format_contested_answer(row, labels)) for row in page],
+        "cards": _build_cards(list(page), labels),
         "open": rows.filter(state=Appeal.State.OPEN).count(),
         "contested": Question.objects.filter(
             project=project, pk__in=_get_contested_labels(project).values("question")
         ),
     }
     return render(request, "quality/review/appeals.html", context)
+
+
+@dataclass(frozen=True)
+class AppealCard:
+    """An appeal with what it is about.
+
+    ``decided``: label of the decision or gold answer; ``own``: label of the rater's answer, "" if
+    it is gone; ``others``: (label, number of other raters who gave it), most frequent first.
+    """
+
+    appeal: Appeal
+    decided: str
+    own: str
+    others: list[tuple[str, int]]
+    blocks: list[content.ContentBlock]
+
+
+def _build_cards(appeals: Sequence[Appeal], labels: dict[tuple[int, int], str]) -> list[AppealCard]:
+    """Return the cards of a page of appeals. Answers to gold may be check answers."""
+    items = [appeal.item_id for appeal in appeals]
+    answers: dict[tuple[int, int], dict[int, str]] = {}
+    for query in (CheckAnswer.objects.current(), Rating.objects.current()):
+        rows = query.filter(item__in=items).order_by("pk")
+        for question, item, rater, code in rows.values_list("question", "item", "rater", "code"):
+            answers.setdefault((question, item), {})[rater] = labels.get((question, code), "")
+    cards = []
+    for appeal in appeals:
+        labels_of_raters = dict(answers.get((appeal.question_id, appeal.item_id), {}))
+        own = labels_of_raters.pop(appeal.rater_id, "")
+        decided = _format_contested_answer(appeal, labels)
+        others = Counter(labels_of_raters.values()).most_common()
+        blocks = content.build_blocks(appeal.item.body)
+        cards.append(AppealCard(appeal, decided, own, others, blocks))
+    return cards
 
 
 def _get_contested_labels(project: Project) -> QuerySet[ItemLabel]:

@@ -33,14 +33,14 @@ MESSAGES: dict[str, str | Promise] = {
         "'%(value)s' in the ZIP archive isn't a supported image, audio or video file. Remove it."
     ),
     "zip_large": _("'%(value)s' in the ZIP archive has %(found)s bytes. The limit is %(limit)s."),
-    "media_missing": _("'%(value)s' is not in the ZIP archive and wasn't uploaded before."),
+    "media_missing": _("'%(value)s' is neither in the ZIP archive nor uploaded."),
     "pdf": _("This is a PDF. %(allowed)s"),
     "html": _("This is an HTML or XML page. %(allowed)s"),
     "binary": _("This is not a text file. %(allowed)s"),
     # JSON
     "json": _("Invalid JSON: %(why)s. Use a list of objects, or one object per line."),
     "json_cut": _("The JSON is cut off in the middle of a record."),
-    "json_object": _("Expected an object {...} with the fields of a record, not %(found)s."),
+    "json_object": _("Expected an object {...}, not %(found)s."),
     "json_deep": _("The record is nested too deeply. The limit is %(limit)s levels."),
     "json_long": _("The record exceeds the limit of %(limit)s characters."),
     "columns_differ": _("No record has the fields of the first ones."),
@@ -60,9 +60,9 @@ MESSAGES: dict[str, str | Promise] = {
         "The value of this formula isn't stored in the workbook. Open and save it in a "
         "spreadsheet program, or paste values."
     ),
-    "xlsx_error": _("The cell has the spreadsheet error '%(value)s'. Enter a value instead."),
+    "xlsx_error": _("Spreadsheet error '%(value)s'. Enter a value instead."),
     "parquet": _("The Parquet file is damaged."),
-    "parquet_missing": _("This site can't read Parquet. Ask an administrator to install pyarrow."),
+    "parquet_missing": _("Parquet needs pyarrow. Ask an administrator to install it."),
     "xml": _("Invalid XML: %(why)s."),
     "xml_entities": _("XML with a document type or entities isn't allowed."),
     "gzip": _("The gzip archive is damaged or cut off."),
@@ -95,9 +95,9 @@ MESSAGES: dict[str, str | Promise] = {
     "only_names": _("There are no ratings below the header row."),
     # Rows
     "cells": _("%(found)s cells, but the header row has %(wanted)s."),
-    "key_empty": _("The cell is empty. Rows need an item, a rater and a label."),
+    "key_empty": _("Empty cell. Rows need item, rater and label."),
     "key_long": _("'%(value)s…' has %(found)s characters. The limit is %(limit)s."),
-    "surrogate": _("'%(value)s' contains half a character (a lone surrogate)."),
+    "surrogate": _("'%(value)s' contains half a character."),
     "invalid_item": _("The item can't be saved: %(why)s."),
     "conflicting_item": _(
         "Item '%(value)s' has '%(found)s' in '%(field)s', but '%(wanted)s' in line %(other)s. "
@@ -114,8 +114,8 @@ MESSAGES: dict[str, str | Promise] = {
         "use `manage.py agreement FILE --scale interval`; otherwise, choose another label "
         "column."
     ),
-    "item_unknown": _("'%(value)s' isn't an item of this project, and new items aren't allowed."),
-    "rater_unknown": _("'%(value)s' isn't a rater of this project, and new raters aren't allowed."),
+    "item_unknown": _("'%(value)s' is a new item, which isn't allowed."),
+    "rater_unknown": _("'%(value)s' is a new rater, which isn't allowed."),
     "time": _("%(reason)s."),
     "guidelines": _(
         "'%(value)s' isn't a guidelines version. Use a whole number from 1 to %(limit)s, or "
@@ -123,7 +123,7 @@ MESSAGES: dict[str, str | Promise] = {
     ),
     "repeats_many": _("Rater '%(rater)s' rates item '%(item)s' more than %(limit)s times."),
     "nothing_usable": _("The file has nothing to import, only %(reasons)s."),
-    "field_missing": _("The record lacks '%(field)s', which this kind of file needs."),
+    "field_missing": _("The record lacks '%(field)s'."),
     "count": _("'%(value)s' isn't a count. Use a whole number from 0 to %(limit)s."),
     "merged_labels": _(
         "The file has labels merged from several raters. Import the answers of single workers, "
@@ -141,9 +141,9 @@ MESSAGES: dict[str, str | Promise] = {
         "These results of lm-evaluation-harness are means. Import the samples that --log_samples "
         "writes (samples_TASK.jsonl)."
     ),
-    "webanno": _("%(format)s files mark parts of items, but ratings are about whole items."),
-    "marks_in_items": _("%(format)s files mark parts of items, but ratings are about whole items."),
-    "yaml": _("YAML isn't supported. Convert the file to JSON, or to a table (CSV)."),
+    "webanno": _("%(format)s files mark parts of items; ratings are about whole items."),
+    "marks_in_items": _("%(format)s files mark parts of items; ratings are about whole items."),
+    "yaml": _("YAML isn't supported. Convert the file to JSON or CSV."),
     "question_missing": _("No row is about question '%(question)s'; the file has %(found)s."),
 }
 
@@ -154,7 +154,7 @@ NEXT_STEPS: dict[str, tuple[str | Promise, str]] = {
     "invalid_quote": (_("Double quotation marks inside cells."), ""),
     "marks_in_items": (_("Import one label per item."), ""),
     "webanno": (
-        _("Export the project as UIMA CAS JSON; labels of whole documents are imported."),
+        _("Export the project as UIMA CAS JSON, with document labels."),
         "",
     ),
     "choose_item": (
@@ -170,20 +170,20 @@ NEXT_STEPS: dict[str, tuple[str | Promise, str]] = {
         "--missing %(value)s",
     ),
     "key_empty": (
-        _("Fill in the cells, delete these rows, or choose another column."),
+        _("Fill in the cells, delete the rows or choose another column."),
         "--map ROLE=COLUMN",
     ),
     "key_long": (_("Choose another column."), "--map ROLE=COLUMN"),
     "key_control": (_("Choose another column."), "--map ROLE=COLUMN"),
-    "cells": (_("Put cells that contain the delimiter into quotation marks."), ""),
-    "few_cells": (_("Add the missing cells, also those that are empty."), ""),
+    "cells": (_("Put cells with the delimiter into quotation marks."), ""),
+    "few_cells": (_("Add the missing cells, also empty ones."), ""),
     "bytes": (
         _("A spreadsheet program can also save it as UTF-8."),
         "--encoding %(option)s, or --encoding ENCODING",
     ),
     "no_names": (_("Add a header row with column names."), ""),
     "guidelines": (
-        _("To leave out guidelines versions, choose no column for them."),
+        _("Or choose no column for guidelines versions."),
         "--map guidelines=",
     ),
     "repeats_many": (_("Choose another column as the item ID."), "--map item=COLUMN"),

@@ -131,9 +131,7 @@ def format_error(error: UnreadableFileError) -> str:
 def describe_write_failure(kind: str, value: str) -> str:
     """Return why a validated file could not be written, in the user's language."""
     messages = {
-        "categories": gettext(
-            "The question's categories changed after the check; the file has '%(value)s'."
-        ),
+        "categories": gettext("The categories changed after the check; the file has '%(value)s'."),
         "question": gettext("Question '%(value)s' was removed after the check."),
         "items": gettext("Item '%(value)s' was removed after the check."),
         "raters": gettext("Rater '%(value)s' was removed after the check."),

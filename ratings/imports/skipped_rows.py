@@ -14,17 +14,17 @@ MAX_VALUE_LENGTH = 100  # characters of a part of the file that is quoted
 
 # Reason -> description. The reasons are also keys of the output of `manage.py import_file`.
 SKIPPED_RECORD_REASONS: dict[str, str | Promise] = {
-    "spans": _("labels of text spans; a rating is about a whole item"),
+    "spans": _("labels of text spans, not of items"),
     "boxes": _("boxes and marks in an image or recording; a rating is about a whole item"),
-    "relations": _("relations between parts; a rating is about a whole item"),
-    "several_labels": _("several labels at once; a rating has one"),
+    "relations": _("relations between parts of items"),
+    "several_labels": _("several labels at once"),
     "free_text": _("free text instead of a label"),
     "ranking": _("rankings; a rating is one label"),
     "number": _("numbers next to labels"),
-    "no_label": _("items without a label; imported without a rating"),
+    "no_label": _("items without a label"),
     "missing": _("missing values instead of labels"),
     "no_content": _("records without content or ID"),
-    "no_rater": _("answers without a rater, or of several people in one"),
+    "no_rater": _("answers without a single rater"),
     "rejected": _("rejected answers"),
     "about_raters": _("descriptions of raters"),
     "merged": _("labels merged from several raters"),
@@ -35,7 +35,7 @@ SKIPPED_RECORD_REASONS: dict[str, str | Promise] = {
     "review": _("reviews of annotations"),
     "other_sheets": _("other sheets"),
     "unknown_fields": _("fields the first records don't have"),
-    "title_row": _("rows above the header row, such as a title"),
+    "title_row": _("rows above the header row"),
     "comment_row": _("comment lines"),
     "header_row": _("extra header rows of survey tools"),
     "repeated_header": _("rows that repeat the header row"),
@@ -44,7 +44,7 @@ SKIPPED_RECORD_REASONS: dict[str, str | Promise] = {
     "rule_row": _("lines that frame the printed table"),
     "no_label_row": _("rows without any label"),
     "total_row": _("totals at the end"),
-    "note_row": _("notes below the table, such as a legend"),
+    "note_row": _("notes below the table"),
     "unnamed_column": _("cells in unnamed columns"),
 }
 

@@ -54,9 +54,7 @@ class ConnectForm(forms.Form):
     )
     token = _build_token_field(
         required=True,
-        help_text=gettext_lazy(
-            "Personal or legacy token: Account & Settings in Label Studio. Stored encrypted."
-        ),
+        help_text=gettext_lazy("In Label Studio: Account & Settings. Stored encrypted."),
     )
 
 
@@ -144,7 +142,7 @@ def apply_action(request: HttpRequest, project_id: int, connection_id: int) -> H
         return redirect("label_studio_connections", project_id)
     if action == "pull":
         services.request_pull(connection)
-        messages.success(request, _("Reading Label Studio. The outcome appears here."))
+        messages.success(request, _("Reading Label Studio …"))
     elif action in ACTIONS:
         ACTIONS[action](connection=connection, by=request.user)
     else:

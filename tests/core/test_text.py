@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from django.utils import translation
+from django.utils.translation import gettext_lazy
 
+from core import text
 from core.text import classify_key_problem, fold_lookalikes, has_mixed_scripts
 
 
@@ -40,3 +43,19 @@ def test_mixed_alphabets_are_detected() -> None:
     assert has_mixed_scripts("\u03b1nn")
     for name in ("lead", "\u0430\u043d\u043d\u0430", "zo\u00eb", "\u6807\u6ce8-2", "\u00b5"):
         assert not has_mixed_scripts(name)
+
+
+@pytest.mark.parametrize(
+    ("subject", "language", "expected"),
+    [
+        ("Webhook", "zh-hans", "创建 Webhook"),
+        ("Project", "zh-hans", "创建项目"),
+        ("Webhook", "en", "Webhook created"),
+    ],
+)
+def test_action_separates_chinese_from_latin_letters(
+    subject: str, language: str, expected: str
+) -> None:
+    description = text.describe_action(gettext_lazy(subject), text.CREATED)
+    with translation.override(language):
+        assert str(description) == expected

@@ -8,6 +8,7 @@ import json
 from io import StringIO
 from typing import Any
 
+import numpy as np
 import pytest
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
@@ -20,7 +21,8 @@ from metrics.reports import compute_report_facts
 from projects.models import Question, Rater, RaterKindVersion
 from projects.services.raters.updates import change_rater
 from projects.services.scales import change_weights
-from ratings.models import ImportRun
+from quality.rater_status.comparison import sweep as recompute_comparisons
+from ratings.models import ImportRun, Rating
 from tests import cast
 from tests.cast import Cast
 
@@ -180,7 +182,7 @@ def test_command_writes_markdown_or_json(rated_question: Any) -> None:
     assert "3 human raters gave 121 ratings of 41 items" in text
     assert "3 名人工标注者对 41 个条目" in text
     assert "| Weights | quadratic (default) |" in text
-    assert "agreement weights: quadratic (default)." in text
+    assert "weights were quadratic (default)." in text
     assert "Ratings without a time" not in text
     ImportRun.objects.create(
         project=rated_question.project,
@@ -196,6 +198,71 @@ def test_command_writes_markdown_or_json(rated_question: Any) -> None:
     assert first == second
     assert first["headline"]["value"]["value"] is not None
     assert set(first["methods"]) == {"en", "zh-hans"}
+
+
+def rate_with_a_last_rater(question: Question, *, reverses: bool) -> None:
+    """Record 60 items by four raters who agree well; the last one may answer in reverse."""
+    rng = np.random.default_rng(3)
+    ratings = []
+    for item in range(60):
+        codes = (int(rng.integers(4)) + rng.choice((-1, 0, 1), p=(0.1, 0.8, 0.1), size=4)) % 4
+        if reverses:
+            codes[3] = 3 - codes[3]
+        ratings += [
+            (f"i{item}", rater, LABELS[code])
+            for rater, code in zip("abcz", codes.tolist(), strict=True)
+        ]
+    cast.rate_many(question, ratings)
+    update_question(question.pk)
+    while recompute_comparisons():
+        pass
+
+
+@pytest.mark.fresh
+def test_report_counts_raters_who_lower_the_value(question: Question) -> None:
+    """The value without them is that of the other ratings, and no rater is named."""
+    rate_with_a_last_rater(question, reverses=True)
+    facts = compute_report_facts(question, timezone.now())
+    assert facts["outlying"]["n_raters"] == 1
+    without = facts["outlying"]["without"]
+    assert without is not None and without["value"] > facts["headline"]["value"]["value"] + 0.2
+    text = run_report_command(str(question.project_id))
+    assert "* 1 rater agrees less than the others on the same items. Without this rater: 0." in text
+    assert "* Now: 1 rater to check." in text
+    others = Rating.objects.filter(question=question).exclude(rater__key="z")
+    codes = others.order_by("item", "rater").values_list("code", flat=True)
+    assert without["value"] == pytest.approx(compute_quadratic_fleiss(np.reshape(codes, (-1, 3))))
+
+
+def compute_quadratic_fleiss(answers: np.ndarray) -> float:
+    """Return Fleiss' kappa with quadratic weights of answers (N, 3) on four categories."""
+    distance = np.subtract.outer(np.arange(4), np.arange(4)) ** 2
+    observed = np.mean(
+        [distance[answers[:, i], answers[:, j]] for i, j in ((0, 1), (0, 2), (1, 2))]
+    )
+    shares = np.bincount(answers.ravel(), minlength=4) / answers.size
+    return float(1 - observed / (shares @ distance @ shares))
+
+
+@pytest.mark.fresh
+def test_report_on_raters_alike_has_no_section_on_raters(question: Question) -> None:
+    rate_with_a_last_rater(question, reverses=False)
+    facts = compute_report_facts(question, timezone.now())
+    assert facts["outlying"] == {"n_raters": 0, "without": None}
+    assert "## Raters" not in run_report_command(str(question.project_id))
+
+
+@pytest.mark.fresh
+def test_report_counts_open_alerts(question: Question, make_alert: Any) -> None:
+    rate_with_a_last_rater(question, reverses=False)
+    rater = Rater.objects.get(project=question.project, key="a")
+    alert = make_alert(question, rater)
+    assert "* Now: 1 rater to check, 1 open alert." in run_report_command(str(question.project_id))
+    Rater.objects.filter(pk=rater.pk).update(paused=True)
+    assert "* Now: 1 open alert." in run_report_command(str(question.project_id))
+    alert.state = "resolved"
+    alert.save()
+    assert "Now:" not in run_report_command(str(question.project_id))
 
 
 @pytest.mark.parametrize(

@@ -154,7 +154,7 @@ def test_rejected_and_decided_requests_stay(
         approvals.use_approval(project=project, action=Action.RESTORE_RATERS, by=lead)
     address = get_address(project, f"settings/approvals/{approval.pk}/")
     page = client_for(other_lead).post(address, {"do": "approve"}, follow=True)
-    assert "decided already" in page.text
+    assert "Already decided" in page.text
     approval.refresh_from_db()
     assert approval.state == "rejected"
 

@@ -42,7 +42,7 @@ class Command(BaseCommand):
             data = cautions_and_methods.build_json(facts)
             self.stdout.write(json.dumps(data, ensure_ascii=False, allow_nan=False))
         else:
-            self.stdout.write(document.render_markdown(facts, project.time_zone))
+            self.stdout.write(document.render_markdown(facts, question))
 
 
 def _get_question(project_id: int, key: str | None) -> Question:

@@ -79,10 +79,10 @@ def build_sentences(comparison: PeriodComparison, explanation: ChangeExplanation
 def _describe_no_clear_change(comparison: PeriodComparison) -> str:
     """Return that the last two periods are shown because there is no clear change."""
     if comparison.n_changes == 0:
-        return _("One period has few items: this may be chance.")
+        return _("Few items: this may be chance.")
     if comparison.n_changes == 1:
         return _("The only change between periods with enough items: it may be chance.")
-    template = _("None of the last %(n)s changes is beyond chance. Shown: the latest.")
+    template = _("None of the last %(n)s changes is beyond chance.")
     return template % {"n": format_count(comparison.n_changes)}
 
 

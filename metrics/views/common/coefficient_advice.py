@@ -31,7 +31,7 @@ _ALPHA = CoefficientAdvice(
     _("One category prevails, few items have two ratings, or few raters gave most."),
 )
 _ICC = CoefficientAdvice(
-    _("Few raters or items, or samples whose items vary differently."),
+    _("Few raters or items, or samples that vary differently."),
 )
 _MEAN_PAIRWISE = CoefficientAdvice(
     _("Many pairs share few items."),

@@ -37,7 +37,7 @@ UNDEFINED_REASONS: dict[str, Promise] = {
     "no_repeats": _("nothing was rated twice"),
     "too_short": _("too few compared items"),
     "no_peers": _("no other rater rated these items"),
-    "cannot_tell_who": _("two raters: the data don't show which one changed"),
+    "cannot_tell_who": _("two raters: which one changed is unknown"),
     "tied": _("tied"),
     "no_scores": _("no item or category has this"),
     "equal_scores": _("all categories have the same score"),

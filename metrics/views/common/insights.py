@@ -114,7 +114,7 @@ def build_outlier_sentences(raters: list[Rater], project: int, query: str) -> li
         ", ", "{}", ((_build_rater_link(rater, project, query),) for rater in raters[:3])
     )
     if len(raters) > 3:
-        template = _("{n} raters agree less than the others, among them {names}.")
+        template = _("{n} raters agree less than the others, such as {names}.")
         page, question = reverse("raters", args=[project]), query.partition("&")[0]
         count_link = render_link(page, format_count(len(raters)), query=question)
         return [format_html(template, n=count_link, names=names)]
@@ -261,9 +261,7 @@ def _describe_weightings(finding: NamedFinding) -> str:
             "Weights hardly matter: %(name)s is %(low)s to %(high)s, always “%(low_word)s”."
         )
     else:  # near a limit of two bands, or far apart in one
-        template = _(
-            "%(name)s is %(low)s with weights “%(lowest)s” and %(high)s with weights “%(highest)s”."
-        )
+        template = _("%(name)s is %(low)s with weights “%(lowest)s”, %(high)s with “%(highest)s”.")
     return template % params
 
 

@@ -200,10 +200,11 @@ def get_trend_note(selection: Selection, agreement: QuestionAgreement | None) ->
         return _("Trend: with ratings requested for uncertain items.")
     if selection.requested_coefficient:
         return ""
-    trend_name, name = selection.coefficient, selection.headline["name"]
-    if trend_name == name:
+    headline = agreement.headline if agreement is not None else selection.headline
+    trend_name, name = selection.coefficient, headline.get("name")
+    if name in {trend_name, None}:
         return ""
-    return _("%(headline)s can't be computed per period. Shown: %(shown)s.") % {
+    return _("The trend shows %(shown)s, not %(headline)s.") % {
         "headline": display_names.get_coefficient_name(name),
         "shown": display_names.get_coefficient_name(trend_name),
     }

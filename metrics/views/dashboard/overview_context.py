@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from django.utils.functional import Promise
 
 from core.hooks import Hook
+from metrics.results.rater_results import RaterAgreement
 from metrics.views.common import getting_started
 from metrics.views.common.live_updates import LiveSettings
 from metrics.views.common.rater_columns import SORTABLE_COLUMNS
 from metrics.views.common.selection import Selection
 from metrics.views.common.sources.base import ProjectSource
 from metrics.views.common.trends import trend_points
+from projects.models import Rater
 
 from . import dashboard_context
 from .recommendation import NextAction, build_recommendation
@@ -52,13 +54,15 @@ class OverviewRater:
 class OverviewRaters:
     """The raters of a question by status, worst first, and what to do about the question.
 
-    ``n_raters``, ``n_to_check``: numbers of all raters, and of those whose status is not fine.
+    ``n_raters``, ``n_to_check``: numbers of all raters, and of those whose status is not fine;
+    ``only_model_ratings``: number of ratings of the only model of a selection of models.
     """
 
     lines: Sequence[OverviewRater]
     n_raters: int
     n_to_check: int
     actions: Sequence[NextAction]
+    only_model_ratings: int | None = None
 
 
 # {rater id: agreement with the others} of the raters with filtered ratings; None without a filter.
@@ -122,13 +126,34 @@ def _select_overview_raters(selection: Selection, source: ProjectSource) -> Over
     agreements = None
     if selection.filter:
         refs = source.list_rater_refs(SORTABLE_COLUMNS["rater"], descending=False)
+        results = source.load_raters(refs)
+        if selection.filter.kind == Rater.Kind.MODEL:
+            return _list_models(selection, results)
         agreements = {
-            result.rater.pk: result.coefficients.get(selection.vs_peers)
-            for result in source.load_raters(refs)
+            result.rater.pk: result.coefficients.get(selection.vs_peers) for result in results
         }
     for select_overview_raters in OVERVIEW_RATERS:
         return select_overview_raters(selection, MAX_RATERS, agreements)
     return OverviewRaters([], 0, 0, [])
+
+
+def _list_models(selection: Selection, results: Sequence[RaterAgreement]) -> OverviewRaters:
+    """Return the models of a selection, which have no status, by key."""
+    lines = [
+        OverviewRater(
+            result.rater.key,
+            str(result.rater),
+            Rater.Kind.MODEL.label,
+            False,
+            False,
+            result.rater.paused,
+            None,
+            result.coefficients.get(selection.vs_peers),
+        )
+        for result in results
+    ]
+    only = results[0].n_ratings if len(results) == 1 else None
+    return OverviewRaters(lines[:MAX_RATERS], len(lines), 0, [], only_model_ratings=only)
 
 
 def _measure_progress(

@@ -64,7 +64,7 @@ def list_cautions(facts: ReportFacts) -> list[str]:
         *_list_rater_cautions(facts),
         *_list_item_cautions(facts),
         *_list_choice_cautions(facts),
-        _("That answers are right: raters can agree on a wrong one."),
+        _("That answers are right: raters may share mistakes."),
     ]
 
 
@@ -236,10 +236,7 @@ def _describe_scale(facts: ReportFacts) -> str:
     if Scale(declared["scale"]).get_effective_weights(declared["weights"]) == Weights.NONE:
         return _("The scale was %(scale)s with %(k)s categories (%(labels)s).") % params
     return (
-        _(
-            "The scale was %(scale)s with %(k)s categories (%(labels)s) and agreement weights: "
-            "%(weights)s."
-        )
+        _("The scale was %(scale)s with %(k)s categories (%(labels)s); weights were %(weights)s.")
         % params
     )
 
@@ -328,7 +325,7 @@ def _describe_rater_effects(name: str) -> str:
         if name.startswith("icc3"):
             return _("Raters were fixed, items a random sample.")
         return _("Raters and items were random samples.")
-    return _("Raters were fixed: the interval is for other items rated by them.")
+    return _("Raters were fixed: the interval is for other items.")
 
 
 def _describe_software(facts: ReportFacts) -> str:

@@ -7,22 +7,25 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from zoneinfo import ZoneInfo
 
+from django.urls import reverse
+from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from core.hooks import Hook
 from metrics.agreement.explain import bands
 from metrics.agreement.headline import LEAD_CHOICE
 from metrics.question_scale import QuestionScale
-from metrics.reports import ReportFacts
+from metrics.reports import OutlyingFacts, ReportFacts
 from metrics.results.disagreement.findings import is_band_withheld
 from metrics.results.values import Value
 from metrics.views.common import cluster_texts, display_names, insights
 from metrics.views.common.number_formats import format_count, format_number
-from projects.models import BandScheme, Scale
+from projects.models import BandScheme, Question, Scale
 
 from . import cautions_and_methods as reports_texts
 from . import headline_texts
@@ -46,7 +49,8 @@ Rows = Sequence[Sequence[str | EstimateCell]]
 class ReportSection:
     """A section of a report.
 
-    ``paragraphs``: (language, text); the language is empty where it is the reader's.
+    ``paragraphs``: (language, text); the language is empty where it is the reader's. ``url``: of
+    the page that shows more.
     """
 
     title: str
@@ -54,16 +58,24 @@ class ReportSection:
     points: Sequence[str] = ()
     head: Sequence[str] = ()
     rows: Rows = ()
+    url: str = ""
+
+
+# Functions that return sentences on the present state of a question's raters. Packages above
+# register theirs at startup.
+RATER_NOTES: Hook[Callable[[Question], Sequence[str]]] = Hook("rater_notes_of_reports")
 
 
 def build_title(facts: ReportFacts) -> str:
     return _("Agreement on “%(question)s”") % {"question": facts["question"]["text"]}
 
 
-def build_sections(facts: ReportFacts, zone: str) -> list[ReportSection]:
+def build_sections(facts: ReportFacts, question: Question) -> list[ReportSection]:
     """Return the sections of the report, the most important first."""
+    zone = question.project.time_zone
     all_sections = [
         _build_result(facts),
+        _build_raters(facts, question),
         _build_basis(facts, ZoneInfo(zone)),
         _build_coverage(facts),
         _build_other_statistics(facts),
@@ -119,6 +131,30 @@ def _build_result(facts: ReportFacts) -> ReportSection:
         ),
         points=insight_texts,
     )
+
+
+def _build_raters(facts: ReportFacts, question: Question) -> ReportSection:
+    """Return how many raters lower the value, and how many are to be checked now."""
+    notes = [note for notes in RATER_NOTES.call(question) for note in notes]
+    outlying = facts.get("outlying")
+    if outlying is not None and outlying["n_raters"]:
+        notes.insert(0, _describe_outlying(outlying))
+    url = f"{reverse('raters', args=[question.project_id])}?{urlencode({'question': question.key})}"
+    return ReportSection(_("Raters"), points=notes, url=url)
+
+
+def _describe_outlying(outlying: OutlyingFacts) -> str:
+    n, without = outlying["n_raters"], outlying["without"]
+    sentence = ngettext(
+        "%(n)s rater agrees less than the others on the same items.",
+        "%(n)s raters agree less than the others on the same items.",
+        n,
+    ) % {"n": format_count(n)}
+    if without is None or without["value"] is None:
+        return sentence
+    return f"{sentence} " + ngettext(
+        "Without this rater: %(value)s.", "Without them: %(value)s.", n
+    ) % {"value": format_estimate(without)}
 
 
 def _describe_bands(facts: ReportFacts) -> str:
@@ -263,10 +299,10 @@ def _build_hash(facts: ReportFacts) -> ReportSection:
 # --- Markdown
 
 
-def render_markdown(facts: ReportFacts, zone: str) -> str:
+def render_markdown(facts: ReportFacts, question: Question) -> str:
     """Render the report as Markdown."""
     lines = [f"# {_escape_markdown(build_title(facts))}", ""]
-    for section in build_sections(facts, zone):
+    for section in build_sections(facts, question):
         lines += [f"## {_escape_markdown(section.title)}", ""]
         for _language, text in section.paragraphs:
             lines += [_escape_markdown(text), ""]

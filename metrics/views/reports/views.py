@@ -86,7 +86,7 @@ def show_report(request: HttpRequest, project_id: int, number: int) -> HttpRespo
     context: dict[str, object] = {"project": project, "report": row}
     if row.facts is not None:
         context["title"] = document.build_title(row.facts)
-        context["sections"] = document.build_sections(row.facts, project.time_zone)
+        context["sections"] = document.build_sections(row.facts, row.question)
     return render(request, "metrics/reports/report.html", context)
 
 
@@ -102,7 +102,7 @@ def download_report(request: HttpRequest, project_id: int, number: int, form: st
     if form == "json":
         response = JsonResponse(cautions_and_methods.build_json(row.facts))
     else:
-        text = document.render_markdown(row.facts, project.time_zone)
+        text = document.render_markdown(row.facts, row.question)
         response = HttpResponse(text, content_type="text/markdown; charset=utf-8")
     name = slugify(f"{project.name} {row.question.key} report {row.pk}")
     response["Content-Disposition"] = f'attachment; filename="{name}.{form}"'
@@ -110,7 +110,8 @@ def download_report(request: HttpRequest, project_id: int, number: int, form: st
 
 
 def _get_report(project: Project, number: int) -> Report:
-    rows = Report.objects.filter(question__project=project).select_related("question", "created_by")
+    rows = Report.objects.filter(question__project=project)
+    rows = rows.select_related("question__project", "created_by")
     row = rows.filter(pk=number).first() if number < 2**63 else None
     if row is None:
         raise Http404(_("Page not found."))

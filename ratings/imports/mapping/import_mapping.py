@@ -17,9 +17,7 @@ OWN_SOURCE = "concord"  # the source of this program's own exports as JSON Lines
 DUPLICATE_POLICIES = {
     "last": gettext_lazy("keep the last row"),
     "first": gettext_lazy("keep the first row"),
-    "repeat": gettext_lazy(
-        "keep the first row, save the second as a repeat (measures self-agreement)"
-    ),
+    "repeat": gettext_lazy("keep the first row, save the second as a repeat"),
 }
 # Which of the sheets of a workbook with the same columns are read, and what each of them is.
 SHEETS_ARE_RATERS, SHEETS_ARE_ROWS, FIRST_SHEET = "raters", "rows", "first"

@@ -52,7 +52,7 @@ NOTE_TEXTS: dict[str, str | Promise] = {
         "one category, in any order."
     ),
     BESIDE_NUMBERS: _("Most labels are numbers; these are not: %(labels)s. Ratings: %(count)s."),
-    NO_ORDER: _("Labels in alphabetical order, as no other order is known: %(labels)s."),
+    NO_ORDER: _("Labels in alphabetical order: %(labels)s."),
     SEEM_ORDERED: _("The labels seem ordered: %(labels)s."),
     OPEN_SCALE: OPEN_SCALE_TEXT,
 }

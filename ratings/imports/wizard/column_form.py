@@ -73,7 +73,7 @@ class ColumnsForm(ImportOptionsForm):
     )
     key_columns = _build_columns_field(
         gettext_lazy("More item ID columns"),
-        gettext_lazy("If several columns identify an item, such as document and sentence."),
+        gettext_lazy("If several columns identify an item."),
     )
     text = _build_column_field(gettext_lazy("Text"))
     html = _build_column_field("HTML")
@@ -260,7 +260,7 @@ class ColumnsForm(ImportOptionsForm):
         elif self.project and self.project.questions.filter(key=key).exists():
             self.add_error(
                 "question_key",
-                _("This project already has a question with this ID. Select it above."),
+                _("A question has this ID. Select it above."),
             )
         if not cleaned_data.get("question_text", "").strip():
             self.add_error("question_text", _("Enter the question."))

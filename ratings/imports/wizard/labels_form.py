@@ -24,7 +24,7 @@ class LabelsForm(forms.Form):
         max_length=2000,
         required=False,
         widget=forms.TextInput({"class": "mono", "autocomplete": "off"}),
-        help_text=gettext_lazy("Separated by commas. Ratings with these labels are left out."),
+        help_text=gettext_lazy("Separated by commas. Their ratings are left out."),
     )
     similar = forms.ChoiceField(
         label=gettext_lazy("Labels that may be the same"),
@@ -66,9 +66,7 @@ class LabelsForm(forms.Form):
         try:
             return parse_label_list(self.cleaned_data["missing"])
         except ValueError:
-            raise forms.ValidationError(
-                _("A quotation mark isn't closed. Put texts with commas in double quotes.")
-            ) from None
+            raise forms.ValidationError(_("A quotation mark isn't closed.")) from None
 
     def apply_to_mapping(self, mapping: ImportMapping) -> ImportMapping:
         """Write the decisions into the mapping and return it.

@@ -55,7 +55,7 @@ def get_run_url(run: ImportRun, page: str = "run", *args: int) -> str:
 def warn_if_not_applied(request: HttpRequest, succeeded: bool) -> None:
     """Add a warning if a step was not applied, because the run was in another state."""
     if not succeeded:
-        messages.warning(request, _("The import has progressed; this is its current step."))
+        messages.warning(request, _("The import has progressed."))
 
 
 def build_context(run: ImportRun, **extra: Any) -> dict[str, Any]:

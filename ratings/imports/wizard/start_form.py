@@ -50,7 +50,7 @@ class StartForm(forms.Form):
     """
 
     duplicate_policy = forms.ChoiceField(
-        label=gettext_lazy("If a rater has several ratings of an item"),
+        label=gettext_lazy("If a rater rates an item twice"),
         choices=[*DUPLICATE_POLICIES.items(), KEEP_EXISTING_POLICY],
         widget=forms.RadioSelect,
     )
@@ -79,7 +79,7 @@ class StartForm(forms.Form):
 
     def _add_question(self, index: int, key: str) -> None:
         guess = guess_order(self.questions[key]["labels"])
-        categories_help = _("From lowest to highest if ordered. You can add categories.")
+        categories_help = _("From lowest to highest. You can add categories.")
         if guess.basis == ALPHABET and len(guess.labels) > 2:
             categories_help = f"{NO_ORDER_HELP} {categories_help}"
         is_one_of_several = len(self.new_keys) > 1

@@ -68,7 +68,8 @@ def compute(question: Question, client: Any, kinds: tuple[str, ...]) -> None:
 
 def get_page(client: Any, question: Question, page: str, kind: str) -> str:
     separator = "&" if "?" in page else "?"
-    response = client.get(f"/projects/{question.project_id}/{page}{separator}kind={kind}")
+    address = f"/projects/{question.project_id}/{page}{separator}kind={kind}"
+    response = client.get(address, follow=True)  # of models, the raters are in the statistics
     assert response.status_code == 200, page
     text: str = response.content.decode()
     return text

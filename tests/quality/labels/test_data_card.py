@@ -34,8 +34,26 @@ def test_card_shows_the_headline_of_the_pages(question: Question, rate: Any) -> 
     lines = data_card.build_data_card(question).splitlines()
     index = lines.index("* Agreement: people only")
     assert lines[index + 1] == (
-        f"* {name}: {headline['value']:.3f} [{headline['low']:.3f}, {headline['high']:.3f}]"
+        f"* Fleiss’ kappa, quadratic weights: {headline['value']:.3f} [{headline['low']:.3f}, {headline['high']:.3f}]"
     )
+
+
+def test_card_names_the_headline_of_two_raters_with_its_weights(
+    question: Question, rate: Any
+) -> None:
+    rate_items(question, rate, ("ann", "bea"))
+    value = Result.objects.get(question=question, period_unit="all").headline["value"]["value"]
+    card = data_card.build_data_card(question)
+    assert f"* Cohen’s kappa, quadratic weights: {value:.3f} [" in card
+    assert "fleiss_kappa" not in card and "* Fleiss’ kappa: " in card
+
+
+def test_card_says_that_ordered_labels_are_medians(question: Question, rate: Any) -> None:
+    rate_items(question, rate, ("ann", "bea", "cleo"))
+    assert "are medians of the probabilities" in data_card.build_data_card(question)
+    Consensus.objects.update(method="majority")
+    recomputation.recompute_question(question.pk, at_once=True)
+    assert "are medians of the probabilities" not in data_card.build_data_card(question)
 
 
 def rate_items(question: Question, rate: Any, raters: tuple[str, ...]) -> None:

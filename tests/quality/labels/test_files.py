@@ -31,7 +31,7 @@ def labelled_question(rated_question: Question, lead: User) -> Question:
     """Question of sixty items, one of which is decided."""
     recomputation.recompute_question(rated_question.pk)
     decisions.create_decision(
-        question=rated_question, item=Item.objects.get(key="i00"), code=3, by=lead
+        question=rated_question, item=Item.objects.get(key="i00"), code=3, by=lead, reason="see 3.1"
     )
     return rated_question
 
@@ -63,11 +63,23 @@ def test_csv_and_json_lines_have_the_same_content(labelled_question: Question) -
         assert shares == line["distribution"]
         assert row["split"] == line["split"] == selectors.get_data_split(line["item"])
     decided_line = next(line for line in lines if line["item"] == "i00")
-    assert (decided_line["label"], decided_line["source"], decided_line["decided_by"]) == (
-        "critical",
-        "decision",
-        "lead",
-    )
+    fields = ("label", "source", "decided_by", "reason")
+    assert [decided_line[field] for field in fields] == ["critical", "decision", "lead", "see 3.1"]
+    assert {line["reason"] for line in lines if line["item"] != "i00"} == {None}
+
+
+@pytest.mark.parametrize(("scale", "has_mean"), [("nominal", False), ("interval", True)])
+def test_only_numbers_have_a_mean(labelled_question: Question, scale: str, has_mean: bool) -> None:
+    """Categories without an order may have values, too: codes of an imported file."""
+    for category in labelled_question.categories.all():
+        category.value = category.code + 1
+        category.save()
+    Question.objects.filter(pk=labelled_question.pk).update(scale=scale)
+    labelled_question.refresh_from_db()
+    recomputation.recompute_question(labelled_question.pk, at_once=True)
+    lines = render_file(labelled_question, "jsonl").decode().splitlines()
+    means = [json.loads(line)["mean"] for line in lines]
+    assert {mean is not None for mean in means} == {has_mean}
 
 
 def test_parquet_has_the_same_content(labelled_question: Question) -> None:
@@ -117,7 +129,7 @@ def test_card_states_sources_raters_and_agreement(labelled_question: Question) -
     text = data_card.build_data_card(labelled_question)
     assert "60 items: 59 by consensus, 1 by decision" in text
     assert "4 people, 0 models" in text
-    assert "fleiss_kappa: 0." in text
+    assert "* Fleiss’ kappa: 0." in text
     digest_before = data_card.compute_digest(labelled_question, Consensus.objects.get())
     assert digest_before in text
     ItemLabel.objects.filter(item__key="i01").update(code=None)

@@ -123,6 +123,29 @@ def test_an_appeal_is_made_once_and_answered_once(
     assert page.context["item"] == items[0]
 
 
+def test_appeal_is_shown_with_the_item_and_all_answers(
+    rater: Rater,
+    items: list[Item],
+    base_url: str,
+    rated_question: Question,
+    lead: User,
+    client_for: Callable[[User], Client],
+) -> None:
+    """The others' answers are counts, without names."""
+    Item.objects.filter(pk=items[0].pk).update(body={"text": "It breaks callers."})
+    appeals.create_decision_appeal(rater=rater, question=rated_question, item=items[0], text="No.")
+    (card,) = client_for(lead).get(f"{base_url}appeals/").context["cards"]
+    ratings = Rating.objects.current().filter(item=items[0])
+    others = [LABELS[row.code] for row in ratings.exclude(rater=rater)]
+    assert card.own == LABELS[ratings.get(rater=rater).code]
+    assert sorted(label for label, n in card.others for _time in range(n)) == sorted(others)
+    assert card.decided == LABELS[2]
+    page = client_for(lead).get(f"{base_url}appeals/").text
+    assert "It breaks callers." in page and f"<strong>{card.own}</strong>" in page
+    names = set(ratings.exclude(rater=rater).values_list("rater__key", flat=True))
+    assert not any(f">{name}<" in page for name in names)
+
+
 def test_item_page_shows_decision_and_appeal(
     rater: Rater, items: list[Item], base_url: str, lead: User, client_for: Callable[[User], Client]
 ) -> None:

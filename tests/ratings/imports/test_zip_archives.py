@@ -195,7 +195,7 @@ def test_files_named_by_the_manifest_must_exist(wizard: WizardClient) -> None:
         (3, "none.png"),
         (4, "y.wav"),
     ]
-    assert "'none.png' is not in the ZIP archive" in get_page_text(wizard.get_page())
+    assert "'none.png' is neither in the ZIP archive" in get_page_text(wizard.get_page())
     assert not Item.objects.exists()
     wizard.client.post(wizard.run_url, {"action": "discard"})
     assert not list_stored_files()

@@ -341,7 +341,9 @@ def test_page_says_that_none_of_many_changes_is_clear(
     sentences = views.build_sentences(many_changes, context["found"])
     assert sentences[1].startswith("None of the last 52 changes is beyond chance.")
     few_changes = dataclasses.replace(context["change"], n_changes=0)
-    assert "One period has few items" in views.build_sentences(few_changes, context["found"])[1]
+    assert (
+        "Few items: this may be chance" in views.build_sentences(few_changes, context["found"])[1]
+    )
 
 
 @pytest.mark.parametrize(
@@ -434,7 +436,7 @@ CHANGE_SENTENCES: dict[str, tuple[str, str]] = {
     "random assignment does as much": (
         describe_change(*FALL, is_clear=False), describe_change(*FALL),
     ),
-    "One period has few items": (
+    "Few items: this may be chance": (
         describe_change(*FALL, is_clear=False, n_changes=0),
         describe_change(*FALL, is_clear=False, n_changes=1),
     ),

@@ -191,6 +191,52 @@ def test_two_raters_page_uses_cohens_kappa_everywhere(
     assert f"Cohen’s kappa is {expected['none']:.2f}" in insight
 
 
+def open_filtered(client: Any, project: Any, query: str) -> Any:
+    """Return the overview with a filter, after a worker has computed it."""
+    client.get(f"/projects/{project.pk}/{query}")
+    filtered_jobs.FILTERED_RESULT_JOB.sweep()
+    return client.get(f"/projects/{project.pk}/{query}")
+
+
+def test_trend_of_a_filter_names_its_coefficient_where_it_is_another(
+    confused_question: Any, project: Any, client_for: Any, lead: Any
+) -> None:
+    """The headline of two raters is Cohen's kappa; the trend of a filter is Fleiss' kappa."""
+    client, note = client_for(lead), "The trend shows Fleiss’ kappa"
+    page = open_filtered(client, project, "?from=2000-01-01")
+    assert page.context["headline_name"] == "cohen_kappa_quadratic"
+    (point,) = page.context["points"]
+    assert point.estimate["value"] != pytest.approx(page.context["headline"]["value"], abs=1e-6)
+    assert note in html.unescape(page.text)
+    unfiltered = client.get(f"/projects/{project.pk}/")
+    (point,) = unfiltered.context["points"]
+    assert point.estimate["value"] == pytest.approx(unfiltered.context["headline"]["value"])
+    assert note not in html.unescape(unfiltered.text)
+
+
+@pytest.mark.parametrize("keys", [["gpt"], ["bert", "gpt"]])
+def test_models_alone_are_listed_without_status(
+    keys: list[str], confused_question: Any, project: Any, client_for: Any, lead: Any, rate: Any
+) -> None:
+    """A single model has ratings and nothing to agree with; two models have both."""
+    client, alone = client_for(lead), "gpt: 40 ratings. One model can’t agree with itself."
+    for key in keys:
+        Rater.objects.create(project=project, key=key, kind="model")
+        for number in range(40):
+            rate(confused_question, f"i{number}", key, "none" if number % 3 else "minor")
+    update_question(confused_question.pk)
+    page = open_filtered(client, project, "?kind=model")
+    assert (alone in html.unescape(page.text)) == (keys == ["gpt"])
+    overview_raters = page.context["overview_raters"]
+    assert [line.key for line in overview_raters.lines] == keys
+    assert overview_raters.n_to_check == 0 and "No ratings yet." not in page.text
+    assert alone not in html.unescape(open_filtered(client, project, "?kind=human").text)
+    redirect = client.get(f"/projects/{project.pk}/raters/?kind=model")
+    assert redirect["Location"] == f"/projects/{project.pk}/statistics/?kind=model#raters"
+    table = client.get(f"/projects/{project.pk}/statistics/?kind=model").context["rater_page"]
+    assert [line.rater.key for line in table.lines] == keys
+
+
 def test_raters_with_open_alerts_come_first(
     confused_question: Any, project: Any, client_for: Any, lead: Any, viewer: Any, make_alert: Any
 ) -> None:

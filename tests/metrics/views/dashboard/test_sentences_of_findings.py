@@ -252,7 +252,7 @@ def test_outliers_are_counted_where_not_all_are_named(n_raters: int, beginning: 
     (sentence,) = build_outlier_sentences(raters, 1, "question=q")
     text = strip_tags(sentence)
     assert text.startswith(beginning)
-    assert ("among them r0, r1, r2." in text) == (n_raters > 3)
+    assert ("such as r0, r1, r2." in text) == (n_raters > 3)
 
 
 def test_percentage_is_that_of_all_comparisons(

@@ -207,7 +207,7 @@ METHODS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "with 1 categories (a).": (
         {}, {"declared": {"scale": "ordinal", "weights": "quadratic"}},
     ),
-    "and agreement weights: ": (  # weights of categories without an order are not in force
+    "; weights were quadratic": (  # weights of categories without an order are not in force
         {"declared": {"scale": "ordinal", "weights": "quadratic"}},
         {"declared": {"weights": "quadratic"}},
     ),
@@ -235,7 +235,7 @@ METHODS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "Raters and items were random samples.": (
         {"headline": {"name": "icc2"}}, {"headline": {"name": "icc3"}},
     ),
-    "the interval is for other items rated by them": (
+    "the interval is for other items": (
         {}, {"headline": {"name": "icc2"}},
     ),
 }  # fmt: skip

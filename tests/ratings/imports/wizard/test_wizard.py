@@ -273,7 +273,7 @@ def test_existing_question_key_is_refused(wizard: WizardClient) -> None:
     response = wizard.choose_columns(target="new", question_key="severity", question_text="Again?")
 
     assert response.status_code == 400
-    assert "with this ID" in get_page_text(response)
+    assert "A question has this ID" in get_page_text(response)
 
 
 # --- columns ---------------------------------------------------------------------------------------
@@ -481,7 +481,7 @@ def test_unknown_items_and_raters_are_errors_unless_created(
         ("item_unknown", 4, "i2"),
         ("rater_unknown", 3, "ben"),
     ]
-    assert "'i2' isn't an item of this project" in get_page_text(wizard.get_page())
+    assert "'i2' is a new item" in get_page_text(wizard.get_page())
     assert snapshot_import_tables() == before
 
 

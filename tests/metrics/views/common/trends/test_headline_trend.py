@@ -169,6 +169,6 @@ def test_trend_of_three_raters_explains_replacement_of_icc(
             rate(three_raters_question, f"i{item}", rater, LABELS[item % 4], rated_at=moment)
     update_question(three_raters_question.pk)
     text = client_for(lead).get(f"/projects/{project.pk}/").content.decode()
-    assert "ICC(A,1), absolute agreement can&#x27;t be computed per period" in text
+    assert "Krippendorff’s alpha, interval, not ICC(A,1), absolute agreement." in text
     rows = api_for(lead).get(f"/api/v1/projects/{project.pk}/agreement/trend/").json()["results"]
     assert {row["coefficient"] for row in rows} == {"krippendorff_alpha_interval"}
