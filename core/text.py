@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from typing import Any, cast
 
 from django.utils.functional import Promise, keep_lazy_text
 from django.utils.text import format_lazy
@@ -133,17 +134,17 @@ def describe_length(max_length: int) -> str:
 
 
 @keep_lazy_text
-def _separate_scripts(text: str) -> str:
+def _separate_scripts(text: Any) -> str:
     """Return the text with a space between a Chinese and a following Latin letter."""
     return _CHINESE_BEFORE_LATIN.sub(r"\1 ", str(text))
 
 
 def describe_action(subject: Promise, action: Promise) -> Promise:
     """Return “Token created” from “Token” and “created”, in the word order of the language."""
-    description: Promise = _separate_scripts(
+    description: Any = _separate_scripts(
         format_lazy(gettext_lazy("{subject} {action}"), subject=subject, action=action)
     )
-    return description
+    return cast(Promise, description)
 
 
 # What can happen to the subjects of the audit log and of events.
