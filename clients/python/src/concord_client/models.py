@@ -865,7 +865,7 @@ class Label:
     mean: float | None
     # Number of ratings
     ratings: int
-    # Reason without a label: tied
+    # Reason of a decision; without a label: tied
     reason: str | None
     decided_by: str | None
     as_of: datetime.datetime
