@@ -100,6 +100,11 @@ class QuestionScale:
     # --- weightings. Those by rank exist on every scale, because categories have a declared order,
     # and the pages and the API offer them.
 
+    @property
+    def weighting(self) -> str:
+        """The weighting of kappa unless another one is asked for, as that of the headline."""
+        return HeadlineFacts(self.kind, 0, self.weights).weighting
+
     def list_weightings(self) -> list[str]:
         """Return the names of the weightings that this question supports."""
         return list_applicable_weightings(ordered=True, custom=self.matrix is not None)
@@ -115,8 +120,7 @@ class QuestionScale:
         weights give no credit. Categories that differ by at most ``tolerance`` in value or rank, as
         gold answers allow, do not disagree.
         """
-        weighting = HeadlineFacts(self.kind, 0, self.weights).weighting
-        disagreement = 1 - self.build_weight_matrices()[weighting]
+        disagreement = 1 - self.build_weight_matrices()[self.weighting]
         disagreement /= max(disagreement.max(initial=0.0), 1e-12)
         positions = np.arange(self.k) if self.values is None else self.values
         distance = np.abs(positions[:, None] - positions[None, :])

@@ -23,6 +23,7 @@ from django.utils import timezone
 from core.jobs.lease import LeaseLost, get_leased_rows
 from metrics.agreement.estimate import wilson_interval
 from metrics.agreement.rater_quality import repeats
+from metrics.agreement.weights import UNWEIGHTED
 from metrics.periods import compute_start_days
 from metrics.question_scale import QuestionScale
 from projects.models import Question, Rater
@@ -109,7 +110,8 @@ def _compute_scores(
     question: Question, scale: QuestionScale, pairs_of_rater: dict[int, list[RepeatedAnswer]]
 ) -> tuple[list[RepeatScore], repeats.RepeatAgreement]:
     """Return a score for each rater, and their pooled result."""
-    matrix = None if scale.weights == "none" else scale.build_weight_matrices()[scale.weights]
+    is_weighted = scale.weighting != UNWEIGHTED
+    matrix = scale.build_weight_matrices()[scale.weighting] if is_weighted else None
     values = scale.values if scale.type.numeric else None
     tables = np.zeros((max(len(pairs_of_rater), 1), max(scale.k, 1), max(scale.k, 1)), np.int64)
     for index, pairs in enumerate(pairs_of_rater.values()):

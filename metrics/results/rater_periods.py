@@ -20,7 +20,7 @@ from operator import itemgetter
 from typing import Any
 
 import numpy as np
-from django.db.models import Max, Q, QuerySet
+from django.db.models import Max, Q, QuerySet, Sum
 
 from metrics import periods
 from metrics.models import ALL_DAYS, PeerTally
@@ -103,6 +103,13 @@ def get_newest_days(questions: Iterable[int]) -> dict[int, datetime.date]:
     ).order_by()
     newest = days.values_list("question_id").annotate(Max("day"))
     return {question: date_from_day(day) for question, day in newest}
+
+
+def count_ratings_since(question: Question, date: datetime.date) -> int:
+    """Return the number of counted ratings that were given on this day or later."""
+    days = PeerTally.objects.filter(question=question, day__gte=(date - EPOCH).days)
+    total: int | None = days.aggregate(total=Sum("n_ratings"))["total"]
+    return total or 0
 
 
 def has_ratings_before(question: int, date: datetime.date) -> bool:

@@ -280,7 +280,9 @@ def _compute_totals(
         "n_several": sum(len(gold.stated) > 1 for gold in gold_of_item.values()),
         "n_shares": sum(gold.shares for gold in gold_of_item.values()),
         "n_answers": len(responses),
-        "n_check_answers": sum(response.is_check for response in responses),
+        "n_check_answers": sum(
+            response.is_check and not response.is_exam for response in responses
+        ),
     }
 
 

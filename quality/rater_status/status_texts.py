@@ -94,8 +94,8 @@ def describe_bias(result: comparison.ComparedRater, labels: Sequence[str]) -> st
     if category >= len(labels):
         return sentence
     return _(
-        "%(sentence)s Chooses “%(label)s” for %(share)s of these %(n)s items, the others for"
-        " %(others)s."
+        "%(sentence)s Chooses “%(label)s” in %(share)s of the comparisons on these %(n)s items,"
+        " the others in %(others)s."
     ) % {
         "sentence": sentence,
         "n": format_count(result.n_items),

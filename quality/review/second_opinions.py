@@ -15,7 +15,6 @@ from django.db.models import Count, Exists, F, OuterRef
 from django.utils import timezone
 
 from metrics.agreement.coefficients import fleiss
-from metrics.agreement.weights import UNWEIGHTED
 from metrics.question_scale import QuestionScale
 from projects.models import Item, Question
 from quality.models import (
@@ -138,7 +137,7 @@ def compute_agreement(question: Question) -> AdjudicatorAgreement:
     for index, (first, second, _count) in enumerate(valid_pairs):
         counts[index, index_of_code[first]] += 1
         counts[index, index_of_code[second]] += 1
-    weights = scale.build_weight_matrices()[question.weights if scale.type.ordered else UNWEIGHTED]
+    weights = scale.build_weight_matrices()[scale.weighting]
     pair_counts = np.array([count for _first, _second, count in valid_pairs])
     kappa = fleiss.fleiss_kappa(counts, pair_counts, weights=weights).to_value()
     differing = rows.exclude(code=F("decision__code")).order_by("-pk")

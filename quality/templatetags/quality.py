@@ -96,7 +96,8 @@ def get_repeat_score(
 @register.simple_tag
 def get_matching_peer_kappa(question: Question, coefficients: Mapping[str, Value]) -> Value | None:
     """Return the rater's kappa with the others, under the weights of the kappa of repeats."""
-    return coefficients.get(get_weighted_name("vs_peers", question.weights))
+    scale = QuestionScale.for_question(question)
+    return coefficients.get(get_weighted_name("vs_peers", scale.weighting))
 
 
 MAX_ALERTS = 3  # alerts shown on the dashboard

@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from metrics.agreement.coefficients.intraclass.icc import icc
 from metrics.agreement.rater_quality import repeats as repeat_formulas
+from metrics.agreement.weights import build_weightings
 from metrics.jobs import question_updates
 from projects.models import Item, Project, Question, Rater
 from quality import repeats, tasks
@@ -63,8 +64,9 @@ def test_repeats_match_the_formulas_and_follow_new_answers(
     }
     assert tasks.sweep_gold_and_repeats() == 1
     assert tasks.sweep_gold_and_repeats() == 0, "nothing changed"
+    # The question is ordinal and no weights were chosen: quadratic ones apply, as everywhere.
     expected = repeat_formulas.compute_intra_rater_agreement(
-        [build_table(pairs) for pairs in pairs_by_rater.values()]
+        [build_table(pairs) for pairs in pairs_by_rater.values()], build_weightings(4)["quadratic"]
     )
     for expected_repeats, rater in zip(expected.raters, pairs_by_rater, strict=True):
         row = RepeatScore.objects.get(rater__key=rater)
@@ -87,7 +89,7 @@ def test_repeats_match_the_formulas_and_follow_new_answers(
     assert f"Agreement with own answers {formatted_kappa}, with the others" in page
     assert "Repeated: 12 items, same answer " in page
     page = " ".join(client_for(lead).get(f"/projects/{project.pk}/raters/").text.split())
-    assert "Unannounced repeats: 18 items, same answer" in page
+    assert "Repeats: 18 items, same answer" in page
     api_rows = api_for(lead).get(f"/api/v1/projects/{project.pk}/raters/status/").json()["results"]
     repeats_by_rater = {
         expected_repeats["rater"]: expected_repeats["repeats"] for expected_repeats in api_rows

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from zoneinfo import ZoneInfo
 
+from django.utils import timezone
 from django.utils.functional import Promise
 
 from core.hooks import Hook
+from metrics.results import rater_periods
 from metrics.results.rater_results import RaterAgreement
 from metrics.views.common import getting_started
 from metrics.views.common.live_updates import LiveSettings
@@ -22,7 +26,7 @@ from .recommendation import NextAction, build_recommendation
 from .tables import summarize_coverage
 
 MAX_RATERS = 5  # in the card; the page of raters lists all
-MAX_PACE_PERIODS = 4  # newest periods of the pace
+RECENT_DAYS = 7  # today and the days before it
 
 LIVE = LiveSettings(
     seconds=1,
@@ -76,16 +80,15 @@ OVERVIEW_RATERS: Hook[Callable[[Selection, int, FilteredAgreements | None], Over
 
 @dataclass(frozen=True)
 class Progress:
-    """Items with enough ratings, and the pace.
+    """Items with enough ratings, and the number of newest ratings.
 
-    ``pace``: mean number of ratings of the newest periods of the trend; None without any.
+    ``n_recent``: ratings given in the last RECENT_DAYS, by all raters; 0 with a filter.
     """
 
     complete: int
     total: int
     overlap: int
-    pace: float | None
-    period: str
+    n_recent: int
 
 
 def build_overview_context(selection: Selection, source: ProjectSource) -> dict[str, object]:
@@ -115,7 +118,7 @@ def build_overview_context(selection: Selection, source: ProjectSource) -> dict[
         "points": points,
         "is_drawn": can_draw,
         "older": trend.n_older,
-        "progress": _measure_progress(selection, source, trend.period, points),
+        "progress": _measure_progress(selection, source),
         # Key of the charts on the page; when it changes, the page is reloaded.
         "fragment_key": "starting" if steps and result is None else fragment_key,
     }
@@ -156,18 +159,13 @@ def _list_models(selection: Selection, results: Sequence[RaterAgreement]) -> Ove
     return OverviewRaters(lines[:MAX_RATERS], len(lines), 0, [], only_model_ratings=only)
 
 
-def _measure_progress(
-    selection: Selection,
-    source: ProjectSource,
-    period: str,
-    points: Sequence[trend_points.TrendPoint],
-) -> Progress:
+def _measure_progress(selection: Selection, source: ProjectSource) -> Progress:
     coverage = summarize_coverage(selection, source.agreement, source.count_items())
-    numbers = [point.estimate.get("n_ratings") or 0 for point in points[-MAX_PACE_PERIODS:]]
+    today = timezone.localdate(timezone=ZoneInfo(selection.project.time_zone))
+    since = today - datetime.timedelta(days=RECENT_DAYS - 1)
     return Progress(
         coverage.n_complete_items,
         coverage.total,
         selection.project.overlap,
-        sum(numbers) / len(numbers) if len(points) > 1 else None,
-        period,
+        0 if selection.filter else rater_periods.count_ratings_since(selection.question, since),
     )

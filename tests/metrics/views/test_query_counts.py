@@ -31,12 +31,12 @@ def get_poll_headers(client: Any, path: str) -> dict[str, str]:
 # navigation.
 MAX_QUERIES = {
     "/": 19,
-    "/projects/{project}/": 30,
-    "/projects/{project}/?period=day": 28,
+    "/projects/{project}/": 31,
+    "/projects/{project}/?period=day": 29,
     "/projects/{project}/statistics/": 29,
     "/projects/{project}/statistics/?sort=vs_peers": 29,
     "/projects/{project}/statistics/ asks": 29,
-    "/projects/{project}/ asks": 30,
+    "/projects/{project}/ asks": 31,
     "/projects/{project}/charts/trend.json?period=day": 8,
     "/projects/{project}/charts/pairs.json": 8,
     "/projects/{project}/charts/rater-trend.json?rater=a": 11,

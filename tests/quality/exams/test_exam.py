@@ -16,7 +16,7 @@ from projects.services.items.gold import retire_gold_answer, set_gold_answer
 from projects.services.projects import change_project
 from quality.exams import exam_rules
 from quality.gold import recomputation
-from quality.models import GoldItem, GoldScore
+from quality.models import GoldItem, GoldScore, GoldState
 from ratings.annotation.assignments import exams
 from ratings.models import Assignment, CheckAnswer, Exam, ExamRules, Rating
 from tests.ratings.annotation.test_rate import build_answer_data, get_rate_url, submit
@@ -465,3 +465,4 @@ def test_answers_of_an_exam_are_evidence_on_gold_once_it_is_passed(
     assert has_passed == (last_answers[0] == RIGHT)
     for item in GoldItem.objects.filter(item__in=exam.items[: len(last_answers)]):
         assert (item.exposures, item.n_people) == (1, int(has_passed))
+    assert GoldState.objects.get().n_check_answers == 0, "no answers to hidden gold"

@@ -368,7 +368,7 @@ def test_rater_page_begins_with_a_verdict(
     page = client.get(f"{base_url}raters/gus/")
     assert "gus almost always answers “none”." in page.text
     assert 'judgement">Rates' in page.text
-    assert "Chooses “none” for 100% of these 60 items, the others for" in page.text
+    assert "Chooses “none” in 100% of the comparisons on these 60 items, the others in" in page.text
     assert '<span class="badge badge--bad">Needs action</span> almost always answers' in page.text
     assert f"{base_url}raters/?question=severity&amp;exclude=gus#without" in page.text
     compared = client.get(f"{base_url}raters/?question=severity&exclude=gus")

@@ -140,7 +140,9 @@ def test_agreement_of_adjudicators_has_an_interval(
     result = second_opinions.compute_agreement(labelled_question)
     assert (result.n, result.same, result.differing_items) == (12, 11, ["i03"])
     assert result.kappa is not None
-    assert 0.2 < result.kappa["low"] < result.kappa["value"] < 1
+    # Quadratic weights: 4/9 of a disagreement of 0.0370 in 12, 0.1096 expected by chance.
+    assert result.kappa["value"] == pytest.approx(0.66197, abs=1e-5)
+    assert 0 < result.kappa["low"] < result.kappa["value"] < result.kappa["high"] < 1
 
 
 def test_invalid_second_opinion_changes_nothing(

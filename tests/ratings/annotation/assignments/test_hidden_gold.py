@@ -106,8 +106,8 @@ def test_share_of_the_queue_is_gold_and_stored_as_check_answers(
 @pytest.mark.parametrize(
     ("n_gold", "text"),
     [
-        (1, "and 1 answer to a hidden check, not included"),
-        (4, "and 4 answers to hidden checks, not included"),
+        (1, "and 1 check or repeated answer, not included"),
+        (4, "and 4 checks and repeated answers, not included"),
     ],
 )
 def test_lead_sees_how_many_checks_a_rater_answered(
