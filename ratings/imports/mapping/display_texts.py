@@ -177,6 +177,13 @@ DOUBTS: dict[str, tuple[str | Promise, str]] = {
         "--map %(first_rater)s, --map %(first_question)s --rater NAME, or --rater NAME "
         "--duplicates last",
     ),
+    "maybe_model": (
+        _(
+            "%(columns)s may name models that are the raters. Choose it, or enter the "
+            "file's only rater."
+        ),
+        "--map %(raters)s, or --rater NAME",
+    ),
     "sheets_of_raters": (
         _(
             "%(n_sheets)s sheets have the same columns: %(sheets)s. Choose whether to read all "
@@ -239,9 +246,8 @@ DOUBTS: dict[str, tuple[str | Promise, str]] = {
     "numbers_as_names": (_NO_HEADER_TEXT, "--layout wide"),
     "crossed_counts": (
         _(
-            "This looks like a cross table of two raters: labels of one in rows, of the other "
-            "in columns (%(columns)s), numbers of items in cells. Choose this layout, or one "
-            "column per rater."
+            "This looks like a cross table of two raters, with labels of one in %(columns)s. "
+            "Choose this layout, or one column per rater."
         ),
         "--layout crossed, or --layout wide",
     ),
