@@ -348,6 +348,36 @@ def test_the_lead_reads_why_an_item_was_flagged(
     assert "Said by who flagged none" not in page
 
 
+def test_a_resolved_flag_leaves_all_lists_until_the_item_is_flagged_again(
+    annotator_client, project, items, question, client_for, lead, stranger
+):
+    list_url, lead_client = f"/projects/{project.pk}/skipped/", client_for(lead)
+    annotator_client.get(get_rate_url(project))
+    submit(annotator_client, project, items[0], question, 2, comment="Cut off", flagged="on")
+    annotator_client.get(get_rate_url(project))
+    skip_url = f"{get_rate_url(project)}{items[1].pk}/skip/"
+    assert annotator_client.post(skip_url, {"reason": "Blank"}).status_code == 302
+    flag, skip = Assignment.objects.skipped_or_flagged_in(project).order_by("closed_at")
+    resolve_url = f"{list_url}resolve/"
+    for client, status in ((annotator_client, 403), (client_for(stranger), 404)):
+        assert client.post(resolve_url, {"assignment": flag.pk}).status_code == status
+    for bad_id in ("", "x", "\0", "9" * 19):
+        assert lead_client.post(resolve_url, {"assignment": bad_id}).status_code == 404
+    assert lead_client.get(list_url).text.count('name="assignment"') == 2
+    for assignment in (flag, skip):
+        assert lead_client.post(resolve_url, {"assignment": assignment.pk})["Location"] == list_url
+    assert "No skipped or flagged items" in lead_client.get(list_url).text
+    assert "skipped or flagged" not in lead_client.get("/inbox/").text
+    skip.refresh_from_db()
+    assert (skip.state, skip.skip_reason) == ("skipped", "Blank"), "the rater still finds it"
+    # The same flag, sent again, stays resolved; a new one is listed.
+    submit(annotator_client, project, items[0], question, 1, comment="Cut off", flagged="on")
+    assert not Assignment.objects.skipped_or_flagged_in(project).exists()
+    submit(annotator_client, project, items[0], question, 1, comment="Cut off")
+    submit(annotator_client, project, items[0], question, 1, comment="Still", flagged="on")
+    assert Assignment.objects.skipped_or_flagged_in(project).get() == flag
+
+
 @pytest.mark.parametrize("is_check", [False, True])
 def test_flag_comment_of_a_check_is_that_of_its_check_answer(
     annotator_client, project, items, question, client_for, lead, rater, is_check
