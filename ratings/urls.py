@@ -65,6 +65,7 @@ urlpatterns = [
         list_views.show_skipped_and_flagged_items,
         name="skipped_and_flagged",
     ),
+    path(f"{PROJECT}skipped/resolve/", list_views.resolve_skip_or_flag, name="skip_resolve"),
     path(f"{PROJECT}data/", upload_views.show_data, name="data"),
     path(f"{PROJECT}data/media/", media_views.upload_media, name="media_new"),
     path(f"{PROJECT}media/<str:name>", media_views.serve_media, name="media"),

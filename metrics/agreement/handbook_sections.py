@@ -321,7 +321,8 @@ on how many gold answers the confidence is based. It holds for items of the same
 items at random.
 
 One threshold says which labels are uncertain: the confidence threshold of the label rules, 0.90
-unless you change it. Review, inbox, extra ratings and planned queues use it.
+unless you change it. Extra ratings and planned queues use it, and so do review and inbox, which
+list items with two ratings or more; *Labels* and *Review* show how many have only one.
 
 The table lists the wrong labels in % of the items with gold, the expected percentage with T^tau and
 with 100 gold answers drawn at random (40 draws; the others are measured), how many of the labels

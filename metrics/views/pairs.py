@@ -172,7 +172,7 @@ def describe_drift(a: Rater, b: Rater, points: list[TrendPoint]) -> str:
         "day": shift.start.isoformat(),
     }
     if shift.change < 0:
-        text = _("Since %(day)s, %(a)s has answered %(size)s lower relative to %(b)s.")
+        text = _("Since %(day)s, %(a)s has answered %(size)s lower relative to %(b)s than before.")
     else:
-        text = _("Since %(day)s, %(a)s has answered %(size)s higher relative to %(b)s.")
+        text = _("Since %(day)s, %(a)s has answered %(size)s higher relative to %(b)s than before.")
     return text % params

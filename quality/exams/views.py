@@ -70,11 +70,11 @@ class ExamRulesForm(SettingsForm):
         label=_lazy("Attempts"),
     )
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, max_answers: int, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         preset = self.fields["preset"]
         assert isinstance(preset, forms.ChoiceField)
-        preset.choices = _list_preset_choices()
+        preset.choices = _list_preset_choices(max_answers)
 
     def clean(self) -> dict[str, Any]:
         """Use the numbers of a preset that was chosen now; changed numbers are custom."""
@@ -89,8 +89,11 @@ class ExamRulesForm(SettingsForm):
         return cleaned | numbers
 
 
-def _list_preset_choices() -> list[tuple[str, str]]:
-    """Return the presets, each with the accuracy that passes or fails and the usual length."""
+def _list_preset_choices(max_answers: int) -> list[tuple[str, str]]:
+    """Return the presets, each with the accuracy that passes or fails and the usual length.
+
+    ``max_answers``: answers that an attempt has at most.
+    """
     labels = {"easy": _("Easy"), "standard": _("Standard"), "strict": _("Strict")}
     choices = []
     for name, numbers in exam_rules.PRESETS.items():
@@ -100,6 +103,7 @@ def _list_preset_choices() -> list[tuple[str, str]]:
             p_pass=numbers["p_pass"],
             alpha=numbers["alpha"],
             beta=numbers["beta"],
+            max_answers=max_answers,
         )
         description = _(
             "%(name)s: pass if right %(high)s of the time, fail at %(low)s. About %(n)s items."
@@ -222,7 +226,12 @@ def edit_exam_rules(request: HttpRequest, project_id: int) -> HttpResponse:
     rules = exam_rules.get_exam_rules(question)
     initial = {name: getattr(rules, name) for name in exam_rules.RULES}
     initial["preset"] = exam_rules.get_preset_name(rules)
-    form = ExamRulesForm(request.POST or None, initial=initial)
+    question.exam_rules = rules
+    exam_power = sequential_test.compute_power(question, rules)
+    # With too few gold items for an attempt, the length is that of an exam with enough of them.
+    has_enough_items = exam_power.n_gold >= exam_power.min_items
+    max_answers = exam_power.items_each if has_enough_items else rules.max_answers
+    form = ExamRulesForm(request.POST or None, initial=initial, max_answers=max_answers)
     if request.method == "POST" and form.is_valid():
         try:
             exam_rules.set_exam_rules(question=question, by=request.user, **form.get_changes())
@@ -232,8 +241,6 @@ def edit_exam_rules(request: HttpRequest, project_id: int) -> HttpResponse:
         else:
             messages.success(request, _("Saved."))
             return _redirect_to_exams(selection)
-    question.exam_rules = rules
-    exam_power = sequential_test.compute_power(question, rules)
     context = {
         "project": selection.project,
         "selection": selection,

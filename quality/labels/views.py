@@ -53,6 +53,7 @@ def show_labels(request: HttpRequest, project_id: int) -> HttpResponse:
     escalations = _get_escalations(selection, [item_id for item_id, _row in rows])
     # The download of a table names items by key; it is long, so it reads no items.
     items = {} if is_exporting() else Item.objects.in_bulk([item_id for item_id, _row in rows])
+    label_rules = get_label_rules(selection.question)
     context = {
         "project": selection.project,
         "selection": selection,
@@ -68,12 +69,12 @@ def show_labels(request: HttpRequest, project_id: int) -> HttpResponse:
         "source": source or "",
         "sources": LabelSource.choices,
         "methods": ConsensusMethod.choices,
-        "n_uncertain": _count_uncertain_items(selection, consensus),
+        "n_uncertain": decisions.get_review_queue(selection.question).order_by().count(),
+        "n_single": decisions.count_uncertain_items_with_one_rating(selection.question),
         "open_appeals": Appeal.objects.filter(question=selection.question, state="open").count(),
         "adjudicator_agreement": second_opinions.compute_agreement(selection.question),
-        "escalation": summarize_escalations(
-            selection.question, get_label_rules(selection.question)
-        ),
+        "label_rules": label_rules,
+        "escalation": summarize_escalations(selection.question, label_rules),
         "has_parquet": parquet_file.has_parquet(),
     }
     return render(request, "quality/labels/overview.html", context)
@@ -82,12 +83,6 @@ def show_labels(request: HttpRequest, project_id: int) -> HttpResponse:
 def _get_escalations(selection: Selection, item_ids: list[int]) -> dict[int, Escalation]:
     rows = Escalation.objects.filter(question=selection.question, item__in=item_ids)
     return {row.item_id: row for row in rows}
-
-
-def _count_uncertain_items(selection: Selection, consensus: Consensus | None) -> int:
-    if consensus is None:
-        return 0
-    return decisions.get_review_queue(selection.question).order_by().count()
 
 
 @login_required

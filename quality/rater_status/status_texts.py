@@ -50,7 +50,7 @@ def describe_agreement(
     elif result.value is not None and result.value < comparison.middle:
         if has_cause:
             return ""
-        template = _("Below the team’s median (%(middle)s): %(value)s. The items may explain it.")
+        template = _("Below the team’s median (%(middle)s): %(value)s. The reason is unclear.")
     else:
         template = _("Not below the team’s median: %(value)s (median %(middle)s).")
     return template % params

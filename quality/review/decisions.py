@@ -236,8 +236,7 @@ def get_review_queue(
     pending_requests = Escalation.objects.filter(
         question=question, state=Escalation.State.REQUESTED
     )
-    max_confidence = review_filter.confidence_limit or get_label_rules(question).certain_from
-    is_uncertain = Q(n_ratings__gte=2, doubt__gt=1 - max_confidence) & ~Q(
+    is_uncertain = Q(n_ratings__gte=2, doubt__gt=_get_min_doubt(question, review_filter)) & ~Q(
         item__in=pending_requests.values("item")
     )
     assignments = ReviewAssignment.objects.filter(question=question)
@@ -245,6 +244,30 @@ def get_review_queue(
         return rows.filter(is_uncertain).order_by("-doubt", "item_id")
     rows = rows.annotate(sent=Exists(assignments.filter(item=OuterRef("item"))))
     return rows.filter(is_uncertain | Q(sent=True)).order_by("-sent", "-doubt", "item_id")
+
+
+def count_uncertain_items_with_one_rating(
+    question: Question, *, review_filter: ReviewFilter = NO_FILTER
+) -> int:
+    """Return how many items with one rating have less confidence than the filter's.
+
+    They are not in the review queue, unless a lead sent them, because a second rating comes first.
+    """
+    if review_filter.contested:
+        return 0
+    labels = ItemLabel.objects.filter(
+        question=question,
+        source=LabelSource.CONSENSUS,
+        n_ratings=1,
+        doubt__gt=_get_min_doubt(question, review_filter),
+    )
+    assignments = ReviewAssignment.objects.filter(question=question, item=OuterRef("item"))
+    return review_filter.filter_labels(labels).filter(~Exists(assignments)).count()
+
+
+def _get_min_doubt(question: Question, review_filter: ReviewFilter) -> float:
+    """Return the doubt above which labels are listed: by the filter, else by the question."""
+    return 1 - (review_filter.confidence_limit or get_label_rules(question).certain_from)
 
 
 def record_names_seen(*, question: Question, item: Item, by: Any) -> None:

@@ -105,6 +105,9 @@ def _render_review(
         "selection": selection,
         "item": item,
         "n_remaining": n_remaining,
+        "n_single": review_decisions.count_uncertain_items_with_one_rating(
+            selection.question, review_filter=review_filter
+        ),
         "error": error,
     }
     if item is not None:

@@ -49,6 +49,18 @@ def show_skipped_and_flagged_items(request: HttpRequest, project_id: int) -> Htt
     return render(request, "ratings/skipped_and_flagged.html", context)
 
 
+@login_required
+@require_POST
+def resolve_skip_or_flag(request: HttpRequest, project_id: int) -> HttpResponse:
+    """Resolve the skip or flag of the posted ``assignment``; nothing changes if it is resolved."""
+    project = get_project(request.user, project_id, role=Member.Role.LEAD)
+    assignment_id = parse_id(request.POST.get("assignment"))
+    if assignment_id is None:
+        raise Http404
+    skipped_and_flagged.resolve(project=project, assignment_id=assignment_id)
+    return redirect("skipped_and_flagged", project.pk)
+
+
 MAX_READ_MESSAGES = 50  # latest messages that were read
 MAX_SEARCH_LENGTH = 255
 SKIPPED, EXAM = "skipped", "exam"

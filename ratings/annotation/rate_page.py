@@ -95,7 +95,6 @@ def build_context(
         "message": rater_selectors.get_unread_message(rater),
         "exam_status": exams.get_exam_status(rater),
         "next_project": get_next_project(request.user, exclude_project_id=rater.project_id),
-        "has_items_left": remaining.has_items_left(rater),
     }
 
 

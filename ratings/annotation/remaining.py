@@ -172,11 +172,6 @@ def _compute_future_items(rater: Rater, n_new: int, n_gold: int, counts: RaterCo
 # --- items the rater has not handled, regardless of other raters
 
 
-def has_items_left(rater: Rater) -> bool:
-    """Return True if the project has an active item that the rater neither rated nor skipped."""
-    return _filter_with_items_left(Rater.objects.filter(pk=rater.pk)).exists()
-
-
 def get_finished_project_ids(user: Any, projects: Iterable[Project]) -> set[int]:
     """Return those of the projects in which the user has rated or skipped every item; one query."""
     raters = Rater.objects.filter(user=user, project__in=list(projects))

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils import timezone
+
 from projects.models import Project
 from ratings.models import Assignment, CheckAnswer, Rating
 
@@ -21,6 +23,12 @@ class SkippedOrFlagged:
 
     assignment: Assignment
     reasons: list[str]
+
+
+def resolve(*, project: Project, assignment_id: int) -> bool:
+    """Resolve a skip or flag of the project; return False if there is no such unresolved one."""
+    rows = Assignment.objects.skipped_or_flagged_in(project).filter(pk=assignment_id)
+    return bool(rows.update(resolved_at=timezone.now()))
 
 
 def count_in_project(project: Project) -> int:

@@ -194,8 +194,10 @@ def _build_judgement(
 def _close(assignment: Assignment, now: datetime.datetime, *, flagged: bool) -> None:
     assignment.state = State.DONE
     assignment.closed_at = assignment.closed_at or now
+    if flagged and not assignment.flagged:
+        assignment.resolved_at = None
     assignment.flagged = flagged
-    assignment.save(update_fields=["state", "closed_at", "flagged"])
+    assignment.save(update_fields=["state", "closed_at", "flagged", "resolved_at"])
 
 
 def _build_judgements(

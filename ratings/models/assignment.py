@@ -40,14 +40,14 @@ class AssignmentQuerySet(models.QuerySet):
         return self.filter(rater__project=project, planned=True)
 
     def skipped_or_flagged(self) -> AssignmentQuerySet:
-        """Return the assignments that raters skipped or flagged, in all projects.
+        """Return the skips and flags that no lead has resolved yet, in all projects.
 
         Served by the partial index.
         """
-        return self.filter(Q(state="skipped") | Q(flagged=True))
+        return self.filter(Q(state="skipped") | Q(flagged=True), resolved_at=None)
 
     def skipped_or_flagged_in(self, project: Any) -> AssignmentQuerySet:
-        """Return the assignments that raters skipped or flagged in one project."""
+        """Return the unresolved skips and flags of one project."""
         # "+ 0" makes SQLite start from the partial index instead of all items of the project.
         return self.skipped_or_flagged().alias(of=F("item__project") + 0).filter(of=project.pk)
 
@@ -93,6 +93,8 @@ class Assignment(models.Model):
     flagged = models.BooleanField(
         default=False, db_default=False, help_text=_("Flagged for the lead")
     )
+    # When a lead resolved the skip or the flag: it is not listed any more.
+    resolved_at = models.DateTimeField(null=True, blank=True)
 
     objects = AssignmentQuerySet.as_manager()
 

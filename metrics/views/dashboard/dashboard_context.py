@@ -242,7 +242,7 @@ def count_ratings_for_chance_only(
         n_ratings = sum(category["ratings"] for category in agreement.details.get("categories", ()))
     else:
         return agreement.details.get("by_ratings", {}).get("1", 0)
-    return max(n_ratings - estimate["n_ratings"], 0)
+    return max(n_ratings - (estimate["n_ratings"] or n_ratings), 0)
 
 
 def get_headline_reason(selection: Selection, agreement: QuestionAgreement | None) -> str | Promise:

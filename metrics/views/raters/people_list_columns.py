@@ -36,12 +36,15 @@ def build_columns(project: Project, raters: Collection[int]) -> ProvidedColumns:
     # One index lookup for each rater, in one query.
     newest = Rating.objects.filter(rater=OuterRef("pk")).order_by("-changed_at")
     people = Rater.objects.filter(pk__in=raters)
-    last_changes = people.values_list("pk", Subquery(newest.values("changed_at")[:1]))
+    last_changes = dict(people.values_list("pk", Subquery(newest.values("changed_at")[:1])))
+    for rater, last_change in last_changes.items():
+        if last_change is None:
+            agreement[rater] = {"value": None, "reason": "no_ratings"}
     columns = [
         PeopleColumn(_("Ratings"), "count", n_ratings),
         PeopleColumn(_("Kappa with peers"), "estimate", agreement, about="vs_peers"),
         PeopleColumn(_("Seconds per item"), "tenths", seconds, about="seconds"),
-        PeopleColumn(_("Ratings last changed"), "moment", dict(last_changes)),
+        PeopleColumn(_("Ratings last changed"), "moment", last_changes),
     ]
     if len(questions) == 1:
         return ProvidedColumns(columns)

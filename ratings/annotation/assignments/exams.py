@@ -72,10 +72,10 @@ class ExamNotAvailable(Exception):
 class ExamStatus:
     """A rater's status in the exam that is due.
 
-    ``exam`` is the latest attempt, None before the first. ``attempts_left`` more may be started, of
-    which ``guaranteed_attempts`` are certain to have enough items. The next attempt has at most
-    ``max_items`` items, 0 where there are too few; ``min_correct`` correct answers from its start
-    pass.
+    ``exam`` is the latest attempt, None before the first. ``attempts_left`` more may be started by
+    the rules. There are enough items for at most ``possible_attempts`` of them, and certainly for
+    ``guaranteed_attempts``. The next attempt has at most ``max_items`` items, 0 where there are too
+    few; ``min_correct`` correct answers from its start pass.
     """
 
     question: Question
@@ -85,6 +85,7 @@ class ExamStatus:
     max_items: int = 0
     min_correct: int = 0
     guaranteed_attempts: int = 0
+    possible_attempts: int = 0
 
     @property
     def pass_rate_per_ten(self) -> float:
@@ -126,9 +127,14 @@ def get_exam_status(rater: Rater) -> ExamStatus | None:
     n_available = len(get_new_items_by_rater(question, [rater])[rater.pk])
     if n_available < min_correct:
         return replace(status, min_correct=min_correct)
-    # Each attempt has other items and uses at most ``rules.max_answers`` of them.
-    guaranteed_attempts = min(
-        attempts_left, 1 + (n_available - min_correct) // question.exam_rules.max_answers
+    # Each attempt has other items. A failed one uses at most ``rules.max_answers`` of them, and as
+    # few as fail it if all answers are wrong.
+    guaranteed_attempts, possible_attempts = (
+        min(attempts_left, 1 + (n_available - min_correct) // n_used)
+        for n_used in (
+            question.exam_rules.max_answers,
+            _compute_min_answers(question, is_right=False),
+        )
     )
     max_items = min(question.exam_rules.max_answers, n_available)
     return replace(
@@ -136,6 +142,7 @@ def get_exam_status(rater: Rater) -> ExamStatus | None:
         max_items=max_items,
         min_correct=min_correct,
         guaranteed_attempts=guaranteed_attempts,
+        possible_attempts=possible_attempts,
     )
 
 
@@ -146,10 +153,14 @@ def _get_exam_policy() -> ExamPolicy:
 
 def compute_min_correct_answers(question: Question) -> int:
     """Return the smallest number of answers that passes the exam if all are correct."""
+    return _compute_min_answers(question, is_right=True)
+
+
+def _compute_min_answers(question: Question, *, is_right: bool) -> int:
+    """Return the smallest number of answers that ends the exam if all are right, or all wrong."""
     rules = question.exam_rules.get_test_parameters()
     for number in range(1, rules["max_answers"]):
-        result = _get_exam_policy().evaluate([True] * number, rules)
-        if result is not None and result.outcome == State.PASSED:
+        if _get_exam_policy().evaluate([is_right] * number, rules) is not None:
             return number
     return rules["max_answers"]
 

@@ -74,8 +74,7 @@ LAYOUT_TEXTS: Texts = {
     "wide": _("one row per item, one column per rater"),
     "counts": _("one row per item, one column of counts per label"),
     "crossed": _(
-        "cross table of two raters: labels of one in rows, of the other in columns, numbers of "
-        "items in cells"
+        "cross table of two raters: labels in rows and columns, numbers of items in cells"
     ),
     "combinations": _(
         "one row per combination of labels, one column per rater, and the number of items"
@@ -254,7 +253,7 @@ DOUBTS: dict[str, tuple[str | Promise, str]] = {
     "frequencies": (
         _(
             "Column %(columns)s may show how often each row occurs. If so, choose the "
-            "layout of combinations; if each row is one item, choose one column per rater."
+            "layout of combinations; otherwise, one column per rater."
         ),
         "--layout combinations, or --layout wide",
     ),

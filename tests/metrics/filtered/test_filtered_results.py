@@ -691,7 +691,7 @@ def test_drift_between_two_raters_is_reported(question: Any, utc: Any, open_page
     record_ratings({question: ratings}, by=None, source="import")
     update_question(question.pk)
     page = open_page({"period": "week"}, "pairs/?a=sinking&b=steady")
-    sentence = "Since 2026-03-09, sinking has answered 0.75 lower relative to steady, on average."
+    sentence = "Since 2026-03-09, sinking has answered 0.75 lower relative to steady than before."
     assert sentence in page.content.decode()
 
 

@@ -537,6 +537,7 @@ def test_rater_page_shows_small_differences_of_shares(
     section = text[text.index('id="use"') :]
     row = re.findall(r'<td class="num">([^<]*)</td>', section)[:3]
     assert row == ["57.5%", "57.0%", "+0.5"]
+    assert "Shares of comparisons." in section
     table = client_for(lead).get(f"/projects/{project.pk}/raters/a/?csv=use-title").text
     assert "none,0.575,0.57,0.005" in table.replace("0.0050000000000000044", "0.005")
 

@@ -428,6 +428,16 @@ def test_people_list_shows_stored_results_of_raters(client_for, lead, project, q
     assert f"Ratings, kappa and seconds: question “{question.text}”" in page_text
 
 
+def test_invited_rater_is_not_active_and_has_no_ratings_yet(client_for, lead, project, annotator):
+    annotator.set_unusable_password()
+    annotator.save()
+    page = client_for(lead).get(f"/projects/{project.pk}/people/")
+    assert annotator.pk in page.context["linkable"]
+    row = page.text.split('id="choose-all"')[1].split("annotator", 1)[1].split("</tr>")[0]
+    assert "invited</span>" in row and "active" not in row
+    assert "no ratings yet" in row and "not counted yet" not in row
+
+
 def test_rater_gets_a_name_and_an_account(post_people, project, viewer):
     rater = Rater.objects.create(project=project, key="r7")
     post_people(f"raters/{rater.pk}/", {"name": "Seven", "kind": "human", "user": viewer.pk})

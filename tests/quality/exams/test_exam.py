@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -149,6 +150,27 @@ def test_exam_is_explained_before_it_begins(
         assert "too few items may remain" in page  # 24 at most, and 11 at least
         assert guidelines in page
         assert " more</span>" not in page  # remaining items come after the exam
+
+
+def test_exam_pages_count_on_the_gold_items_there_are(
+    items: list[Item],
+    project: Project,
+    question: Question,
+    annotator_client: Client,
+    client_for: Callable[[User], Client],
+    lead: User,
+) -> None:
+    """With 12 gold items no second attempt is possible, because 11 must be new to the rater."""
+    exam_url = f"/projects/{project.pk}/exams/"
+    page = client_for(lead).get(exam_url).text
+    assert re.findall(r"About (\d+) items", page) == ["18", "21", "23"]  # of 24 gold items
+    for item in items[12:GOLD]:
+        retire_gold_answer(item=item, question=question, by=lead)
+    page = client_for(lead).get(exam_url).text
+    assert re.findall(r"About (\d+) items", page) == ["11", "12", "12"]
+    page = annotator_client.get(f"/projects/{project.pk}/exam/").text
+    assert "up to 12 items with known answers" in page
+    assert "You have 1 attempt." in page and "too few items may remain" not in page
 
 
 def test_lead_sees_rater_with_too_few_new_gold_items(

@@ -46,7 +46,7 @@ def make_comparison(middle: float | None = 0.7, **changes: Any) -> RaterComparis
         (
             make_comparison(),
             False,
-            "Below the team’s median (0.70): 0.50. The items may explain it.",
+            "Below the team’s median (0.70): 0.50. The reason is unclear.",
         ),
         (make_comparison(value=0.7), False, "Not below the team’s median: 0.70 (median 0.70)."),
         (
@@ -70,7 +70,7 @@ def test_agreement_is_called_low_only_with_an_alert(
 
 
 def test_items_are_no_explanation_of_a_rater_with_a_known_cause() -> None:
-    assert "The items may explain it." in status_texts.describe_agreement(
+    assert "The reason is unclear." in status_texts.describe_agreement(
         make_comparison(), 1, is_outlier=False
     )
     assert (
@@ -92,5 +92,5 @@ def test_items_are_no_explanation_of_a_rater_with_a_known_cause() -> None:
 def test_bias_states_its_interval_and_items(changes: dict[str, Any], expected: str) -> None:
     sentence = status_texts.describe_bias(make_rater(**changes), LABELS)
     assert sentence.startswith(expected)
-    assert "“yes” for 75% of these 80 items, the others for 50%." in sentence
+    assert "“yes” in 75% of the comparisons on these 80 items, the others in 50%." in sentence
     assert status_texts.describe_bias(make_rater(**changes), ("no",)) == expected

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from projects.models import GoldAnswer, Item, Question, Rater
 from quality.consensus import recomputation
-from quality.models import Escalation, ItemLabel
+from quality.models import Escalation, ItemLabel, ReviewAssignment
 from quality.review.queue_filter import ReviewFilter
 from ratings.models import Assignment
 from tests.cast import Cast
@@ -85,10 +85,30 @@ def test_page_states_the_confidence_below_which_items_are_uncertain(
     page = client.get(review_url).text
     limit = page.split('<option value="">')[1].split("<")[0]
     assert float(limit) > 0.8
-    assert f"· Confidence below {limit}</p>" in page
+    assert f"· Confidence below {limit}" in page
     page = client.get(f"{review_url}?max_confidence=0.6").text
-    assert "· Confidence below 0.6</p>" in page
+    assert "· Confidence below 0.6" in page
     assert "· Confidence below" not in client.get(f"{review_url}?contested=1").text
+
+
+def test_uncertain_items_with_one_rating_are_counted_beside_the_queue(
+    client: Client, review_url: str, rated_question: Question
+) -> None:
+    """Queue and note add up to the labels below the limit, on Review and on Labels."""
+    n_queued = len(list_uncertain_items())
+    single_labels = ItemLabel.objects.filter(n_ratings=1)
+    n_single = single_labels.update(doubt=0.3)
+    item = list_uncertain_items()[0]
+    ItemLabel.objects.filter(item=item).update(n_ratings=1, doubt=0.3)
+    for address in (review_url, review_url.replace("/review/", "/labels/")):
+        page = client.get(address).text
+        assert f"{n_queued - 1} uncertain items · Confidence below 0.9 · " in page
+        assert f"· {n_single + 1} more " in page
+    for query in ("max_confidence=0.6", "contested=1"):
+        assert "one rating" not in client.get(f"{review_url}?{query}").text
+    ReviewAssignment.objects.create(question=rated_question, item=item)
+    page = client.get(review_url).text
+    assert f"{n_queued} uncertain items · " in page and f"· {n_single} more " in page
 
 
 def test_filter_is_kept_while_deciding(client: Client, review_url: str) -> None:

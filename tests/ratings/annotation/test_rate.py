@@ -98,8 +98,7 @@ def test_page_says_when_nothing_is_left(annotator_client, project, items, questi
     assert "<dt>Total rated</dt><dd>4</dd>" in page
 
 
-NO_FREE_SLOT_TEXT = "All items are rated or being rated."
-ALL_RATED_TEXT = "New items will appear here."
+EMPTY_TEXT = "Items you can rate will appear here."
 
 
 def test_finished_rater_is_not_told_that_others_are_finished(
@@ -118,13 +117,28 @@ def test_finished_rater_is_not_told_that_others_are_finished(
         annotator_client.get(get_rate_url(project)),
         annotator_client.get(get_rate_url(project), HTTP_X_ANNOTATION="sheet"),
     ):
-        assert (ALL_RATED_TEXT in page.text, NO_FREE_SLOT_TEXT in page.text) == (True, False)
+        assert EMPTY_TEXT in page.text
     Item.objects.create(project=project, key="later", body={"text": "x"})
     Item.objects.filter(key="later").update(slots_taken=99)
-    page = annotator_client.get(get_rate_url(project)).text
-    assert (ALL_RATED_TEXT in page, NO_FREE_SLOT_TEXT in page) == (False, True)
+    assert EMPTY_TEXT in annotator_client.get(get_rate_url(project)).text
     home = annotator_client.get("/").text
     assert "Nothing to rate right now" in home and "All done" not in home
+
+
+def test_page_without_items_does_not_say_that_all_are_rated(
+    annotator_client, client_for, lead, project, items, question
+):
+    """One item is skipped by the only rater and lacks ratings; the lead's list says what follows."""
+    for item in items[:3]:
+        annotator_client.get(get_rate_url(project))
+        submit(annotator_client, project, item, question, 0)
+    annotator_client.get(get_rate_url(project))
+    annotator_client.post(get_rate_url(project, items[3], "skip/"), {"reason": "x"})
+    Item.objects.create(project=project, key="full", slots_taken=99)
+    page = annotator_client.get(get_rate_url(project)).text
+    assert EMPTY_TEXT in page and "rated or being rated" not in page
+    skipped_page = client_for(lead).get(f"/projects/{project.pk}/skipped/").text
+    assert "Skipped items go to other raters, if any remain." in skipped_page
 
 
 def test_submitting_twice_stores_one_rating(annotator_client, project, items, question):
@@ -332,6 +346,36 @@ def test_the_lead_reads_why_an_item_was_flagged(
     assert page.index("Cut off at 2") < page.index("Cut off at 0")
     assert "Cut off at 1" not in page
     assert "Said by who flagged none" not in page
+
+
+def test_a_resolved_flag_leaves_all_lists_until_the_item_is_flagged_again(
+    annotator_client, project, items, question, client_for, lead, stranger
+):
+    list_url, lead_client = f"/projects/{project.pk}/skipped/", client_for(lead)
+    annotator_client.get(get_rate_url(project))
+    submit(annotator_client, project, items[0], question, 2, comment="Cut off", flagged="on")
+    annotator_client.get(get_rate_url(project))
+    skip_url = f"{get_rate_url(project)}{items[1].pk}/skip/"
+    assert annotator_client.post(skip_url, {"reason": "Blank"}).status_code == 302
+    flag, skip = Assignment.objects.skipped_or_flagged_in(project).order_by("closed_at")
+    resolve_url = f"{list_url}resolve/"
+    for client, status in ((annotator_client, 403), (client_for(stranger), 404)):
+        assert client.post(resolve_url, {"assignment": flag.pk}).status_code == status
+    for bad_id in ("", "x", "\0", "9" * 19):
+        assert lead_client.post(resolve_url, {"assignment": bad_id}).status_code == 404
+    assert lead_client.get(list_url).text.count('name="assignment"') == 2
+    for assignment in (flag, skip):
+        assert lead_client.post(resolve_url, {"assignment": assignment.pk})["Location"] == list_url
+    assert "No skipped or flagged items" in lead_client.get(list_url).text
+    assert "skipped or flagged" not in lead_client.get("/inbox/").text
+    skip.refresh_from_db()
+    assert (skip.state, skip.skip_reason) == ("skipped", "Blank"), "the rater still finds it"
+    # The same flag, sent again, stays resolved; a new one is listed.
+    submit(annotator_client, project, items[0], question, 1, comment="Cut off", flagged="on")
+    assert not Assignment.objects.skipped_or_flagged_in(project).exists()
+    submit(annotator_client, project, items[0], question, 1, comment="Cut off")
+    submit(annotator_client, project, items[0], question, 1, comment="Still", flagged="on")
+    assert Assignment.objects.skipped_or_flagged_in(project).get() == flag
 
 
 @pytest.mark.parametrize("is_check", [False, True])
