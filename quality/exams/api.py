@@ -78,7 +78,7 @@ class ExamOut(serializers.Serializer):
     number = serializers.IntegerField(help_text="Number of the attempt")
     state = serializers.ChoiceField(Exam.State.values)
     answers = serializers.IntegerField(source="n_scored")
-    right = serializers.IntegerField(help_text="Right answers")
+    right = serializers.IntegerField(source="n_right", help_text="Right answers")
     error_probability = serializers.FloatField(
         allow_null=True, help_text="Error probability of the outcome"
     )

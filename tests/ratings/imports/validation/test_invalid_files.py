@@ -220,9 +220,9 @@ INVALID_CONTENTS = {
     "empty item": (
         HEADER + b" ,ann,minor\n",
         ("key_empty", 2, "item"),
-        "Rows need an item, a rater and a label",
+        "Empty cell. Rows need item, rater and label.",
     ),
-    "empty rater": (HEADER + b"a,,minor\n", ("key_empty", 2, "rater"), "The cell is empty"),
+    "empty rater": (HEADER + b"a,,minor\n", ("key_empty", 2, "rater"), "Empty cell."),
     # An empty label is a missing value, and a file without any other label has nothing to import.
     "empty label": (HEADER + b"a,ann,\n", ("nothing_usable", None, ""), "missing values"),
     "long item": (
