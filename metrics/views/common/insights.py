@@ -25,6 +25,7 @@ from metrics.results.disagreement.findings import (
     Findings,
     get_outlying_raters,
 )
+from metrics.results.pair_results import MAX_HEATMAP_RATERS
 from projects.models import Rater
 
 from . import display_names
@@ -205,7 +206,7 @@ def _describe_confused_categories(finding: NamedFinding) -> str:
 def _describe_rater_bias(finding: NamedFinding) -> str:
     a, b = (finding.rater_names.get(finding.figures[name], "?") for name in ("rater_a", "rater_b"))
     more, less = (a, b) if finding.figures["difference"] > 0 else (b, a)
-    return _(
+    text = _(
         "%(differing)s of %(tested)s rater pairs use the categories at different rates. Clearest: "
         "%(more)s chooses “%(label)s” %(points)s points more often than %(less)s on their "
         "%(n)s shared items."
@@ -218,6 +219,9 @@ def _describe_rater_bias(finding: NamedFinding) -> str:
         "label": finding.labels[finding.figures["category"]],
         "points": format_number(100 * abs(finding.figures["difference"]), 0),
     }
+    if len(finding.rater_names) < MAX_HEATMAP_RATERS:
+        return text
+    return f"{text} " + _("Tested: the %(n)s raters with most ratings.") % {"n": MAX_HEATMAP_RATERS}
 
 
 def _describe_consistency_only(finding: NamedFinding) -> str:

@@ -57,7 +57,8 @@ class HeadlineContext:
     """The headline, which the overview and the statistics share.
 
     ``headline``: its estimate, or that of the requested coefficient; ``unweighted``: the sentence
-    with its value without weights, or ""; ``is_band_withheld``: whether the findings forbid naming
+    with its value without weights, or ""; ``single_ratings``: the sentence on ratings that enter
+    its expected agreement only, or ""; ``is_band_withheld``: whether the findings forbid naming
     a band for the value.
     """
 
@@ -65,6 +66,7 @@ class HeadlineContext:
     headline: Value | None
     headline_name: str
     unweighted: str
+    single_ratings: str
     sample: RandomSampleNote | None
     is_band_withheld: bool
     changes: list[RecentChange]
@@ -82,6 +84,9 @@ class HeadlineContext:
             headline,
             name,
             headline_texts.describe_unweighted(unweighted),
+            headline_texts.describe_single_ratings(
+                count_ratings_for_chance_only(agreement, name, headline)
+            ),
             sample,
             # "Too early to say" is no word for the value, and is shown all the same.
             source.diagnosis.is_band_withheld and not is_too_early,
@@ -219,6 +224,25 @@ def get_headline_estimate(
     if selection.requested_coefficient:
         return agreement.displayed_coefficients.get(selection.requested_coefficient)
     return agreement.headline.get("value")
+
+
+def count_ratings_for_chance_only(
+    agreement: QuestionAgreement | None, name: str, estimate: Value | None
+) -> int:
+    """Return how many single ratings enter the expected agreement of the headline, or of ``name``.
+
+    0 where it has none, and where a random sample of people's ratings does not tell.
+    """
+    is_based_on_singles = name.startswith(headline_texts.CHANCE_WITH_SINGLES)
+    if agreement is None or estimate is None or not is_based_on_singles:
+        return 0
+    if sample := agreement.headline.get("sample"):
+        n_ratings = 0 if agreement.is_of_people_only else sample["n_ratings"]
+    elif agreement.is_of_people_only:
+        n_ratings = sum(category["ratings"] for category in agreement.details.get("categories", ()))
+    else:
+        return agreement.details.get("by_ratings", {}).get("1", 0)
+    return max(n_ratings - (estimate["n_ratings"] or n_ratings), 0)
 
 
 def get_headline_reason(selection: Selection, agreement: QuestionAgreement | None) -> str | Promise:

@@ -24,8 +24,6 @@ from projects.models import BandScheme, Scale, Weights
 from . import headline_texts
 
 MIN_ITEMS = 30  # with fewer items, an analytic interval is too narrow or too wide
-# Coefficients whose expected agreement is based on single ratings, too.
-CHANCE_WITH_SINGLES = ("fleiss_kappa", "gwet", "conger")
 FLEISS_CUZICK = "Fleiss & Cuzick 1979, Applied Psychological Measurement 3, 537-542"
 GWET = "Gwet 2021, Handbook of Inter-Rater Reliability, 5th ed., vol. 1"
 
@@ -308,15 +306,9 @@ def _describe_missing_ratings(facts: ReportFacts) -> str:
         "%(n)s items with fewer than two ratings were not compared.",
         n_not_comparable,
     ) % {"n": format_count(n_not_comparable)}
-    singles = counts.get(1, 0)
-    if not singles or not facts["headline"]["name"].startswith(CHANCE_WITH_SINGLES):
+    if not facts["headline"]["name"].startswith(headline_texts.CHANCE_WITH_SINGLES):
         return sentence
-    note = ngettext(
-        "%(n)s single rating entered the expected agreement.",
-        "%(n)s single ratings entered the expected agreement.",
-        singles,
-    ) % {"n": format_count(singles)}
-    return f"{sentence} {note}"
+    return f"{sentence} {headline_texts.describe_single_ratings(counts.get(1, 0))}".strip()
 
 
 def _describe_rater_effects(name: str) -> str:

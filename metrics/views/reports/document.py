@@ -245,7 +245,7 @@ def _build_coverage(facts: ReportFacts) -> ReportSection:
         ) % {"n": format_count(n_not_comparable)}
     kappa_note = ""
     if by_ratings.get(1) and facts["headline"]["name"].startswith(
-        reports_texts.CHANCE_WITH_SINGLES
+        headline_texts.CHANCE_WITH_SINGLES
     ):
         kappa_note = _("Items with one rating count for chance.")
     return ReportSection(

@@ -9,6 +9,9 @@ from metrics.results.values import HeadlineResult, Value
 from metrics.views.common import display_names
 from metrics.views.common.number_formats import format_count, format_interval, format_number
 
+# Coefficients whose expected agreement is based on single ratings, too.
+CHANCE_WITH_SINGLES = ("fleiss_kappa", "gwet", "conger")
+
 
 def format_estimate(value: Value) -> str:
     """Format an estimate with its interval, like 0.43 [0.38, 0.48], or why it is undefined."""
@@ -31,6 +34,17 @@ def describe_unweighted(unweighted: tuple[str, Value] | None) -> str:
         "coefficient": display_names.get_coefficient_name(name),
         "value": format_estimate(value),
     }
+
+
+def describe_single_ratings(n: int) -> str:
+    """Return that single ratings enter the agreement expected by chance; empty without any."""
+    if not n:
+        return ""
+    return ngettext(
+        "%(n)s single rating counts for chance only.",
+        "%(n)s single ratings count for chance only.",
+        n,
+    ) % {"n": format_count(n)}
 
 
 def describe_random_sample(headline: HeadlineResult) -> str:

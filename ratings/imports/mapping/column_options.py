@@ -75,6 +75,9 @@ def apply_options(
     """
     mapping.default_rater = rater or mapping.default_rater
     apply_column_options(mapping, head, columns=columns, layout=layout)
+    if rater and mapping.doubt == "maybe_model":
+        del mapping.columns["rater"]
+        mapping.doubt = ""
     has_one_rater = rater and "rater" not in mapping.columns
     if mapping.doubt in ("no_raters", "joint_raters", "no_items") and has_one_rater:
         # One person rated one row after another, unless a column has the items.

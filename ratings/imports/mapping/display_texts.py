@@ -74,8 +74,7 @@ LAYOUT_TEXTS: Texts = {
     "wide": _("one row per item, one column per rater"),
     "counts": _("one row per item, one column of counts per label"),
     "crossed": _(
-        "cross table of two raters: labels of one in rows, of the other in columns, numbers of "
-        "items in cells"
+        "cross table of two raters: labels in rows and columns, numbers of items in cells"
     ),
     "combinations": _(
         "one row per combination of labels, one column per rater, and the number of items"
@@ -177,6 +176,13 @@ DOUBTS: dict[str, tuple[str | Promise, str]] = {
         "--map %(first_rater)s, --map %(first_question)s --rater NAME, or --rater NAME "
         "--duplicates last",
     ),
+    "maybe_model": (
+        _(
+            "%(columns)s may name models that are the raters. Choose it, or enter the "
+            "file's only rater."
+        ),
+        "--map %(raters)s, or --rater NAME",
+    ),
     "sheets_of_raters": (
         _(
             "%(n_sheets)s sheets have the same columns: %(sheets)s. Choose whether to read all "
@@ -239,16 +245,15 @@ DOUBTS: dict[str, tuple[str | Promise, str]] = {
     "numbers_as_names": (_NO_HEADER_TEXT, "--layout wide"),
     "crossed_counts": (
         _(
-            "This looks like a cross table of two raters: labels of one in rows, of the other "
-            "in columns (%(columns)s), numbers of items in cells. Choose this layout, or one "
-            "column per rater."
+            "This looks like a cross table of two raters, with labels of one in %(columns)s. "
+            "Choose this layout, or one column per rater."
         ),
         "--layout crossed, or --layout wide",
     ),
     "frequencies": (
         _(
             "Column %(columns)s may show how often each row occurs. If so, choose the "
-            "layout of combinations; if each row is one item, choose one column per rater."
+            "layout of combinations; otherwise, one column per rater."
         ),
         "--layout combinations, or --layout wide",
     ),

@@ -14,6 +14,7 @@ from .name_tests import (
     is_counting_name,
     is_criterion_name,
     is_key_part_name,
+    is_model_column_name,
     is_verdict_name,
     normalize_name,
     rank_name,
@@ -172,14 +173,28 @@ class LabelAndItemColumns(RolesByName):
         return n_repeats > 0 and n_repeats >= at_least * len(rows)
 
     def list_columns_distinguishing_rows(self, indexes: Sequence[int]) -> list[int]:
-        """Return those of the columns that have another value in each row of an item."""
+        """Return those of the columns that have another value in each row of an item.
+
+        Those that name models come first.
+        """
         columns = self.head.columns
         keys = [columns[index].texts for index in self.list_key_columns()]
         return [
             index
-            for index in indexes
+            for index in sorted(
+                indexes, key=lambda index: not is_model_column_name(self.head.names[index])
+            )
             if columns[index].has_repeats
             and len(set(zip(*keys, columns[index].texts, strict=True))) == len(keys[0])
+        ]
+
+    def list_model_columns(self, indexes: Sequence[int]) -> list[int]:
+        """Return those of the columns that name models, as a rater column names raters."""
+        return [
+            index
+            for index in indexes
+            if is_model_column_name(self.head.names[index])
+            and (self.head.columns[index].has_repeats or len(self.head.sample_rows) == 1)
         ]
 
     def is_item_attribute(self, index: int) -> bool:

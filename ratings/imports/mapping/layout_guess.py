@@ -352,6 +352,10 @@ class _ColumnGuesser(WideTables):
         elif self.has_repeated_keys(at_least=0 if "item" in self.columns else REPEATED_SHARE):
             guess.doubt = "no_raters"
             guess.doubtful_columns = self.list_columns_distinguishing_rows(free)
+        elif models := [] if self.content else self.list_model_columns(free):
+            # Beside content, such as a response, it is mostly the author of the content.
+            guess.doubt, guess.doubtful_columns = "maybe_model", models[:1]
+            self.columns["rater"], self.reasons[models[0]] = models[0], "name"
 
     def _guess_without_raters(self) -> ColumnGuess:
         """Return the guess for a table that has labels, but no column of raters."""

@@ -189,6 +189,11 @@ def is_model_name(name: str) -> bool:
     return normalize_name(name).startswith(role_words.MODEL_STARTS)
 
 
+def is_model_column_name(name: str) -> bool:
+    """Return whether a column of this name names models in its cells: model, llm_name."""
+    return compact_name(name) in role_words.MODEL_COLUMNS
+
+
 def is_verdict_name(name: str) -> bool:
     """Return whether a column of this name says which of several others is preferred: winner."""
     return not role_words.VERDICT_WORDS.isdisjoint(normalize_name(name).split("_"))

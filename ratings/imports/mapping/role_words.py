@@ -232,6 +232,11 @@ KEY_PARTS = _split_words(
     "quotation excerpt satz absatz zeile phrase ligne"
 )
 REPEAT_NAMES = ("trial", "round", "session", "attempt", "visit", "wave", "repetition", "repeat")
+# Names of columns that name models: the raters, or the authors of the content that is rated.
+MODEL_COLUMNS = _split_words(
+    "model modelname modelid llm llmname llmmodel system systemname judgemodel judgellm "
+    "evaluatormodel gradermodel"
+)
 # Beginnings of the names of language models.
 MODEL_STARTS = ("gpt", "chatgpt", "claude", "gemini", "llama", "mistral", "mixtral", "qwen",
                 "deepseek", "o1", "o3", "command_r")  # fmt: skip

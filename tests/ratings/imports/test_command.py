@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from projects.models import GoldAnswer, Item, Project
+from projects.models import GoldAnswer, Item, Project, Rater
 from ratings.models import ImportRun, Rating
 from tests.ratings.imports.wizard_client import (
     get_labels,
@@ -236,3 +236,29 @@ def test_unknown_column_is_reported(file: Path, project: Project) -> None:
 def test_missing_file_is_reported(tmp_path: Path, project: Project) -> None:
     with pytest.raises(CommandError, match="there is no such file"):
         call_command("import_file", str(tmp_path / "x.csv"), "--project", str(project.pk))
+
+
+MODEL_FILE = "item,{},label\n" + "".join(f"d{n},gpt-judge,{'ab'[n % 2]}\n" for n in range(4))
+
+
+@pytest.mark.parametrize("name", ["model", "model_name", "LLM", "system", "judge_model"])
+def test_raters_of_a_column_that_names_models_are_models(
+    tmp_path: Path, lead: Any, name: str
+) -> None:
+    path = tmp_path / "judge.csv"
+    path.write_text(MODEL_FILE.format(name))
+    roles = {"name": "N", "owner": lead.username, "map": [f"rater={name}"]}
+    assert run_import_command(path, **roles)[0] == 0
+    columns = ("key", "kind", "model")
+    assert list(Rater.objects.values_list(*columns)) == [("gpt-judge", "model", "gpt-judge")]
+
+
+def test_only_rater_of_content_by_models_is_a_person(tmp_path: Path, lead: Any) -> None:
+    """A model beside its response wrote what is rated; elsewhere, the option names the rater."""
+    path = tmp_path / "answers.csv"
+    path.write_text(MODEL_FILE.format("model"))
+    options = {"name": "N", "owner": lead.username, "rater": "ann"}
+    assert run_import_command(path, **options)[0] == 0
+    path.write_text("id,response,model,label\n1,One,gpt,a\n2,Two,gpt,b\n3,Three,gpt,a\n")
+    assert run_import_command(path, **(options | {"name": "M"}))[0] == 0
+    assert set(Rater.objects.values_list("key", "kind")) == {("ann", "human")}

@@ -21,6 +21,7 @@ from ratings.imports.mapping.import_mapping import KEY_JOINT, ImportMapping
 from ratings.imports.mapping.name_tests import (
     CONTENT_ROLES,
     is_aggregate_rater_name,
+    is_model_column_name,
     validate_column_names,
 )
 from ratings.imports.mapping.rater_columns import get_item_name
@@ -77,11 +78,14 @@ class TableParser:
         self.column_names = validate_column_names(
             [format_cell(cell) for cell in cells], self.header_line
         )
-        return {
+        name_by_role = {
             role: self.column_names[index]
             for role, index in self.columns.items()
             if index < len(self.column_names)
         }
+        if is_model_column_name(name_by_role.get("rater", "")):
+            self.columns = {"model": self.columns["rater"], **self.columns}
+        return name_by_role
 
     def iter_records(self) -> Iterator[Record]:
         """Yield all records below the header.
@@ -227,17 +231,15 @@ class TableParser:
         if rater not in self.known_models:
             self.known_models.add(rater)
             version = "" if version_index is None else clean_cell(cells[version_index])
-            model = clean_cell(cells[model_index])
-            yield RaterRecord(line, rater, "model", model=model, prompt_version=version)
+            yield RaterRecord(line, rater, "model", "", "", clean_cell(cells[model_index]), version)
 
     def _build_rating(
         self, line: int, cells: Cells, key: str, *, label_index: int, question: str
     ) -> RatingRecord:
         """Return the rating of a row of the long layout."""
         get_index = self.columns.get
-        comment_index = get_index("comment")
+        comment_index, guidelines_index = get_index("comment"), get_index("guidelines")
         question_index, seconds_index = get_index("question"), get_index("seconds")
-        guidelines_index = get_index("guidelines")
         return RatingRecord(
             line,
             key,

@@ -12,7 +12,7 @@ from django.utils.html import strip_tags
 
 from metrics.attribution import _list_bias_shifts
 from metrics.question_scale import QuestionScale
-from metrics.views.common.insights import build_outlier_sentences
+from metrics.views.common.insights import build_outlier_sentences, build_sentences
 from projects.models import Rater
 from tests.metrics.views.dashboard.test_earned_sentences import get_page
 
@@ -253,6 +253,24 @@ def test_outliers_are_counted_where_not_all_are_named(n_raters: int, beginning: 
     text = strip_tags(sentence)
     assert text.startswith(beginning)
     assert ("such as r0, r1, r2." in text) == (n_raters > 3)
+
+
+@pytest.mark.parametrize("n_raters", [39, 40])
+def test_only_the_most_active_raters_are_tested_for_bias(n_raters: int, make_question: Any) -> None:
+    """The heat map, whose pairs are tested, has at most 40 raters."""
+    figures = {
+        "differing_pairs": 2, "tested_pairs": 30, "rater_a": 0, "rater_b": 1, "category": 0,
+        "difference": 0.2, "shared_items": 50,
+    }  # fmt: skip
+    (sentence,) = build_sentences(
+        [{"name": "rater_bias", "figures": figures}],
+        [Rater(pk=number, key=f"r{number}") for number in range(n_raters)],
+        QuestionScale.for_question(make_question(YES_NO)),
+        scheme="landis_koch",
+        can_name_bands=True,
+    )
+    assert "2 of 30 rater pairs use the categories at different rates." in sentence
+    assert ("Tested: the 40 raters with most ratings." in sentence) == (n_raters == 40)
 
 
 def test_percentage_is_that_of_all_comparisons(

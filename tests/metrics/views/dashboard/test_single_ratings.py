@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from metrics.filtered import filtered_jobs
 from metrics.jobs.question_updates import update_question
 
 pytestmark = pytest.mark.django_db
@@ -99,3 +100,33 @@ def test_unweighted_kappa_is_beside_the_weighted_headline_of_an_ordinal_question
     beside = dict(context["beside"])
     assert context["headline_name"].endswith("_quadratic")
     assert beside["fleiss_kappa"]["value"] < context["headline"]["value"]
+
+
+def test_single_ratings_that_enter_chance_are_counted_beside_the_value(
+    project: Any, question: Any, rate: Any, lead: Any, client_for: Any
+) -> None:
+    """Of people, as the value is; alpha leaves them out, and nobody mentions none."""
+    project.raters.create(key="bot", kind="model")
+    for number in range(10):
+        for rater in ("ann", "bea", "cleo")[: 3 if number < 6 else 2]:
+            rate(question, f"i{number}", rater, "minor" if (number + len(rater)) % 4 else "none")
+    rate(question, "i0", "bot", "none")
+    client, address = client_for(lead), f"/projects/{project.pk}/"
+
+    def read_headline(path: str = "statistics/") -> str:
+        client.get(f"{address}{path}")
+        filtered_jobs.FILTERED_RESULT_JOB.sweep()
+        return get_section_text(client.get(f"{address}{path}").text, "headline")
+
+    update_question(question.pk)
+    assert "Based on 26 ratings of 10 items. 95% CI" in read_headline()
+    rate(question, "by a model", "bot", "none")
+    for number in range(3):
+        rate(question, f"single {number}", "ann", "minor")
+    update_question(question.pk)
+    expected = "Based on 26 ratings of 10 items. 3 single ratings count for chance only."
+    assert expected in read_headline()
+    assert "26 ratings, 10 items · 3 single ratings count for chance only." in read_headline("")
+    assert expected in read_headline("statistics/?exclude=bot")
+    alpha = read_headline("statistics/?coefficient=krippendorff_alpha_ordinal")
+    assert "Based on 26 ratings of 10 items. 95% CI" in alpha

@@ -53,7 +53,7 @@ def test_unequal_numbers_and_single_ratings_are_stated(make_project: Any, rate: 
     rate_items(question, rate, [3] * 30 + [2] * 10 + [1] * 7)
     paragraph, references = build_paragraph(question)
     assert cautions_and_methods.FLEISS_CUZICK in paragraph
-    assert "7 single ratings entered the expected agreement." in paragraph
+    assert "7 single ratings count for chance only." in paragraph
     assert cautions_and_methods.FLEISS_CUZICK in references
 
 
@@ -226,7 +226,7 @@ METHODS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "5 items with fewer than two ratings were not compared.": (
         SINGLES, {"details": {"by_ratings": {"3": 95, "2": 5}}},
     ),
-    "5 single ratings entered the expected agreement.": (
+    "5 single ratings count for chance only.": (
         SINGLES, SINGLES | {"headline": {"name": "krippendorff_alpha_nominal"}},
     ),
     "Raters were fixed, items a random sample.": (

@@ -137,7 +137,7 @@ def test_every_rating_is_read(name: str, tmp_path: Path, lead: Any) -> None:
 REFUSED = {
     "a cross table whose rows are numbered": (
         '"",AR,NL,RS\n"1",12,2,4\n"2",3,20,5\n"3",1,2,21\n',
-        "cross table of two raters: labels of one in rows",
+        "cross table of two raters, with labels of one in",
         "--layout crossed",
     ),
     "a cross table without names of its rows": (
@@ -189,6 +189,21 @@ REFUSED = {
         "prompt_id,model,verdict\np1,x,pass\np1,y,fail\np2,x,pass\np2,y,pass\n",
         "No rater column found, but items occur in several rows",
         "--rater NAME --duplicates last",
+    ),
+    "labels of one model": (
+        "item,model,label\n1,gpt-judge,pass\n2,gpt-judge,fail\n3,gpt-judge,pass\n",
+        "model may name models that are the raters",
+        "--map rater=model, or --rater NAME",
+    ),
+    "labels of a model in one row": (
+        "item,llm_name,text,label\n1,gpt-judge,Hi,pass\n",
+        "llm_name may name models that are the raters",
+        "--map rater=llm_name, or --rater NAME",
+    ),
+    "labels of models beside another column of repeats": (
+        "item,run,system,label\n1,a,x,pass\n1,b,y,fail\n2,a,x,pass\n2,b,y,pass\n",
+        "No rater column found",
+        "--map rater=system",
     ),
 }
 

@@ -74,6 +74,18 @@ def test_pasted_lines_become_items_once(wizard: WizardClient, project: Project) 
     assert set(Item.objects.values_list("version", flat=True)) == {1}
 
 
+def test_pasted_labels_of_a_model_ask_for_the_rater(wizard: WizardClient, question: Any) -> None:
+    text = "item,model,label\ni1,gpt-judge,minor\ni2,gpt-judge,none\n"
+    wizard.paste(text, pasted_format="table")
+    assert "model may name models that are the raters" in get_page_text(wizard.get_page())
+    wizard.choose_columns()
+    wizard.run_worker()
+    wizard.start_import()
+    assert wizard.run_worker().state == "done"
+    assert get_labels(question) == {("i1", "gpt-judge"): "minor", ("i2", "gpt-judge"): "none"}
+    assert wizard.project and wizard.project.raters.get(key="gpt-judge").kind == "model"
+
+
 def test_pasted_table_is_read_as_a_file(wizard: WizardClient, question: Any) -> None:
     wizard.paste(LONG_FILE.decode(), pasted_format="table")
     assert wizard.run.file_name == "pasted"
