@@ -3,14 +3,15 @@
 import django.db.models.deletion
 import django.db.models.functions.datetime
 import django.utils.timezone
+import projects.models.item
 from django.conf import settings
 from django.db import migrations, models
 
-import projects.models.item
 from core.db.create_models import CreateModels
 
 
 class Migration(migrations.Migration):
+
     initial = True
 
     dependencies = [
@@ -18,1112 +19,339 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        CreateModels(
-            [
-                migrations.CreateModel(
-                    name="Project",
-                    fields=[
-                        (
-                            "id",
-                            models.BigAutoField(
-                                auto_created=True,
-                                primary_key=True,
-                                serialize=False,
-                                verbose_name="ID",
-                            ),
-                        ),
-                        ("name", models.CharField(max_length=200)),
-                        ("description", models.TextField(blank=True)),
-                        ("guidelines", models.TextField(blank=True, help_text="Markdown")),
-                        (
-                            "guidelines_version",
-                            models.PositiveSmallIntegerField(
-                                db_default=0, default=0, editable=False
-                            ),
-                        ),
-                        (
-                            "overlap",
-                            models.PositiveSmallIntegerField(
-                                default=3, help_text="Ratings per item"
-                            ),
-                        ),
-                        (
-                            "queue_order",
-                            models.CharField(
-                                choices=[
-                                    ("fixed", "order added"),
-                                    ("random", "random, different for each rater"),
-                                    ("plan_labels", "planned: reach certain labels soonest"),
-                                    ("plan_interval", "planned: narrow the kappa interval soonest"),
-                                ],
-                                db_default="fixed",
-                                default="fixed",
-                                max_length=13,
-                            ),
-                        ),
-                        (
-                            "allows_corrections",
-                            models.BooleanField(
-                                db_default=True,
-                                default=True,
-                                help_text="Raters can change their own ratings",
-                            ),
-                        ),
-                        ("gold_percent", models.PositiveSmallIntegerField(db_default=0, default=0)),
-                        (
-                            "repeat_percent",
-                            models.PositiveSmallIntegerField(db_default=0, default=0),
-                        ),
-                        (
-                            "repeat_after_items",
-                            models.PositiveSmallIntegerField(db_default=50, default=50),
-                        ),
-                        (
-                            "repeat_after_days",
-                            models.PositiveSmallIntegerField(db_default=7, default=7),
-                        ),
-                        (
-                            "band_scheme",
-                            models.CharField(
-                                choices=[
-                                    ("landis_koch", "Landis & Koch 1977"),
-                                    ("fleiss", "Fleiss 1981"),
-                                    ("altman", "Altman 1991"),
-                                    ("cicchetti", "Cicchetti 1994"),
-                                    ("krippendorff", "Krippendorff 2004"),
-                                ],
-                                db_default="landis_koch",
-                                default="landis_koch",
-                                max_length=12,
-                            ),
-                        ),
-                        ("target_agreement", models.FloatField(blank=True, null=True)),
-                        ("time_zone", models.CharField(default="UTC", max_length=64)),
-                        (
-                            "catalogue_version",
-                            models.PositiveBigIntegerField(db_default=0, default=0, editable=False),
-                        ),
-                        (
-                            "hides_raters",
-                            models.BooleanField(db_default=False, default=False, editable=False),
-                        ),
-                        (
-                            "archived_at",
-                            models.DateTimeField(blank=True, editable=False, null=True),
-                        ),
-                        ("created_at", models.DateTimeField(auto_now_add=True)),
-                        (
-                            "created_by",
-                            models.ForeignKey(
-                                blank=True,
-                                null=True,
-                                on_delete=django.db.models.deletion.SET_NULL,
-                                related_name="+",
-                                to=settings.AUTH_USER_MODEL,
-                            ),
-                        ),
+        CreateModels([
+            migrations.CreateModel(
+                name='Project',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('name', models.CharField(max_length=200)),
+                    ('description', models.TextField(blank=True)),
+                    ('guidelines', models.TextField(blank=True, help_text='Markdown')),
+                    ('guidelines_version', models.PositiveSmallIntegerField(db_default=0, default=0, editable=False)),
+                    ('overlap', models.PositiveSmallIntegerField(default=3, help_text='Ratings per item')),
+                    ('queue_order', models.CharField(choices=[('fixed', 'order added'), ('random', 'random, different for each rater'), ('plan_labels', 'planned: reach certain labels soonest'), ('plan_interval', 'planned: narrow the kappa interval soonest')], db_default='fixed', default='fixed', max_length=13)),
+                    ('allows_corrections', models.BooleanField(db_default=True, default=True, help_text='Raters can change their own ratings')),
+                    ('gold_percent', models.PositiveSmallIntegerField(db_default=0, default=0)),
+                    ('repeat_percent', models.PositiveSmallIntegerField(db_default=0, default=0)),
+                    ('repeat_after_items', models.PositiveSmallIntegerField(db_default=50, default=50)),
+                    ('repeat_after_days', models.PositiveSmallIntegerField(db_default=7, default=7)),
+                    ('band_scheme', models.CharField(choices=[('landis_koch', 'Landis & Koch 1977'), ('fleiss', 'Fleiss 1981'), ('altman', 'Altman 1991'), ('cicchetti', 'Cicchetti 1994'), ('krippendorff', 'Krippendorff 2004')], db_default='landis_koch', default='landis_koch', max_length=12)),
+                    ('target_agreement', models.FloatField(blank=True, null=True)),
+                    ('time_zone', models.CharField(default='UTC', max_length=64)),
+                    ('catalogue_version', models.PositiveBigIntegerField(db_default=0, default=0, editable=False)),
+                    ('hides_raters', models.BooleanField(db_default=False, default=False, editable=False)),
+                    ('archived_at', models.DateTimeField(blank=True, editable=False, null=True)),
+                    ('created_at', models.DateTimeField(auto_now_add=True)),
+                    ('created_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ],
+                options={
+                    'constraints': [
+                        models.CheckConstraint(condition=models.Q(('name', ''), _negated=True), name='project_name_not_empty'),
+                        models.CheckConstraint(condition=models.Q(('overlap__gte', 1)), name='project_overlap_positive'),
+                        models.CheckConstraint(condition=models.Q(('queue_order__in', ['fixed', 'random', 'plan_labels', 'plan_interval'])), name='project_queue_order_valid'),
+                        models.CheckConstraint(condition=models.Q(('gold_percent__lte', 50), ('repeat_percent__lte', 20)), name='project_quality_check_percentages'),
+                        models.CheckConstraint(condition=models.Q(('repeat_after_items__gte', 10), ('repeat_after_items__lte', 10000), ('repeat_after_days__lte', 365)), name='project_repeat_distance'),
+                        models.CheckConstraint(condition=models.Q(('band_scheme__in', ['landis_koch', 'fleiss', 'altman', 'cicchetti', 'krippendorff'])), name='project_band_scheme_valid'),
+                        models.CheckConstraint(condition=models.Q(('target_agreement__isnull', True), models.Q(('target_agreement__gt', 0), ('target_agreement__lte', 1)), _connector='OR'), name='project_target_agreement_range'),
                     ],
-                    options={
-                        "constraints": [
-                            models.CheckConstraint(
-                                condition=models.Q(("name", ""), _negated=True),
-                                name="project_name_not_empty",
-                            ),
-                            models.CheckConstraint(
-                                condition=models.Q(("overlap__gte", 1)),
-                                name="project_overlap_positive",
-                            ),
-                            models.CheckConstraint(
-                                condition=models.Q(
-                                    (
-                                        "queue_order__in",
-                                        ["fixed", "random", "plan_labels", "plan_interval"],
-                                    )
-                                ),
-                                name="project_queue_order_valid",
-                            ),
-                            models.CheckConstraint(
-                                condition=models.Q(
-                                    ("gold_percent__lte", 50), ("repeat_percent__lte", 20)
-                                ),
-                                name="project_quality_check_percentages",
-                            ),
-                            models.CheckConstraint(
-                                condition=models.Q(
-                                    ("repeat_after_items__gte", 10),
-                                    ("repeat_after_items__lte", 10000),
-                                    ("repeat_after_days__lte", 365),
-                                ),
-                                name="project_repeat_distance",
-                            ),
-                            models.CheckConstraint(
-                                condition=models.Q(
-                                    (
-                                        "band_scheme__in",
-                                        [
-                                            "landis_koch",
-                                            "fleiss",
-                                            "altman",
-                                            "cicchetti",
-                                            "krippendorff",
-                                        ],
-                                    )
-                                ),
-                                name="project_band_scheme_valid",
-                            ),
-                            models.CheckConstraint(
-                                condition=models.Q(
-                                    ("target_agreement__isnull", True),
-                                    models.Q(
-                                        ("target_agreement__gt", 0), ("target_agreement__lte", 1)
-                                    ),
-                                    _connector="OR",
-                                ),
-                                name="project_target_agreement_range",
-                            ),
-                        ],
-                    },
-                ),
-                migrations.CreateModel(
-                    name="MemberOffer",
-                    fields=[
-                        (
-                            "id",
-                            models.BigAutoField(
-                                auto_created=True,
-                                primary_key=True,
-                                serialize=False,
-                                verbose_name="ID",
-                            ),
-                        ),
-                        ("username", models.CharField(max_length=150)),
-                        (
-                            "role",
-                            models.CharField(
-                                choices=[
-                                    ("lead", "lead"),
-                                    ("annotator", "annotator"),
-                                    ("viewer", "viewer"),
-                                    ("adjudicator", "adjudicator"),
-                                ],
-                                max_length=11,
-                            ),
-                        ),
-                        ("created_at", models.DateTimeField()),
-                        ("declined_at", models.DateTimeField(null=True)),
-                        (
-                            "by",
-                            models.ForeignKey(
-                                null=True,
-                                on_delete=django.db.models.deletion.SET_NULL,
-                                related_name="+",
-                                to=settings.AUTH_USER_MODEL,
-                            ),
-                        ),
-                        (
-                            "user",
-                            models.ForeignKey(
-                                null=True,
-                                on_delete=django.db.models.deletion.SET_NULL,
-                                related_name="member_offers",
-                                to=settings.AUTH_USER_MODEL,
-                            ),
-                        ),
-                        (
-                            "project",
-                            models.ForeignKey(
-                                db_index=False,
-                                on_delete=django.db.models.deletion.CASCADE,
-                                related_name="member_offers",
-                                to="projects.project",
-                            ),
-                        ),
+                },
+            ),
+            migrations.CreateModel(
+                name='MemberOffer',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('username', models.CharField(max_length=150)),
+                    ('role', models.CharField(choices=[('lead', 'lead'), ('annotator', 'annotator'), ('viewer', 'viewer'), ('adjudicator', 'adjudicator')], max_length=11)),
+                    ('created_at', models.DateTimeField()),
+                    ('declined_at', models.DateTimeField(null=True)),
+                    ('by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
+                    ('user', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='member_offers', to=settings.AUTH_USER_MODEL)),
+                    ('project', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='member_offers', to='projects.project')),
+                ],
+                options={
+                    'constraints': [
+                        models.UniqueConstraint(fields=('project', 'username'), name='member_offer_unique'),
+                        models.CheckConstraint(condition=models.Q(('role__in', ['lead', 'annotator', 'viewer', 'adjudicator'])), name='member_offer_role_valid'),
                     ],
-                    options={
-                        "constraints": [
-                            models.UniqueConstraint(
-                                fields=("project", "username"), name="member_offer_unique"
-                            ),
-                            models.CheckConstraint(
-                                condition=models.Q(
-                                    ("role__in", ["lead", "annotator", "viewer", "adjudicator"])
-                                ),
-                                name="member_offer_role_valid",
-                            ),
-                        ],
-                    },
-                ),
-                migrations.CreateModel(
-                    name="Member",
-                    fields=[
-                        (
-                            "id",
-                            models.BigAutoField(
-                                auto_created=True,
-                                primary_key=True,
-                                serialize=False,
-                                verbose_name="ID",
-                            ),
-                        ),
-                        (
-                            "role",
-                            models.CharField(
-                                choices=[
-                                    ("lead", "lead"),
-                                    ("annotator", "annotator"),
-                                    ("viewer", "viewer"),
-                                    ("adjudicator", "adjudicator"),
-                                ],
-                                max_length=11,
-                            ),
-                        ),
-                        ("starred", models.BooleanField(db_default=False, default=False)),
-                        (
-                            "user",
-                            models.ForeignKey(
-                                on_delete=django.db.models.deletion.CASCADE,
-                                related_name="memberships",
-                                to=settings.AUTH_USER_MODEL,
-                            ),
-                        ),
-                        (
-                            "project",
-                            models.ForeignKey(
-                                on_delete=django.db.models.deletion.CASCADE,
-                                related_name="members",
-                                to="projects.project",
-                            ),
-                        ),
+                },
+            ),
+            migrations.CreateModel(
+                name='Member',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('role', models.CharField(choices=[('lead', 'lead'), ('annotator', 'annotator'), ('viewer', 'viewer'), ('adjudicator', 'adjudicator')], max_length=11)),
+                    ('starred', models.BooleanField(db_default=False, default=False)),
+                    ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='memberships', to=settings.AUTH_USER_MODEL)),
+                    ('project', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='members', to='projects.project')),
+                ],
+                options={
+                    'constraints': [
+                        models.UniqueConstraint(fields=('project', 'user'), name='member_user_unique'),
+                        models.CheckConstraint(condition=models.Q(('role__in', ['lead', 'annotator', 'viewer', 'adjudicator'])), name='member_role_valid'),
                     ],
-                    options={
-                        "constraints": [
-                            models.UniqueConstraint(
-                                fields=("project", "user"), name="member_user_unique"
-                            ),
-                            models.CheckConstraint(
-                                condition=models.Q(
-                                    ("role__in", ["lead", "annotator", "viewer", "adjudicator"])
-                                ),
-                                name="member_role_valid",
-                            ),
-                        ],
-                    },
-                ),
-                migrations.CreateModel(
-                    name="Item",
-                    fields=[
-                        (
-                            "id",
-                            models.BigAutoField(
-                                auto_created=True,
-                                primary_key=True,
-                                serialize=False,
-                                verbose_name="ID",
-                            ),
-                        ),
-                        ("key", models.CharField(max_length=255)),
-                        ("body", models.JSONField(blank=True, default=dict)),
-                        ("attributes", models.JSONField(blank=True, default=dict)),
-                        ("created_at", models.DateTimeField(auto_now_add=True)),
-                        (
-                            "changed_at",
-                            models.DateTimeField(
-                                db_default=django.db.models.functions.datetime.Now(),
-                                default=django.utils.timezone.now,
-                                editable=False,
-                            ),
-                        ),
-                        (
-                            "slots_taken",
-                            models.PositiveIntegerField(db_default=0, default=0, editable=False),
-                        ),
-                        (
-                            "extra_slots",
-                            models.PositiveSmallIntegerField(
-                                db_default=0, default=0, editable=False
-                            ),
-                        ),
-                        (
-                            "planned_position",
-                            models.PositiveIntegerField(editable=False, null=True),
-                        ),
-                        (
-                            "has_content",
-                            projects.models.item.HasContentField(
-                                db_default=False, default=False, editable=False
-                            ),
-                        ),
-                        ("withdrawn_at", models.DateTimeField(blank=True, null=True)),
-                        (
-                            "version",
-                            models.PositiveIntegerField(db_default=1, default=1, editable=False),
-                        ),
-                        (
-                            "version_since",
-                            models.DateTimeField(blank=True, editable=False, null=True),
-                        ),
-                        (
-                            "project",
-                            models.ForeignKey(
-                                db_index=False,
-                                on_delete=django.db.models.deletion.CASCADE,
-                                related_name="items",
-                                to="projects.project",
-                            ),
-                        ),
+                },
+            ),
+            migrations.CreateModel(
+                name='Item',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('key', models.CharField(max_length=255)),
+                    ('body', models.JSONField(blank=True, default=dict)),
+                    ('attributes', models.JSONField(blank=True, default=dict)),
+                    ('created_at', models.DateTimeField(auto_now_add=True)),
+                    ('changed_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), default=django.utils.timezone.now, editable=False)),
+                    ('slots_taken', models.PositiveIntegerField(db_default=0, default=0, editable=False)),
+                    ('extra_slots', models.PositiveSmallIntegerField(db_default=0, default=0, editable=False)),
+                    ('planned_position', models.PositiveIntegerField(editable=False, null=True)),
+                    ('has_content', projects.models.item.HasContentField(db_default=False, default=False, editable=False)),
+                    ('withdrawn_at', models.DateTimeField(blank=True, null=True)),
+                    ('version', models.PositiveIntegerField(db_default=1, default=1, editable=False)),
+                    ('version_since', models.DateTimeField(blank=True, editable=False, null=True)),
+                    ('project', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='items', to='projects.project')),
+                ],
+                options={
+                    'ordering': ['id'],
+                    'indexes': [
+                        models.Index(fields=['project', 'id'], name='item_of_project'),
+                        models.Index(condition=models.Q(('has_content', True), ('withdrawn_at__isnull', True)), fields=['project', 'slots_taken', 'id'], name='item_to_assign'),
+                        models.Index(condition=models.Q(('has_content', True), ('withdrawn_at__isnull', True), ('planned_position__isnull', False)), fields=['project', 'planned_position'], name='item_by_plan'),
+                        models.Index(condition=models.Q(('has_content', False), ('withdrawn_at__isnull', True)), fields=['project', 'id'], name='item_without_content'),
+                        models.Index(condition=models.Q(('withdrawn_at__isnull', False)), fields=['project', 'id'], name='item_withdrawn'),
                     ],
-                    options={
-                        "ordering": ["id"],
-                        "indexes": [
-                            models.Index(fields=["project", "id"], name="item_of_project"),
-                            models.Index(
-                                condition=models.Q(
-                                    ("has_content", True), ("withdrawn_at__isnull", True)
-                                ),
-                                fields=["project", "slots_taken", "id"],
-                                name="item_to_assign",
-                            ),
-                            models.Index(
-                                condition=models.Q(
-                                    ("has_content", True),
-                                    ("withdrawn_at__isnull", True),
-                                    ("planned_position__isnull", False),
-                                ),
-                                fields=["project", "planned_position"],
-                                name="item_by_plan",
-                            ),
-                            models.Index(
-                                condition=models.Q(
-                                    ("has_content", False), ("withdrawn_at__isnull", True)
-                                ),
-                                fields=["project", "id"],
-                                name="item_without_content",
-                            ),
-                            models.Index(
-                                condition=models.Q(("withdrawn_at__isnull", False)),
-                                fields=["project", "id"],
-                                name="item_withdrawn",
-                            ),
-                        ],
-                        "constraints": [
-                            models.UniqueConstraint(
-                                fields=("project", "key"), name="item_key_unique"
-                            ),
-                            models.CheckConstraint(
-                                condition=models.Q(("key", ""), _negated=True),
-                                name="item_key_not_empty",
-                            ),
-                            models.CheckConstraint(
-                                condition=models.Q(("version__gte", 1)), name="item_version_counted"
-                            ),
-                        ],
-                    },
-                ),
-                migrations.CreateModel(
-                    name="GuidelineVersion",
-                    fields=[
-                        (
-                            "id",
-                            models.BigAutoField(
-                                auto_created=True,
-                                primary_key=True,
-                                serialize=False,
-                                verbose_name="ID",
-                            ),
-                        ),
-                        ("number", models.PositiveSmallIntegerField()),
-                        ("text", models.TextField(blank=True)),
-                        ("created_at", models.DateTimeField()),
-                        (
-                            "by",
-                            models.ForeignKey(
-                                blank=True,
-                                null=True,
-                                on_delete=django.db.models.deletion.SET_NULL,
-                                related_name="+",
-                                to=settings.AUTH_USER_MODEL,
-                            ),
-                        ),
-                        (
-                            "project",
-                            models.ForeignKey(
-                                db_index=False,
-                                on_delete=django.db.models.deletion.CASCADE,
-                                related_name="guideline_versions",
-                                to="projects.project",
-                            ),
-                        ),
+                    'constraints': [
+                        models.UniqueConstraint(fields=('project', 'key'), name='item_key_unique'),
+                        models.CheckConstraint(condition=models.Q(('key', ''), _negated=True), name='item_key_not_empty'),
+                        models.CheckConstraint(condition=models.Q(('version__gte', 1)), name='item_version_counted'),
                     ],
-                    options={
-                        "ordering": ["number"],
-                        "constraints": [
-                            models.UniqueConstraint(
-                                fields=("project", "number"), name="guideline_version_unique"
-                            ),
-                            models.CheckConstraint(
-                                condition=models.Q(("number__gte", 1)),
-                                name="guideline_version_counted",
-                            ),
-                        ],
-                    },
-                ),
-                migrations.CreateModel(
-                    name="Deletion",
-                    fields=[
-                        (
-                            "id",
-                            models.BigAutoField(
-                                auto_created=True,
-                                primary_key=True,
-                                serialize=False,
-                                verbose_name="ID",
-                            ),
-                        ),
-                        (
-                            "kind",
-                            models.CharField(
-                                choices=[
-                                    ("item", "item"),
-                                    ("rater", "rater"),
-                                    ("project", "project"),
-                                    ("person", "person, whose ratings stay: rater"),
-                                ],
-                                max_length=7,
-                            ),
-                        ),
-                        ("target", models.BigIntegerField()),
-                        ("requested_at", models.DateTimeField()),
-                        ("finished_at", models.DateTimeField(blank=True, null=True)),
-                        ("counts", models.JSONField(blank=True, default=dict)),
-                        (
-                            "by",
-                            models.ForeignKey(
-                                blank=True,
-                                null=True,
-                                on_delete=django.db.models.deletion.SET_NULL,
-                                related_name="+",
-                                to=settings.AUTH_USER_MODEL,
-                            ),
-                        ),
-                        (
-                            "project",
-                            models.ForeignKey(
-                                blank=True,
-                                null=True,
-                                on_delete=django.db.models.deletion.SET_NULL,
-                                related_name="deletions",
-                                to="projects.project",
-                            ),
-                        ),
+                },
+            ),
+            migrations.CreateModel(
+                name='GuidelineVersion',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('number', models.PositiveSmallIntegerField()),
+                    ('text', models.TextField(blank=True)),
+                    ('created_at', models.DateTimeField()),
+                    ('by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
+                    ('project', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='guideline_versions', to='projects.project')),
+                ],
+                options={
+                    'ordering': ['number'],
+                    'constraints': [
+                        models.UniqueConstraint(fields=('project', 'number'), name='guideline_version_unique'),
+                        models.CheckConstraint(condition=models.Q(('number__gte', 1)), name='guideline_version_counted'),
                     ],
-                    options={
-                        "ordering": ["-id"],
-                        "constraints": [
-                            models.CheckConstraint(
-                                condition=models.Q(
-                                    ("kind__in", ["item", "rater", "project", "person"])
-                                ),
-                                name="deletion_kind_valid",
-                            ),
-                            models.UniqueConstraint(
-                                condition=models.Q(("finished_at__isnull", True)),
-                                fields=("kind", "target"),
-                                name="deletion_unfinished",
-                            ),
-                        ],
-                    },
-                ),
-                migrations.CreateModel(
-                    name="ApiToken",
-                    fields=[
-                        (
-                            "id",
-                            models.BigAutoField(
-                                auto_created=True,
-                                primary_key=True,
-                                serialize=False,
-                                verbose_name="ID",
-                            ),
-                        ),
-                        (
-                            "scope",
-                            models.CharField(
-                                choices=[("read", "read"), ("write", "write")],
-                                default="write",
-                                max_length=5,
-                            ),
-                        ),
-                        ("prefix", models.CharField(max_length=12)),
-                        ("digest", models.CharField(max_length=64, unique=True)),
-                        ("created_at", models.DateTimeField(auto_now_add=True)),
-                        ("expires_at", models.DateTimeField(blank=True, null=True)),
-                        ("last_used_at", models.DateTimeField(blank=True, null=True)),
-                        ("revoked_at", models.DateTimeField(blank=True, null=True)),
-                        (
-                            "user",
-                            models.ForeignKey(
-                                on_delete=django.db.models.deletion.CASCADE,
-                                related_name="api_tokens",
-                                to=settings.AUTH_USER_MODEL,
-                            ),
-                        ),
-                        (
-                            "project",
-                            models.ForeignKey(
-                                blank=True,
-                                null=True,
-                                on_delete=django.db.models.deletion.CASCADE,
-                                related_name="api_tokens",
-                                to="projects.project",
-                            ),
-                        ),
+                },
+            ),
+            migrations.CreateModel(
+                name='Deletion',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('kind', models.CharField(choices=[('item', 'item'), ('rater', 'rater'), ('project', 'project'), ('person', 'person, whose ratings stay: rater')], max_length=7)),
+                    ('target', models.BigIntegerField()),
+                    ('requested_at', models.DateTimeField()),
+                    ('finished_at', models.DateTimeField(blank=True, null=True)),
+                    ('counts', models.JSONField(blank=True, default=dict)),
+                    ('by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
+                    ('project', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='deletions', to='projects.project')),
+                ],
+                options={
+                    'ordering': ['-id'],
+                    'constraints': [
+                        models.CheckConstraint(condition=models.Q(('kind__in', ['item', 'rater', 'project', 'person'])), name='deletion_kind_valid'),
+                        models.UniqueConstraint(condition=models.Q(('finished_at__isnull', True)), fields=('kind', 'target'), name='deletion_unfinished'),
                     ],
-                    options={
-                        "constraints": [
-                            models.CheckConstraint(
-                                condition=models.Q(("scope__in", ["read", "write"])),
-                                name="token_scope_valid",
-                            ),
-                            models.CheckConstraint(
-                                condition=models.Q(
-                                    ("expires_at__isnull", True),
-                                    ("expires_at__gt", models.F("created_at")),
-                                    _connector="OR",
-                                ),
-                                name="token_expires_later",
-                            ),
-                        ],
-                    },
-                ),
-                migrations.CreateModel(
-                    name="Question",
-                    fields=[
-                        (
-                            "id",
-                            models.BigAutoField(
-                                auto_created=True,
-                                primary_key=True,
-                                serialize=False,
-                                verbose_name="ID",
-                            ),
-                        ),
-                        ("key", models.CharField(max_length=64)),
-                        ("text", models.CharField(max_length=500)),
-                        ("position", models.PositiveSmallIntegerField(default=0)),
-                        (
-                            "scale",
-                            models.CharField(
-                                choices=[
-                                    ("nominal", "nominal"),
-                                    ("ordinal", "ordinal"),
-                                    ("interval", "interval"),
-                                    ("ratio", "ratio"),
-                                ],
-                                default="nominal",
-                                max_length=10,
-                            ),
-                        ),
-                        (
-                            "weights",
-                            models.CharField(
-                                choices=[
-                                    ("none", "none"),
-                                    ("linear", "linear"),
-                                    ("quadratic", "quadratic"),
-                                    ("custom", "custom"),
-                                ],
-                                default="none",
-                                max_length=10,
-                            ),
-                        ),
-                        ("weight_matrix", models.JSONField(blank=True, null=True)),
-                        (
-                            "headline",
-                            models.CharField(blank=True, db_default="", default="", max_length=64),
-                        ),
-                        (
-                            "headline_note",
-                            models.CharField(blank=True, db_default="", default="", max_length=500),
-                        ),
-                        ("headline_pooled", models.BooleanField(db_default=False, default=False)),
-                        ("scale_version", models.PositiveIntegerField(default=1, editable=False)),
-                        (
-                            "project",
-                            models.ForeignKey(
-                                on_delete=django.db.models.deletion.CASCADE,
-                                related_name="questions",
-                                to="projects.project",
-                            ),
-                        ),
+                },
+            ),
+            migrations.CreateModel(
+                name='ApiToken',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('scope', models.CharField(choices=[('read', 'read'), ('write', 'write')], default='write', max_length=5)),
+                    ('prefix', models.CharField(max_length=12)),
+                    ('digest', models.CharField(max_length=64, unique=True)),
+                    ('created_at', models.DateTimeField(auto_now_add=True)),
+                    ('expires_at', models.DateTimeField(blank=True, null=True)),
+                    ('last_used_at', models.DateTimeField(blank=True, null=True)),
+                    ('revoked_at', models.DateTimeField(blank=True, null=True)),
+                    ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='api_tokens', to=settings.AUTH_USER_MODEL)),
+                    ('project', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='api_tokens', to='projects.project')),
+                ],
+                options={
+                    'constraints': [
+                        models.CheckConstraint(condition=models.Q(('scope__in', ['read', 'write'])), name='token_scope_valid'),
+                        models.CheckConstraint(condition=models.Q(('expires_at__isnull', True), ('expires_at__gt', models.F('created_at')), _connector='OR'), name='token_expires_later'),
                     ],
-                    options={
-                        "ordering": ["position", "id"],
-                        "constraints": [
-                            models.UniqueConstraint(
-                                fields=("project", "key"), name="question_key_unique"
-                            ),
-                            models.CheckConstraint(
-                                condition=models.Q(("key", ""), _negated=True),
-                                name="question_key_not_empty",
-                            ),
-                            models.CheckConstraint(
-                                condition=models.Q(
-                                    ("scale__in", ["nominal", "ordinal", "interval", "ratio"])
-                                ),
-                                name="question_scale_valid",
-                            ),
-                            models.CheckConstraint(
-                                condition=models.Q(
-                                    ("weights__in", ["none", "linear", "quadratic", "custom"])
-                                ),
-                                name="question_weights_valid",
-                            ),
-                            models.CheckConstraint(
-                                condition=models.Q(
-                                    ("headline", ""),
-                                    models.Q(("headline_note", ""), _negated=True),
-                                    _connector="OR",
-                                ),
-                                name="question_headline_has_note",
-                            ),
-                            models.CheckConstraint(
-                                condition=models.Q(
-                                    models.Q(("weights", "custom"), _negated=True),
-                                    ("weight_matrix__isnull", False),
-                                    _connector="OR",
-                                ),
-                                name="question_custom_has_matrix",
-                            ),
-                        ],
-                    },
-                ),
-                migrations.CreateModel(
-                    name="GoldAnswer",
-                    fields=[
-                        (
-                            "id",
-                            models.BigAutoField(
-                                auto_created=True,
-                                primary_key=True,
-                                serialize=False,
-                                verbose_name="ID",
-                            ),
-                        ),
-                        ("version", models.PositiveIntegerField()),
-                        ("answer", models.JSONField()),
-                        ("explanation", models.TextField(blank=True)),
-                        ("created_at", models.DateTimeField()),
-                        ("retired_at", models.DateTimeField(blank=True, null=True)),
-                        (
-                            "by",
-                            models.ForeignKey(
-                                blank=True,
-                                null=True,
-                                on_delete=django.db.models.deletion.SET_NULL,
-                                related_name="+",
-                                to=settings.AUTH_USER_MODEL,
-                            ),
-                        ),
-                        (
-                            "retired_by",
-                            models.ForeignKey(
-                                blank=True,
-                                null=True,
-                                on_delete=django.db.models.deletion.SET_NULL,
-                                related_name="+",
-                                to=settings.AUTH_USER_MODEL,
-                            ),
-                        ),
-                        (
-                            "item",
-                            models.ForeignKey(
-                                db_index=False,
-                                on_delete=django.db.models.deletion.CASCADE,
-                                related_name="gold_answers",
-                                to="projects.item",
-                            ),
-                        ),
-                        (
-                            "question",
-                            models.ForeignKey(
-                                db_index=False,
-                                on_delete=django.db.models.deletion.CASCADE,
-                                related_name="gold_answers",
-                                to="projects.question",
-                            ),
-                        ),
+                },
+            ),
+            migrations.CreateModel(
+                name='Question',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('key', models.CharField(max_length=64)),
+                    ('text', models.CharField(max_length=500)),
+                    ('position', models.PositiveSmallIntegerField(default=0)),
+                    ('scale', models.CharField(choices=[('nominal', 'nominal'), ('ordinal', 'ordinal'), ('interval', 'interval'), ('ratio', 'ratio')], default='nominal', max_length=10)),
+                    ('weights', models.CharField(choices=[('none', 'none'), ('linear', 'linear'), ('quadratic', 'quadratic'), ('custom', 'custom')], default='none', max_length=10)),
+                    ('weight_matrix', models.JSONField(blank=True, null=True)),
+                    ('headline', models.CharField(blank=True, db_default='', default='', max_length=64)),
+                    ('headline_note', models.CharField(blank=True, db_default='', default='', max_length=500)),
+                    ('headline_pooled', models.BooleanField(db_default=False, default=False)),
+                    ('scale_version', models.PositiveIntegerField(default=1, editable=False)),
+                    ('project', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='questions', to='projects.project')),
+                ],
+                options={
+                    'ordering': ['position', 'id'],
+                    'constraints': [
+                        models.UniqueConstraint(fields=('project', 'key'), name='question_key_unique'),
+                        models.CheckConstraint(condition=models.Q(('key', ''), _negated=True), name='question_key_not_empty'),
+                        models.CheckConstraint(condition=models.Q(('scale__in', ['nominal', 'ordinal', 'interval', 'ratio'])), name='question_scale_valid'),
+                        models.CheckConstraint(condition=models.Q(('weights__in', ['none', 'linear', 'quadratic', 'custom'])), name='question_weights_valid'),
+                        models.CheckConstraint(condition=models.Q(('headline', ''), models.Q(('headline_note', ''), _negated=True), _connector='OR'), name='question_headline_has_note'),
+                        models.CheckConstraint(condition=models.Q(models.Q(('weights', 'custom'), _negated=True), ('weight_matrix__isnull', False), _connector='OR'), name='question_custom_has_matrix'),
                     ],
-                    options={
-                        "ordering": ["question", "item", "version"],
-                        "constraints": [
-                            models.UniqueConstraint(
-                                fields=("item", "question", "version"), name="gold_version_unique"
-                            ),
-                            models.UniqueConstraint(
-                                condition=models.Q(("retired_at__isnull", True)),
-                                fields=("question", "item"),
-                                name="gold_unique_in_force",
-                            ),
-                            models.CheckConstraint(
-                                condition=models.Q(("version__gte", 1)),
-                                name="gold_version_from_one",
-                            ),
-                            models.CheckConstraint(
-                                condition=models.Q(
-                                    ("retired_at__isnull", True),
-                                    ("retired_at__gte", models.F("created_at")),
-                                    _connector="OR",
-                                ),
-                                name="gold_retired_after_created",
-                            ),
-                        ],
-                    },
-                ),
-                migrations.CreateModel(
-                    name="Category",
-                    fields=[
-                        (
-                            "id",
-                            models.BigAutoField(
-                                auto_created=True,
-                                primary_key=True,
-                                serialize=False,
-                                verbose_name="ID",
-                            ),
-                        ),
-                        ("code", models.PositiveSmallIntegerField()),
-                        ("label", models.CharField(max_length=200)),
-                        ("position", models.PositiveSmallIntegerField()),
-                        ("value", models.FloatField(blank=True, help_text="Value", null=True)),
-                        ("hotkey", models.CharField(blank=True, max_length=1)),
-                        ("retired", models.BooleanField(default=False)),
-                        (
-                            "question",
-                            models.ForeignKey(
-                                on_delete=django.db.models.deletion.CASCADE,
-                                related_name="categories",
-                                to="projects.question",
-                            ),
-                        ),
+                },
+            ),
+            migrations.CreateModel(
+                name='GoldAnswer',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('version', models.PositiveIntegerField()),
+                    ('answer', models.JSONField()),
+                    ('explanation', models.TextField(blank=True)),
+                    ('created_at', models.DateTimeField()),
+                    ('retired_at', models.DateTimeField(blank=True, null=True)),
+                    ('by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
+                    ('retired_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
+                    ('item', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='gold_answers', to='projects.item')),
+                    ('question', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='gold_answers', to='projects.question')),
+                ],
+                options={
+                    'ordering': ['question', 'item', 'version'],
+                    'constraints': [
+                        models.UniqueConstraint(fields=('item', 'question', 'version'), name='gold_version_unique'),
+                        models.UniqueConstraint(condition=models.Q(('retired_at__isnull', True)), fields=('question', 'item'), name='gold_unique_in_force'),
+                        models.CheckConstraint(condition=models.Q(('version__gte', 1)), name='gold_version_from_one'),
+                        models.CheckConstraint(condition=models.Q(('retired_at__isnull', True), ('retired_at__gte', models.F('created_at')), _connector='OR'), name='gold_retired_after_created'),
                     ],
-                    options={
-                        "verbose_name_plural": "categories",
-                        "ordering": ["position", "code"],
-                        "constraints": [
-                            models.UniqueConstraint(
-                                fields=("question", "code"), name="category_code_unique"
-                            ),
-                            models.UniqueConstraint(
-                                condition=models.Q(("retired", False)),
-                                fields=("question", "label"),
-                                name="category_label_unique",
-                            ),
-                            models.UniqueConstraint(
-                                condition=models.Q(
-                                    ("retired", False), models.Q(("hotkey", ""), _negated=True)
-                                ),
-                                fields=("question", "hotkey"),
-                                name="category_hotkey_unique",
-                            ),
-                            models.CheckConstraint(
-                                condition=models.Q(("label", ""), _negated=True),
-                                name="category_label_not_empty",
-                            ),
-                        ],
-                    },
-                ),
-                migrations.CreateModel(
-                    name="Rater",
-                    fields=[
-                        (
-                            "id",
-                            models.BigAutoField(
-                                auto_created=True,
-                                primary_key=True,
-                                serialize=False,
-                                verbose_name="ID",
-                            ),
-                        ),
-                        ("key", models.CharField(max_length=150)),
-                        ("name", models.CharField(blank=True, max_length=200)),
-                        (
-                            "kind",
-                            models.CharField(
-                                choices=[("human", "human"), ("model", "model")],
-                                default="human",
-                                max_length=5,
-                            ),
-                        ),
-                        (
-                            "model",
-                            models.CharField(blank=True, db_default="", default="", max_length=150),
-                        ),
-                        (
-                            "prompt_version",
-                            models.CharField(blank=True, db_default="", default="", max_length=100),
-                        ),
-                        (
-                            "group",
-                            models.CharField(
-                                blank=True,
-                                db_default="",
-                                help_text="A team or vendor, to filter by.",
-                                max_length=64,
-                            ),
-                        ),
-                        ("paused", models.BooleanField(default=False)),
-                        (
-                            "gold_notice",
-                            models.CharField(
-                                blank=True,
-                                choices=[
-                                    ("warned", "warned about gold answers"),
-                                    ("paused", "paused because of gold answers"),
-                                ],
-                                db_default="",
-                                default="",
-                                max_length=6,
-                            ),
-                        ),
-                        (
-                            "project",
-                            models.ForeignKey(
-                                on_delete=django.db.models.deletion.CASCADE,
-                                related_name="raters",
-                                to="projects.project",
-                            ),
-                        ),
-                        (
-                            "user",
-                            models.ForeignKey(
-                                blank=True,
-                                null=True,
-                                on_delete=django.db.models.deletion.SET_NULL,
-                                related_name="raters",
-                                to=settings.AUTH_USER_MODEL,
-                            ),
-                        ),
+                },
+            ),
+            migrations.CreateModel(
+                name='Category',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('code', models.PositiveSmallIntegerField()),
+                    ('label', models.CharField(max_length=200)),
+                    ('position', models.PositiveSmallIntegerField()),
+                    ('value', models.FloatField(blank=True, help_text='Value', null=True)),
+                    ('hotkey', models.CharField(blank=True, max_length=1)),
+                    ('retired', models.BooleanField(default=False)),
+                    ('question', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='categories', to='projects.question')),
+                ],
+                options={
+                    'verbose_name_plural': 'categories',
+                    'ordering': ['position', 'code'],
+                    'constraints': [
+                        models.UniqueConstraint(fields=('question', 'code'), name='category_code_unique'),
+                        models.UniqueConstraint(condition=models.Q(('retired', False)), fields=('question', 'label'), name='category_label_unique'),
+                        models.UniqueConstraint(condition=models.Q(('retired', False), models.Q(('hotkey', ''), _negated=True)), fields=('question', 'hotkey'), name='category_hotkey_unique'),
+                        models.CheckConstraint(condition=models.Q(('label', ''), _negated=True), name='category_label_not_empty'),
                     ],
-                    options={
-                        "ordering": ["key"],
-                        "constraints": [
-                            models.UniqueConstraint(
-                                fields=("project", "key"), name="rater_key_unique"
-                            ),
-                            models.UniqueConstraint(
-                                condition=models.Q(("user__isnull", False)),
-                                fields=("project", "user"),
-                                name="rater_user_unique",
-                            ),
-                            models.CheckConstraint(
-                                condition=models.Q(("key", ""), _negated=True),
-                                name="rater_key_not_empty",
-                            ),
-                            models.CheckConstraint(
-                                condition=models.Q(("kind__in", ["human", "model"])),
-                                name="rater_kind_valid",
-                            ),
-                            models.CheckConstraint(
-                                condition=models.Q(
-                                    ("kind", "model"),
-                                    models.Q(("model", ""), ("prompt_version", "")),
-                                    _connector="OR",
-                                ),
-                                name="rater_model_fields_only_for_models",
-                            ),
-                            models.CheckConstraint(
-                                condition=models.Q(("gold_notice__in", ["", "warned", "paused"])),
-                                name="rater_gold_notice_valid",
-                            ),
-                        ],
-                    },
-                ),
-                migrations.CreateModel(
-                    name="RaterIdentity",
-                    fields=[
-                        (
-                            "id",
-                            models.BigAutoField(
-                                auto_created=True,
-                                primary_key=True,
-                                serialize=False,
-                                verbose_name="ID",
-                            ),
-                        ),
-                        ("key", models.CharField(max_length=150)),
-                        ("name", models.CharField(blank=True, max_length=200)),
-                        (
-                            "project",
-                            models.ForeignKey(
-                                db_index=False,
-                                on_delete=django.db.models.deletion.CASCADE,
-                                related_name="+",
-                                to="projects.project",
-                            ),
-                        ),
-                        (
-                            "rater",
-                            models.OneToOneField(
-                                on_delete=django.db.models.deletion.CASCADE,
-                                related_name="identity",
-                                to="projects.rater",
-                            ),
-                        ),
+                },
+            ),
+            migrations.CreateModel(
+                name='Rater',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('key', models.CharField(max_length=150)),
+                    ('name', models.CharField(blank=True, max_length=200)),
+                    ('kind', models.CharField(choices=[('human', 'human'), ('model', 'model')], default='human', max_length=5)),
+                    ('model', models.CharField(blank=True, db_default='', default='', max_length=150)),
+                    ('prompt_version', models.CharField(blank=True, db_default='', default='', max_length=100)),
+                    ('group', models.CharField(blank=True, db_default='', help_text='A team or vendor, to filter by.', max_length=64)),
+                    ('paused', models.BooleanField(default=False)),
+                    ('gold_notice', models.CharField(blank=True, choices=[('warned', 'warned about gold answers'), ('paused', 'paused because of gold answers')], db_default='', default='', max_length=6)),
+                    ('project', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='raters', to='projects.project')),
+                    ('user', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='raters', to=settings.AUTH_USER_MODEL)),
+                ],
+                options={
+                    'ordering': ['key'],
+                    'constraints': [
+                        models.UniqueConstraint(fields=('project', 'key'), name='rater_key_unique'),
+                        models.UniqueConstraint(condition=models.Q(('user__isnull', False)), fields=('project', 'user'), name='rater_user_unique'),
+                        models.CheckConstraint(condition=models.Q(('key', ''), _negated=True), name='rater_key_not_empty'),
+                        models.CheckConstraint(condition=models.Q(('kind__in', ['human', 'model'])), name='rater_kind_valid'),
+                        models.CheckConstraint(condition=models.Q(('kind', 'model'), models.Q(('model', ''), ('prompt_version', '')), _connector='OR'), name='rater_model_fields_only_for_models'),
+                        models.CheckConstraint(condition=models.Q(('gold_notice__in', ['', 'warned', 'paused'])), name='rater_gold_notice_valid'),
                     ],
-                    options={
-                        "verbose_name_plural": "rater identities",
-                        "constraints": [
-                            models.UniqueConstraint(
-                                fields=("project", "key"), name="rater_identity_key_unique"
-                            ),
-                            models.CheckConstraint(
-                                condition=models.Q(("key", ""), _negated=True),
-                                name="rater_identity_key_not_empty",
-                            ),
-                        ],
-                    },
-                ),
-                migrations.CreateModel(
-                    name="RaterKindVersion",
-                    fields=[
-                        (
-                            "id",
-                            models.BigAutoField(
-                                auto_created=True,
-                                primary_key=True,
-                                serialize=False,
-                                verbose_name="ID",
-                            ),
-                        ),
-                        (
-                            "kind",
-                            models.CharField(
-                                choices=[("human", "human"), ("model", "model")], max_length=5
-                            ),
-                        ),
-                        ("until", models.DateTimeField()),
-                        (
-                            "rater",
-                            models.ForeignKey(
-                                db_index=False,
-                                on_delete=django.db.models.deletion.CASCADE,
-                                related_name="+",
-                                to="projects.rater",
-                            ),
-                        ),
+                },
+            ),
+            migrations.CreateModel(
+                name='RaterIdentity',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('key', models.CharField(max_length=150)),
+                    ('name', models.CharField(blank=True, max_length=200)),
+                    ('project', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='projects.project')),
+                    ('rater', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='identity', to='projects.rater')),
+                ],
+                options={
+                    'verbose_name_plural': 'rater identities',
+                    'constraints': [
+                        models.UniqueConstraint(fields=('project', 'key'), name='rater_identity_key_unique'),
+                        models.CheckConstraint(condition=models.Q(('key', ''), _negated=True), name='rater_identity_key_not_empty'),
                     ],
-                    options={
-                        "ordering": ["id"],
-                        "constraints": [
-                            models.UniqueConstraint(
-                                fields=("rater", "until"), name="kind_version_unique"
-                            ),
-                            models.CheckConstraint(
-                                condition=models.Q(("kind__in", ["human", "model"])),
-                                name="kind_version_valid",
-                            ),
-                        ],
-                    },
-                ),
-                migrations.CreateModel(
-                    name="ScaleVersion",
-                    fields=[
-                        (
-                            "id",
-                            models.BigAutoField(
-                                auto_created=True,
-                                primary_key=True,
-                                serialize=False,
-                                verbose_name="ID",
-                            ),
-                        ),
-                        ("number", models.PositiveIntegerField()),
-                        ("declaration", models.JSONField()),
-                        ("until", models.DateTimeField()),
-                        (
-                            "reason",
-                            models.CharField(blank=True, db_default="", default="", max_length=500),
-                        ),
-                        (
-                            "by",
-                            models.ForeignKey(
-                                blank=True,
-                                null=True,
-                                on_delete=django.db.models.deletion.SET_NULL,
-                                related_name="+",
-                                to=settings.AUTH_USER_MODEL,
-                            ),
-                        ),
-                        (
-                            "question",
-                            models.ForeignKey(
-                                db_index=False,
-                                on_delete=django.db.models.deletion.CASCADE,
-                                related_name="scale_versions",
-                                to="projects.question",
-                            ),
-                        ),
+                },
+            ),
+            migrations.CreateModel(
+                name='RaterKindVersion',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('kind', models.CharField(choices=[('human', 'human'), ('model', 'model')], max_length=5)),
+                    ('until', models.DateTimeField()),
+                    ('rater', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='projects.rater')),
+                ],
+                options={
+                    'ordering': ['id'],
+                    'constraints': [
+                        models.UniqueConstraint(fields=('rater', 'until'), name='kind_version_unique'),
+                        models.CheckConstraint(condition=models.Q(('kind__in', ['human', 'model'])), name='kind_version_valid'),
                     ],
-                    options={
-                        "ordering": ["number"],
-                        "constraints": [
-                            models.UniqueConstraint(
-                                fields=("question", "number"), name="scale_version_unique"
-                            ),
-                            models.CheckConstraint(
-                                condition=models.Q(("number__gte", 1)),
-                                name="scale_version_from_one",
-                            ),
-                        ],
-                    },
-                ),
-                migrations.CreateModel(
-                    name="ItemVersion",
-                    fields=[
-                        (
-                            "id",
-                            models.BigAutoField(
-                                auto_created=True,
-                                primary_key=True,
-                                serialize=False,
-                                verbose_name="ID",
-                            ),
-                        ),
-                        ("number", models.PositiveIntegerField()),
-                        ("body", models.JSONField(blank=True, default=dict)),
-                        ("until", models.DateTimeField()),
-                        (
-                            "by",
-                            models.ForeignKey(
-                                blank=True,
-                                null=True,
-                                on_delete=django.db.models.deletion.SET_NULL,
-                                related_name="+",
-                                to=settings.AUTH_USER_MODEL,
-                            ),
-                        ),
-                        (
-                            "item",
-                            models.ForeignKey(
-                                db_index=False,
-                                on_delete=django.db.models.deletion.CASCADE,
-                                related_name="versions",
-                                to="projects.item",
-                            ),
-                        ),
+                },
+            ),
+            migrations.CreateModel(
+                name='ScaleVersion',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('number', models.PositiveIntegerField()),
+                    ('declaration', models.JSONField()),
+                    ('until', models.DateTimeField()),
+                    ('reason', models.CharField(blank=True, db_default='', default='', max_length=500)),
+                    ('by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
+                    ('question', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='scale_versions', to='projects.question')),
+                ],
+                options={
+                    'ordering': ['number'],
+                    'constraints': [
+                        models.UniqueConstraint(fields=('question', 'number'), name='scale_version_unique'),
+                        models.CheckConstraint(condition=models.Q(('number__gte', 1)), name='scale_version_from_one'),
                     ],
-                    options={
-                        "ordering": ["number"],
-                        "constraints": [
-                            models.UniqueConstraint(
-                                fields=("item", "number"), name="item_version_unique"
-                            ),
-                            models.CheckConstraint(
-                                condition=models.Q(("number__gte", 1)), name="item_version_from_one"
-                            ),
-                        ],
-                    },
-                ),
-            ]
-        ),
+                },
+            ),
+            migrations.CreateModel(
+                name='ItemVersion',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('number', models.PositiveIntegerField()),
+                    ('body', models.JSONField(blank=True, default=dict)),
+                    ('until', models.DateTimeField()),
+                    ('by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
+                    ('item', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='versions', to='projects.item')),
+                ],
+                options={
+                    'ordering': ['number'],
+                    'constraints': [models.UniqueConstraint(fields=('item', 'number'), name='item_version_unique'), models.CheckConstraint(condition=models.Q(('number__gte', 1)), name='item_version_from_one')],
+                },
+            ),
+        ]),
     ]
