@@ -1,4 +1,4 @@
-"""Export of current ratings as streamed CSV, JSON Lines or Parquet, by page and API."""
+"""Export of current ratings as streamed CSV, JSON Lines or Parquet, for the page and the API."""
 
 from __future__ import annotations
 
@@ -16,13 +16,8 @@ from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import get_object_or_404
 from django.utils.text import slugify
 from django.views.decorators.http import require_GET
-from rest_framework.request import Request
 
 from core import security_log
-from core.api.files import FileView, describe_file
-from core.api.parameters import get_choice, parse_query_parameters
-from core.api.schema import build_parameter
-from projects.api.base import ApiView, get_question
 from projects.models import Category, Member, Project, Question, Rater
 from projects.permissions import get_project
 from ratings.files import parquet_file
@@ -237,23 +232,3 @@ def _get_questions(request: HttpRequest, project_id: int) -> tuple[Project, list
     if key is None:
         return project, list(project.questions.all())
     return project, [get_object_or_404(project.questions, key=key)]
-
-
-class ExportView(FileView, ApiView):
-    @describe_file(
-        "exportRatings",
-        "The current ratings as a file, of all questions or of one",
-        {kind: content_type for kind, (_stream, content_type) in FORMATS.items()},
-        [build_parameter("question", "Key of a question; all questions when left out")],
-    )
-    def get(self, request: Request, project_id: int) -> HttpResponseBase:
-        project = self.get_project(request, project_id, role=Member.Role.VIEWER)
-        params = parse_query_parameters(request, ("format", "question"))
-        kind = get_choice(params, "format", list(FORMATS), default="csv")
-        parquet_file.require_parquet_support(kind)
-        questions = (
-            [get_question(project, params["question"])]
-            if "question" in params
-            else list(project.questions.all())
-        )
-        return stream_ratings(project, questions, kind)

@@ -14,6 +14,7 @@ from typing import Any
 
 from django.core.exceptions import PermissionDenied
 from django.db.models import Q
+from django.http import HttpResponseBase
 from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -21,8 +22,9 @@ from rest_framework.response import Response
 
 from core.api import pagination
 from core.api.errors import INVALID_PARAMETERS, BadRequest
+from core.api.files import FileView, describe_file
 from core.api.pagination import RowOrder
-from core.api.parameters import parse_query_parameters, parse_rows
+from core.api.parameters import get_choice, parse_query_parameters, parse_rows
 from core.api.schema import (
     DRY_RUN_PARAMETER,
     PAGE_PARAMETERS,
@@ -37,6 +39,8 @@ from core.api.schema import (
 )
 from projects.api.base import ApiView, get_question, store_unless_dry_run
 from projects.models import Member, Project, Question, Rater
+from ratings import exports
+from ratings.files import parquet_file
 from ratings.models import NO_CODE, Assignment, CheckAnswer, Rating
 from ratings.services import permissions
 from ratings.services.judgement import DETAIL_FIELDS, FIELDS, RatingField, UnknownCode
@@ -315,3 +319,23 @@ def _format_rating(
         **dict(zip((*_DETAIL_NAMES, *_MODEL_FIELDS), details, strict=True)),
     }
     return (question.pk, item_id, rater_id), data
+
+
+class ExportView(FileView, ApiView):
+    @describe_file(
+        "exportRatings",
+        "The current ratings as a file, of all questions or of one",
+        {kind: content_type for kind, (_stream, content_type) in exports.FORMATS.items()},
+        [build_parameter("question", "Key of a question; all questions when left out")],
+    )
+    def get(self, request: Request, project_id: int) -> HttpResponseBase:
+        project = self.get_project(request, project_id, role=Member.Role.VIEWER)
+        params = parse_query_parameters(request, ("format", "question"))
+        kind = get_choice(params, "format", list(exports.FORMATS), default="csv")
+        parquet_file.require_parquet_support(kind)
+        questions = (
+            [get_question(project, params["question"])]
+            if "question" in params
+            else list(project.questions.all())
+        )
+        return exports.stream_ratings(project, questions, kind)

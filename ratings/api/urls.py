@@ -1,6 +1,5 @@
 from django.urls import path
 
-from ratings.exports import ExportView
 from ratings.items.deletion_views import DeletableProjectView
 
 from . import annotation_views, history_views, item_views, rater_views, rating_views
@@ -9,7 +8,7 @@ PROJECT = "projects/<int:project_id>/"
 
 urlpatterns = [
     path(PROJECT, DeletableProjectView.as_view(), name="api-project"),
-    path(f"{PROJECT}export/", ExportView.as_view(), name="api-export"),
+    path(f"{PROJECT}export/", rating_views.ExportView.as_view(), name="api-export"),
     path(f"{PROJECT}items/", item_views.ItemsView.as_view(), name="api-items"),
     path(f"{PROJECT}items/<path:item_key>/", item_views.ItemView.as_view(), name="api-item"),
     path(f"{PROJECT}media/", item_views.MediaView.as_view(), name="api-media"),

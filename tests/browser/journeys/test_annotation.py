@@ -380,7 +380,7 @@ def test_touch_targets_are_large_enough_on_a_phone(
         target.tap()
     expect(page.get_by_role("dialog")).to_be_hidden()
     page.locator("summary", has_text="Skip").tap()
-    assert round(page.get_by_label("Why skip this item?").bounding_box()["height"]) == 44
+    assert round(page.get_by_label("Why skip it?").bounding_box()["height"]) == 44
     # There are no keys, but immediate submission is set here, too.
     page.locator("summary", has_text="More").tap()
     expect(page.locator("#desk-sheet").get_by_text("Enable single-key shortcuts")).to_be_hidden()

@@ -241,7 +241,7 @@ def test_skip_and_earlier_answers_are_reached_without_scrolling(open_annotation,
     expect(page.get_by_role("button", name="Previous")).to_be_disabled()  # nothing to go back to
     expect(page.get_by_role("button", name="Undo")).to_be_disabled()
     page.locator("summary", has_text="Skip").tap()
-    page.get_by_label("Why skip this item?").fill("too long")
+    page.get_by_label("Why skip it?").fill("too long")
     page.get_by_role("button", name="Skip item").tap()
     expect_item(page, 1)
     page.get_by_role("button", name="Undo").tap()

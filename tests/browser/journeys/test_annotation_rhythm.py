@@ -270,7 +270,7 @@ def test_break_is_suggested_after_long_work(open_annotation, annotator, items):
     expect_item(page, 13)
     page.clock.set_fixed_time(start + datetime.timedelta(minutes=52))
     answer(page, "1")
-    expect(status).to_contain_text("50 minutes of rating.")
+    expect(status).to_contain_text("50 minutes.")
     page.keyboard.press("Escape")
     expect(status).to_be_empty()
 
