@@ -13,7 +13,7 @@ Ramdas, Gruenwald, Vovk & Shafer 2023, Statistical Science 38, 576-601.
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,7 @@ from metrics.agreement.estimate import (
 
 NO_GOLD = "no_gold_ratings"
 PAUSE_EVIDENCE = 100.0  # evidence from which a pause is proposed
+MAX_ANSWERS = 50  # of an exam
 MIN_ANSWERS = 5  # with fewer answers only the interval is meaningful
 
 
@@ -118,6 +119,15 @@ class ExamResult:
     llr: float
 
 
+class ExamLimits(TypedDict, total=False):
+    """Limits of an exam's test; those left out are the defaults of `evaluate_exam`."""
+
+    p_fail: float
+    p_pass: float
+    alpha: float
+    beta: float
+
+
 def evaluate_exam(
     answers: Sequence[int | bool],
     *,
@@ -125,7 +135,7 @@ def evaluate_exam(
     p_pass: float = 0.8,
     alpha: float = 0.05,
     beta: float = 0.05,
-    max_answers: int = 50,
+    max_answers: int = MAX_ANSWERS,
 ) -> ExamResult:
     """Return the result of an exam by Wald's sequential test, from right (1) and wrong (0).
 
@@ -154,64 +164,42 @@ def evaluate_exam(
 
 
 def exam_pass_probability(
-    p: float,
-    *,
-    p_fail: float = 0.6,
-    p_pass: float = 0.8,
-    alpha: float = 0.05,
-    beta: float = 0.05,
-    max_answers: int = 50,
+    p: float, *, max_answers: int = MAX_ANSWERS, **limits: Unpack[ExamLimits]
 ) -> float:
     """Return the exact probability that a rater who is right with probability p passes the exam."""
-    rules = {"p_fail": p_fail, "p_pass": p_pass, "alpha": alpha, "beta": beta}
-    return _follow_exam(lambda _n, n_right: np.full(n_right.shape, p), max_answers, **rules)[0]
+    return _follow_exam(lambda _n, n_right: np.full(n_right.shape, p), max_answers, **limits)[0]
 
 
 def constant_answer_pass_probability(
-    n_right: int,
-    n_items: int,
-    *,
-    p_fail: float = 0.6,
-    p_pass: float = 0.8,
-    alpha: float = 0.05,
-    beta: float = 0.05,
-    max_answers: int = 50,
+    n_right: int, n_items: int, *, max_answers: int = MAX_ANSWERS, **limits: Unpack[ExamLimits]
 ) -> float:
     """Return the exact probability that a rater who always gives the same answer passes the exam.
 
     The answer is right on n_right of the n_items gold items, which the exam shows in random order,
     each once.
     """
-    rules = {"p_fail": p_fail, "p_pass": p_pass, "alpha": alpha, "beta": beta}
 
     def compute_share_right(n_shown: int, n_shown_right: Floats) -> Floats:
         return np.clip((n_right - n_shown_right) / (n_items - n_shown), 0.0, 1.0)
 
-    return _follow_exam(compute_share_right, min(max_answers, n_items), **rules)[0]
+    return _follow_exam(compute_share_right, min(max_answers, n_items), **limits)[0]
 
 
 def expected_exam_length(
-    p: float,
-    *,
-    p_fail: float = 0.6,
-    p_pass: float = 0.8,
-    alpha: float = 0.05,
-    beta: float = 0.05,
-    max_answers: int = 50,
+    p: float, *, max_answers: int = MAX_ANSWERS, **limits: Unpack[ExamLimits]
 ) -> float:
     """Return the expected number of answers of a rater who is right with probability p."""
-    rules = {"p_fail": p_fail, "p_pass": p_pass, "alpha": alpha, "beta": beta}
-    return _follow_exam(lambda _n, n_right: np.full(n_right.shape, p), max_answers, **rules)[1]
+    return _follow_exam(lambda _n, n_right: np.full(n_right.shape, p), max_answers, **limits)[1]
 
 
 def _follow_exam(
     get_probability: Callable[[int, Floats], Floats],
     max_answers: int,
     *,
-    p_fail: float,
-    p_pass: float,
-    alpha: float,
-    beta: float,
+    p_fail: float = 0.6,
+    p_pass: float = 0.8,
+    alpha: float = 0.05,
+    beta: float = 0.05,
 ) -> tuple[float, float]:
     """Return the probability to pass and the expected number of answers.
 
