@@ -236,11 +236,11 @@ def _list_excluded_columns(
         excluded = _remove(guess.excluded_columns, used)
     else:
         guessed = {*guess.excluded_columns, *guess.columns.values()}
-        others = guessed if _is_turned(mapping, guess) else set()
+        guessed_unused = guessed if _is_turned(mapping, guess) else set()
         excluded = [
             index
             for index in _remove(every_column, described | used)
-            if index in others or _is_no_value(mapping, head, index, guess.layout)
+            if index in guessed_unused or _is_no_value(mapping, head, index, guess.layout)
         ]
     return list(dict.fromkeys([*excluded, *roles.get("ignore", ())]))
 
@@ -287,8 +287,8 @@ def _complete_item_key(mapping: ImportMapping, head: TableHead) -> None:
     guesser.reasons = {int(index): reason for index, reason in mapping.reasons.items()}
     if not {"rater", "count"} & mapping.columns.keys() and not mapping.key_separator:
         used = {*mapping.columns.values(), *guesser.content, *mapping.label_columns}
-        others = [index for index in range(len(head.names)) if index not in used]
-        raters = guesser.list_columns_distinguishing_rows(others)
+        free_columns = [index for index in range(len(head.names)) if index not in used]
+        raters = guesser.list_columns_distinguishing_rows(free_columns)
         if raters and guesser.has_repeated_keys():
             mapping.doubt, mapping.doubtful_columns = "no_raters", raters
         return

@@ -326,11 +326,11 @@ def list_remark_columns(
     Most cells are empty, or their number is large enough, or all other columns are numeric.
     """
     columns = head.columns
-    others = [index for index in indexes if index not in doubtful]
-    if len(others) < 2:
+    sure_columns = [index for index in indexes if index not in doubtful]
+    if len(sure_columns) < 2:
         return []
-    labels = set.union(*(columns[index].values for index in others))
-    are_numbers = all(columns[index].is_numeric for index in others)
+    labels = set.union(*(columns[index].values for index in sure_columns))
+    are_numbers = all(columns[index].is_numeric for index in sure_columns)
     n_rows = len(head.sample_rows)
     return [
         index
