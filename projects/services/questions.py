@@ -27,9 +27,7 @@ def add_question(*, project: Project, question: NewQuestion, by: Any) -> Questio
     Project.objects.select_for_update().get(pk=project.pk)
     existing = list(project.questions.values_list("key", "position"))
     if question.key in dict(existing):
-        raise InvalidProjectChange(
-            {"key": _("Question “%(key)s” already exists.") % {"key": question.key}}
-        )
+        raise InvalidProjectChange({"key": _("“%(key)s” already exists.") % {"key": question.key}})
     if len(existing) >= MAX_QUESTIONS:
         raise InvalidProjectChange(
             {"key": _("A project can have at most %(most)s questions.") % {"most": MAX_QUESTIONS}}

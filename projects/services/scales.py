@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from core import security_log
-from core.text import has_control_character
+from core.text import describe_line, has_control_character
 from projects import hooks, locks
 from projects.models import Category, Question, Scale, ScaleVersion, Weights
 
@@ -91,7 +91,7 @@ def change_weights(
             {"weight_matrix": _("Custom weights need one row and column per category.")}
         )
     if matrix is not None and (
-        matrix_problem := question_validation.find_matrix_problem(matrix, len(labels), labels)
+        matrix_problem := question_validation.find_matrix_problem(matrix, len(labels))
     ):
         raise InvalidProjectChange({"weight_matrix": matrix_problem})
     return _set_scale(question, by=by, weights=weights, weight_matrix=matrix)
@@ -124,9 +124,7 @@ def _clean_line(name: str, text: str) -> str:
     as line ends.
     """
     if len(text) > MAX_NOTE_LENGTH or has_control_character(text):
-        raise InvalidProjectChange(
-            {name: _("Enter one line of at most %(most)s characters.") % {"most": MAX_NOTE_LENGTH}}
-        )
+        raise InvalidProjectChange({name: describe_line(MAX_NOTE_LENGTH)})
     return text.strip()
 
 
@@ -199,10 +197,8 @@ def _reject_used_categories(question: Question, removed: Sequence[Category]) -> 
     uses = hooks.count_category_uses(question.pk, [category.code for category in removed])
     messages = [
         ngettext(
-            "“%(label)s” is used by %(count)s rating or gold answer. Change that "
-            "first, or rename the category.",
-            "“%(label)s” is used by %(count)s ratings or gold answers. Change those "
-            "first, or rename the category.",
+            "“%(label)s” has %(count)s rating or gold answer. Rename it instead.",
+            "“%(label)s” has %(count)s ratings or gold answers. Rename it instead.",
             uses[category.code],
         )
         % {"label": category.label, "count": uses[category.code]}

@@ -7,8 +7,6 @@ import itertools
 from collections import Counter
 from pathlib import Path
 
-from django.utils.translation import gettext_lazy as _
-
 from ratings.imports.decoding.encodings import PROVISIONAL_ENCODING
 from ratings.imports.decoding.sample import FileSample
 from ratings.imports.mapping.import_mapping import ImportMapping
@@ -28,7 +26,7 @@ DELIMITER_PROBLEMS = ("cell_long", "columns_many", "quote_open", "invalid_quote"
 class CsvSource(TableSource):
     """Source of CSV files (see FileSource)."""
 
-    name = _("table: CSV")
+    name = "CSV"
     extensions = (".csv", ".tsv", ".txt")
     has_encoding = True
     has_delimiter = True
