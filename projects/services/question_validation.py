@@ -49,10 +49,13 @@ def _find_shape_problem(matrix: Any, size: int) -> str | None:
 def _find_cell_problem(matrix: Any, i: int, j: int) -> str | None:
     cell, mirror = matrix[i][j], matrix[j][i]
     values = {"place": _describe_cell(i, j), "found": _format_cell(cell)}
-    if not _is_weight(cell):
-        return _("The weight in %(place)s is %(found)s, not a number from 0 to 1.") % values
-    if i == j and cell != 1:
-        return _("The weight in %(place)s is %(found)s; it must be 1.") % values
+    is_diagonal = i == j
+    if not _is_weight(cell) or (is_diagonal and cell != 1):
+        wanted = "1" if is_diagonal else "0–1"
+        return _("The weight in %(place)s must be %(wanted)s, not %(found)s.") % {
+            **values,
+            "wanted": wanted,
+        }
     if j < i and cell != mirror:
         return _("Not symmetric: %(place)s is %(found)s, but %(mirror)s is %(other)s.") % {
             **values,

@@ -187,7 +187,7 @@ def rate_item(request: HttpRequest, rater: Rater, item_id: int) -> HttpResponse:
             ),
         )
     except UnknownCode:
-        form.add_error(None, _("The answers just changed. Choose again."))
+        form.add_error(None, _("The answers have changed. Choose again."))
         return rate_page.render_page(request, rater, item, form=form, status=400)
     except submission.AnsweredInOtherWindow:
         return rate_page.render_page(request, rater, item, form=form, is_conflict=True, status=409)

@@ -91,9 +91,7 @@ class Assignment(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     closed_at = models.DateTimeField(null=True, blank=True)
     skip_reason = models.CharField(max_length=300, blank=True)
-    flagged = models.BooleanField(
-        default=False, db_default=False, help_text=_("Flagged for the lead")
-    )
+    flagged = models.BooleanField(default=False, db_default=False, help_text=_("Flag for the lead"))
     # When a lead resolved the skip or the flag: it is not listed any more.
     resolved_at = models.DateTimeField(null=True, blank=True)
 

@@ -32,7 +32,7 @@ FIRST_QUESTION_KEY = "label"  # key of the first question when a file has only i
 
 
 GUESSED_ORDER_HELP = gettext_lazy("These answers seem ordered. Otherwise, choose nominal.")
-NO_ORDER_HELP = gettext_lazy("These labels are in alphabetical order. Arrange them if needed.")
+NO_ORDER_HELP = gettext_lazy("Arrange the labels if they have an order.")
 
 
 def _get_scale_help(scale: str, *, is_open: bool) -> Any:
@@ -118,7 +118,7 @@ class StartForm(forms.Form):
             label=_("Categories, one per line, in order"),
             widget=forms.Textarea({"rows": 4, "class": "mono"}),
             required=False,
-            help_text=_("Optional. You can add questions later."),
+            help_text=_("You can add questions later."),
         )
 
     def get_question_blocks(self) -> list[tuple[str, list[Any]]]:

@@ -247,12 +247,12 @@ def test_changed_answers_are_announced_to_a_fast_annotator(
         page.keyboard.press("1")
         page.keyboard.press("Enter")
     expect_item(page, 1)  # it was on the screen when the answers changed
-    expect(page.get_by_role("status")).not_to_contain_text("changed the answers")
+    expect(page.get_by_role("status")).not_to_contain_text("have changed")
     wait_until_ready(page, 5)
     page.keyboard.press("1")
     page.keyboard.press("Enter")
     expect_item(page, 2)
-    expect(page.get_by_role("status")).to_contain_text("Your lead changed the answers")
+    expect(page.get_by_role("status")).to_contain_text("The answers have changed")
 
 
 def test_each_of_several_questions_has_its_own_keys(open_annotation, annotator, items, project):

@@ -148,7 +148,7 @@ def test_a_matrix_is_mirrored_and_checked_while_it_is_typed(open_browser, projec
     page.get_by_label("custom").check()
     cell = page.get_by_label("Weight of none and minor")
     cell.fill("7")
-    expect(page.locator("#matrix-check")).to_contain_text("row 1, column 2 is 7")
+    expect(page.locator("#matrix-check")).to_contain_text("row 1, column 2 must be 0–1, not 7")
     cell.fill("0.25")
     expect(page.get_by_label("Weight of minor and none")).to_have_value("0.25")
     expect(page.locator("#matrix-check td.heat__cell--2").first).to_have_text("0.25")

@@ -265,17 +265,17 @@ def change_matrix_cell(row, column, value):
         ),
         (
             change_matrix_cell(1, 1, 0.9),
-            r"row 2, column 2 is 0.9; it must be 1",
+            "row 2, column 2 must be 1, not 0.9",
         ),
         (
             change_matrix_cell(0, 1, 1.5),
-            r"row 1, column 2 is 1.5, not a number from 0 to 1",
+            "row 1, column 2 must be 0–1, not 1.5",
         ),
-        (change_matrix_cell(0, 1, math.nan), "nan, not a number from 0 to 1"),
-        (change_matrix_cell(0, 1, "half"), "half, not a number from 0 to 1"),
-        (change_matrix_cell(0, 1, True), "True, not a number from 0 to 1"),
-        (change_matrix_cell(0, 1, 10**400), "a number from 0 to 1"),
-        (change_matrix_cell(0, 1, None), "empty, not a number from 0 to 1"),
+        (change_matrix_cell(0, 1, math.nan), "must be 0–1, not nan"),
+        (change_matrix_cell(0, 1, "half"), "must be 0–1, not half"),
+        (change_matrix_cell(0, 1, True), "must be 0–1, not True"),
+        (change_matrix_cell(0, 1, 10**400), "must be 0–1, not 1000"),
+        (change_matrix_cell(0, 1, None), "must be 0–1, not empty"),
     ],
 )
 def test_invalid_matrix_is_rejected_with_a_reason(question, lead, matrix, message):

@@ -587,12 +587,12 @@ def test_current_weights_are_offered_on_any_scale(client_for, lead, question):
         ),
         (
             {"cell-0-0": "0.9"},
-            "row 1, column 1 is 0.9; it must be 1",
+            "row 1, column 1 must be 1, not 0.9",
         ),
-        ({"cell-0-3": "2"}, "row 1, column 4 is 2, not a number from 0 to 1"),
-        ({"cell-0-3": "nan"}, "is nan, not a number from 0 to 1"),
-        ({"cell-0-3": "much"}, "is much, not a number from 0 to 1"),
-        ({"cell-0-3": ""}, "is empty, not a number from 0 to 1"),
+        ({"cell-0-3": "2"}, "row 1, column 4 must be 0–1, not 2"),
+        ({"cell-0-3": "nan"}, "must be 0–1, not nan"),
+        ({"cell-0-3": "much"}, "must be 0–1, not much"),
+        ({"cell-0-3": ""}, "must be 0–1, not empty"),
     ],
 )
 def test_invalid_matrix_is_reported_live_and_when_saved(

@@ -158,10 +158,7 @@ def test_latin1_must_be_chosen(wizard: WizardClient, encoding: str) -> None:
     content = (HEADER.decode() + "a,ann,minor\nStraße,Zoë,minor\n").encode(encoding)
     assert wizard.upload(content).status_code == 302
     page_text = get_page_text(wizard.get_page())
-    assert (
-        "Line 3 isn't UTF-8 (byte 0xDF)" in page_text
-        and "in Windows-1252, the word is" in page_text
-    )
+    assert "Line 3: Byte 0xDF isn't valid in UTF-8. In Windows-1252, the word" in page_text
 
     response = wizard.choose_columns()
     assert response.status_code == 400
@@ -195,7 +192,7 @@ def test_likely_encoding_is_proposed(encoding: str, text: str, word: str) -> Non
 def test_names_are_judged_once_the_encoding_is_chosen(wizard: WizardClient) -> None:
     wizard.upload("甲,乙\n很差,较差\n一般,很好\n".encode("gb18030"))
     page_text = get_page_text(wizard.get_page())
-    assert "in GB 18030, the word is “甲”" in page_text
+    assert "In GB 18030, the word with it is '甲'" in page_text
     assert "No known column name" not in page_text
     reading = {"action": "read", "encoding": "gb18030", "delimiter": ","}
     page = wizard.client.post(wizard.run_url, reading, follow=True)

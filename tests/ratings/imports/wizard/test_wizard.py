@@ -104,7 +104,7 @@ def test_upload_takes_either_a_file_or_pasted_text(wizard: WizardClient, project
     file_data = {"file": SimpleUploadedFile("a.csv", LONG_FILE)}
     rejected_uploads = (
         (wizard.paste("a text", **file_data), "not both"),
-        (wizard.paste(" \n "), "Choose a file, or paste"),
+        (wizard.paste(" \n "), "Choose a file or paste"),
         (wizard.paste("a", pasted_format="odd"), "odd is not one of the available choices"),
     )
     for response, reason in rejected_uploads:
@@ -703,7 +703,7 @@ def test_oversized_body_is_refused_without_reading_it(wizard: WizardClient, sett
 def test_upload_without_a_file_is_refused(wizard: WizardClient) -> None:
     response = wizard.client.post(wizard.upload_url, {})
     assert response.status_code == 400
-    assert "Choose a file, or paste data." in get_page_text(response)
+    assert "Choose a file or paste data, not both." in get_page_text(response)
 
 
 def test_number_of_unfinished_imports_is_limited(
