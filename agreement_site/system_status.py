@@ -151,7 +151,7 @@ def _list_late_problems(status: SystemStatus) -> list[str]:
         sentences.append(_("No worker active for %(seconds)d s") % {"seconds": round(last_sweep)})
     oldest = status.oldest_uncounted_seconds
     if oldest is not None and oldest > heartbeat.LATE_SECONDS:
-        template = _("A rating has been uncounted for %(seconds)d s")
+        template = _("A rating has waited %(seconds)d s to be counted")
         sentences.append(template % {"seconds": round(oldest)})
     if number := status.late_questions:
         sentences.append(

@@ -51,11 +51,8 @@ def _find_cell_problem(matrix: Any, i: int, j: int) -> str | None:
     values = {"place": _describe_cell(i, j), "found": _format_cell(cell)}
     is_diagonal = i == j
     if not _is_weight(cell) or (is_diagonal and cell != 1):
-        wanted = "1" if is_diagonal else "0–1"
-        return _("The weight in %(place)s must be %(wanted)s, not %(found)s.") % {
-            **values,
-            "wanted": wanted,
-        }
+        required = {"wanted": "1" if is_diagonal else "0–1"}
+        return _("The weight in %(place)s must be %(wanted)s, not %(found)s.") % (values | required)
     if j < i and cell != mirror:
         return _("Not symmetric: %(place)s is %(found)s, but %(mirror)s is %(other)s.") % {
             **values,

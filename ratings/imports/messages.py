@@ -52,7 +52,7 @@ MESSAGES: dict[str, str | Promise] = {
         "CSV."
     ),
     "xlsx_rows": _("Row number %(found)s exceeds the limit of %(limit)s. Save the sheet as CSV."),
-    "xlsx_gap": _("Delete the more than %(limit)s empty rows above this row."),
+    "xlsx_gap": _("There are more than %(limit)s empty rows above this row. Delete them."),
     "xlsx_formula": _(
         "The workbook lacks this formula's value. Open and save it in a spreadsheet program."
     ),
@@ -87,7 +87,7 @@ MESSAGES: dict[str, str | Promise] = {
     "only_names": _("There are no ratings below the header row."),
     # Rows
     "cells": _("%(found)s cells, but the header row has %(wanted)s."),
-    "key_empty": _("Empty cell. Rows need item, rater and label."),
+    "key_empty": _("The cell is empty. Every row needs an item, rater and label."),
     "key_long": _("'%(value)s…' has %(found)s characters. The limit is %(limit)s."),
     "surrogate": _INVALID_CHARACTER,
     "invalid_item": _("The item can't be saved: %(why)s."),

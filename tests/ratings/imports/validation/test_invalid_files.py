@@ -223,7 +223,7 @@ INVALID_CONTENTS = {
     "empty item": (
         HEADER + b" ,ann,minor\n",
         ("key_empty", 2, "item"),
-        "Empty cell. Rows need item, rater and label.",
+        "The cell is empty. Every row needs an item, rater and label.",
     ),
     "empty rater": (HEADER + b"a,,minor\n", ("key_empty", 2, "rater"), "Empty cell."),
     # An empty label is a missing value, and a file without any other label has nothing to import.
