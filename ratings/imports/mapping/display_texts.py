@@ -31,6 +31,7 @@ ROLE_TEXTS: Texts = {
     "attribute": _("item attribute"),
     "rater_column": _("labels of rater"),
     "count_column": _("number of ratings with label"),
+    "item_column": _("labels of item"),
     "ignored": _("not imported"),
 }
 _COMPUTED_TEXT = _("looks like a computed value")
@@ -60,7 +61,6 @@ COLUMN_REASONS: Texts = {
     "one_content": _NAME_AND_VALUES_TEXT,
     "key_part": _ROW_IDS_TEXT,
     "one_value": _ONE_VALUE_TEXT,
-    "item_column": _("one row per rater"),
     "only_one_left": _("the only remaining choice"),
     "not_alike": _UNLIKE_RATERS_TEXT,
     "no_role": _("meaning unknown"),

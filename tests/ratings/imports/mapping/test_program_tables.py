@@ -280,13 +280,13 @@ REFUSED = {
     ),
     "spans of brat": (
         "T1\tPerson 0 5\tAlice\nT2\tPlace 10 16\tBerlin\n",
-        "brat files mark parts of items",
+        "brat file has no ratings of whole items",
         "whole items",
     ),
     "boxes of COCO": (
         '{"images": [{"id": 1}], "annotations": [{"id": 1, "category_id": 2, "bbox": [1, 2, 3, 4]}],'
         '"categories": [{"id": 2, "name": "cat"}]}',
-        "COCO files mark parts of items",
+        "COCO file has no ratings of whole items",
         "whole items",
     ),
     "(blank) and phrases of several words": (
@@ -327,13 +327,13 @@ REFUSED = {
     ),
     "several raters in a cell": (
         "item,raters,labels\n1,ann|ben,yes|no\n2,ann|ben,no|no\n3,ann|ben,yes|yes\n",
-        "Cells of raters name several raters",
+        "Cells of raters contain several values",
         "--rater NAME",
     ),
     "objects instead of labels": (
         "DataRow ID,Data,Label,Created By\n"
         + "".join(f"d{n},https://x.org/{n}.jpg,\"{{\"\"a\"\": 1}}\",{who}\n" for n in range(3) for who in "xy"),
-        "Cells of Label contain objects or lists",
+        "Cells of Label contain several values",
         "--map label=COLUMN",
     ),
     "numbered questions": (
@@ -348,7 +348,7 @@ REFUSED = {
     ),
     "marks in a column for each label": (
         "item,rater,Positive,Negative\n1,a,x,\n1,b,x,\n2,a,,x\n2,b,x,\n",
-        "All filled cells of Positive, Negative have the same mark",
+        "All filled cells of Positive, Negative are the same",
         "--map label=Positive label=Negative",
     ),
     "agreements of codes": (
