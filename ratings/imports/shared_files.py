@@ -12,7 +12,7 @@ from pathlib import Path
 
 from django.db import transaction
 
-from ratings.files import data_folders
+from ratings.files import shared_folders
 from ratings.models import ImportFilePart, ImportRun
 
 from . import uploads, zip_archives
@@ -28,7 +28,7 @@ def needs_database_copy(path: str) -> bool:
     """
     if zip_archives.has_media_archive(uploads.get_absolute_path(path)):
         return False
-    return bool(data_folders.list_separate_hosts(data_folders.IMPORTS))
+    return bool(shared_folders.list_separate_hosts(shared_folders.IMPORTS))
 
 
 @transaction.atomic

@@ -30,7 +30,7 @@ from ratings.services import slots
 from ratings.services.judgement import Judgement
 from ratings.services.record import record_ratings
 
-from . import withdrawal
+from . import removal
 
 logger = logging.getLogger(__name__)
 
@@ -99,7 +99,7 @@ def start_deletion(*, kind: str, target: Any, by: Any) -> Deletion:
     if kind == Kind.PROJECT and not project.is_example:
         approvals.use_approval(project=project, action=Approval.Action.DELETE_PROJECT, by=by)
     if kind == Kind.ITEM:
-        withdrawal.withdraw_items(project=project, item_ids=[target.pk], withdrawn=True, by=by)
+        removal.withdraw_items(project=project, item_ids=[target.pk], withdrawn=True, by=by)
     elif kind == Kind.RATER:
         Rater.objects.filter(pk=target.pk).update(paused=True)
     else:
