@@ -66,7 +66,7 @@ class RaterResults(TrendResults):
         agreement = RaterAgreement(
             rater, self.n_ratings, self.coefficients, self.seconds, self.table
         )
-        return agreement.widen_interval(self.clusters)
+        return agreement.widen_intervals(self.clusters)
 
 
 def list_rater_agreements(
