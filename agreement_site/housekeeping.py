@@ -31,7 +31,7 @@ from projects.models import ApiToken, Deletion, Project
 from projects.services import tokens
 from projects.services.members import joining
 from ratings.files import shared_folders
-from ratings.items import purge
+from ratings.items import removal
 
 logger = logging.getLogger(__name__)
 
@@ -78,7 +78,7 @@ def start_project_deletions(before: Moment) -> int:
     )
     due_projects = _exclude_held(projects, project_column="pk").order_by("archived_at")
     started = [
-        purge.start_deletion(kind=Deletion.Kind.PROJECT, target=project, by=None)
+        removal.start_deletion(kind=Deletion.Kind.PROJECT, target=project, by=None)
         for project in due_projects[:MAX_PROJECTS_PER_RUN]
     ]
     return len(started)
