@@ -365,7 +365,10 @@ INVALID_UPLOADS = {
         "file is damaged",
     ),
     "cut Parquet": (build_parquet(TWEETS)[:-20], "file is damaged"),
-    "spans of words": (b"JAPAN\tB-LOC\nGET\tO\n", "Line 1: CoNLL file has no ratings of whole items"),
+    "spans of words": (
+        b"JAPAN\tB-LOC\nGET\tO\n",
+        "Line 1: CoNLL file has no ratings of whole items",
+    ),
 }
 
 
