@@ -117,7 +117,7 @@ def test_an_older_page_does_not_overwrite_a_newer_answer(
     response = submit(annotator_client, project, items[0], question, 3, answer_version="")
     assert response.status_code == 409
     page = response.content.decode()
-    assert "You rated this item in another window: none. Submit to replace that" in page
+    assert "You rated this item in another window: none. Submit to replace it" in page
     assert Rating.objects.get().code == 0
     answer_version = page.split('name="answer_version" value="')[1].split('"')[0]
     assert (
