@@ -26,8 +26,13 @@ from ratings.imports.readers import (
     guess_mapping,
 )
 from ratings.imports.readers.tools.base import MAX_LABEL_LENGTH
-from ratings.imports.records import ItemRecord, RatingRecord, ReaderProblem, SkippedRecord
-from ratings.imports.skipped_rows import SkippedRecordCounts
+from ratings.imports.records import (
+    ItemRecord,
+    RatingRecord,
+    ReaderProblem,
+    SkippedRecord,
+    SkippedRecordCounts,
+)
 from ratings.imports.values.label_interpretation import LabelOptions
 
 

@@ -15,7 +15,7 @@ from .mapping.import_mapping import FIRST_SHEET, ImportMapping
 from .mapping.rater_columns import get_item_name
 from .problems import MAX_SHOWN_LINES, quote_argument
 from .readers import SOURCES
-from .skipped_rows import SKIPPED_RECORD_REASONS
+from .records import SKIPPED_RECORD_REASONS
 
 MAX_LISTED_COLUMNS = 10  # columns that a doubt lists
 REPEATED_ROWS_TEXT = (

@@ -39,8 +39,8 @@ from ratings.services.permissions import ProjectArchived
 from . import remote_tasks
 from .client import Client, TaskPage
 from .errors import LabelStudioError
-from .hooks import AFTER_PULL
 from .recording import LEASE_SECONDS, record_tasks
+from .services import AFTER_PULL
 
 logger = logging.getLogger(__name__)
 

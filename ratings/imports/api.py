@@ -33,8 +33,7 @@ from ratings.imports.mapping.import_mapping import (
     SHEET_CHOICES,
 )
 from ratings.imports.readers import SOURCES
-from ratings.imports.values.entered_label_lists import parse_label_list
-from ratings.imports.values.label_interpretation import JOIN, KEEP, LabelOptions
+from ratings.imports.values.label_interpretation import JOIN, KEEP, LabelOptions, parse_label_list
 from ratings.imports.values.label_notes import MAYBE_MISSING, SIMILAR
 
 MAX_ROLES = 1000
