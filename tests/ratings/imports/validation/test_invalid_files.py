@@ -225,7 +225,7 @@ INVALID_CONTENTS = {
         ("key_empty", 2, "item"),
         "The cell is empty. Every row needs an item, rater and label.",
     ),
-    "empty rater": (HEADER + b"a,,minor\n", ("key_empty", 2, "rater"), "Empty cell."),
+    "empty rater": (HEADER + b"a,,minor\n", ("key_empty", 2, "rater"), "The cell is empty."),
     # An empty label is a missing value, and a file without any other label has nothing to import.
     "empty label": (HEADER + b"a,ann,\n", ("nothing_usable", None, ""), "missing values"),
     "long item": (
