@@ -148,7 +148,7 @@ KINDS: dict[str, AlertKindDefinition] = {
         sections=frozenset({DEVIATING_RATINGS, CATEGORY_USE}),
         chart=gettext_lazy(
             "Larger dots: more items. Lines: before and since. Shaded: when it began "
-            "(95% interval)."
+            "(95% interval). Adjusted for the levels of the others."
         ),
         about=ABOUT_RATER,
     ),
