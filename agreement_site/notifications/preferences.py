@@ -1,9 +1,9 @@
-"""A person's choice of mail, and links that end one stream of mail without signing in (RFC 8058).
+"""A person's choice of mail, and links that end a subscription without signing in (RFC 8058).
 
 By default, leads and adjudicators get a weekly digest on Monday morning, and leads also get a mail
 when a rater drifts. Others have nothing to decide, so they get a digest only when they want one.
 
-A link is signed for one person and stream. It stays valid: mail is kept for years.
+A link is signed for one person and subscription. It stays valid: mail is kept for years.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ def get_language(user: Any, row: NotificationSettings) -> str:
 
 _SALT = "notifications.unsubscribe"
 DIGEST, NEWS, PERSONAL = "digest", "news", "personal"
-# Stream -> the settings that end it.
+# Subscription -> the settings that end it.
 SETTINGS_WITHOUT: dict[str, dict[str, object]] = {
     DIGEST: {"digest": NotificationSettings.Digest.OFF},
     NEWS: {"at_once": []},
@@ -136,21 +136,21 @@ LABELS = {
 }
 
 
-def build_unsubscribe_url(user: Any, stream: str) -> str:
-    token = signing.dumps([user.pk, stream], salt=_SALT)
+def build_unsubscribe_url(user: Any, subscription: str) -> str:
+    token = signing.dumps([user.pk, subscription], salt=_SALT)
     return build_absolute_url(reverse("unsubscribe", args=[token]))
 
 
 def parse_token(token: str) -> tuple[User, str] | None:
-    """Return the user and the stream of a link; None for one that was not signed here."""
+    """Return the user and the subscription of an unsubscribe link; None for an invalid one."""
     try:
-        user_id, stream = signing.loads(token, salt=_SALT)
+        user_id, subscription = signing.loads(token, salt=_SALT)
     except signing.BadSignature:
         return None
     user = User.objects.filter(pk=user_id).first()
-    return (user, stream) if user is not None and stream in SETTINGS_WITHOUT else None
+    return (user, subscription) if user is not None and subscription in SETTINGS_WITHOUT else None
 
 
-def end_stream(user: User, stream: str) -> None:
-    """Change the user's settings so that this stream ends; a second time has no effect."""
-    save_preferences(user=user, **SETTINGS_WITHOUT[stream])
+def end_subscription(user: User, subscription: str) -> None:
+    """Change the user's settings so that this subscription ends; a second time has no effect."""
+    save_preferences(user=user, **SETTINGS_WITHOUT[subscription])

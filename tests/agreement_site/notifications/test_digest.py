@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agreement_site.models import NotificationSettings, Preference, QueuedMail
-from agreement_site.notifications import digest, outbox, preferences
+from agreement_site.notifications import digest, mail_contents, outbox, preferences
 from agreement_site.notifications.mail_contents import Line, Section
 from core.jobs.outbox import MAX_JITTER
 from events import feed
@@ -147,9 +147,9 @@ def test_one_query_reads_all_gates_of_a_digest(
 ) -> None:
     for verdict, name in (("fail", "release"), ("pass", "weekly"), ("not_enough", "pilot")):
         decide_gate(question, verdict, name)
-    events = list(Event.objects.filter(kind__in=digest.GATE_VERDICTS).order_by("pk"))
+    events = list(Event.objects.filter(kind__in=mail_contents.GATE_VERDICTS).order_by("pk"))
     with CaptureQueriesContext(connection) as queries:
-        lines = digest.describe_changes(events)
+        lines = mail_contents.describe_changes(events)
     assert [line.text.partition("”")[0] for line in lines] == ["“release", "“weekly", "“pilot"]
     assert len(queries) == 1
 

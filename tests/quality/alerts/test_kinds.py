@@ -21,6 +21,7 @@ from quality.alerts.detection.candidates import AlertCandidate
 from quality.alerts.detection.matching import AlertPeriod
 from quality.alerts.kinds import KINDS, get_brief_text
 from quality.models import Alert, AlertKind, GoldItem
+from quality.rater_status.reasons import REASON_OF_ALERT
 from ratings.services.judgement import Judgement
 from ratings.services.record import record_ratings
 
@@ -95,6 +96,14 @@ def make_alert_of_kind(question: Question, make_alert: Any) -> Callable[..., Ale
         return alert
 
     return make
+
+
+def test_each_kind_about_a_rater_is_a_reason_for_a_status() -> None:
+    about_raters = {kind for kind, definition in KINDS.items() if definition.brief is not None}
+    assert about_raters == set(REASON_OF_ALERT), (
+        "add each kind of alert with a `brief` text to REASON_OF_ALERT in"
+        " quality/rater_status/reasons.py, and no other"
+    )
 
 
 def test_page_of_each_kind_shows_sentence_and_link(
