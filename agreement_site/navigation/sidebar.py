@@ -238,7 +238,7 @@ class ProjectNavigation(NamedTuple):
     entries: list[NavigationLink]
     tabs: list[NavigationLink]
     rate_link: NavigationLink | None
-    inbox: list[entry_counts.InboxEntry]
+    inbox: list[entry_counts.EntryCount]
 
     @property
     def current_entry(self) -> NavigationLink | None:
@@ -308,7 +308,7 @@ def _find_current_tab(tabs: list[NavigationTab], path: str) -> NavigationTab | N
     return by_path.get("") if not segments else None
 
 
-def _count_by_page(project: Any, inbox: list[entry_counts.InboxEntry]) -> dict[str, int]:
+def _count_by_page(project: Any, inbox: list[entry_counts.EntryCount]) -> dict[str, int]:
     """Return {URL name: number of things on the page that need an action of the user}."""
     counts: dict[str, int] = {}
     for entry in inbox:
@@ -360,7 +360,7 @@ def count_skipped_or_flagged_items(project: Project) -> int:
     return Assignment.objects.skipped_or_flagged_in(project)[:MAX_COUNT].count()
 
 
-def list_inbox_entries(project: Any) -> list[entry_counts.InboxEntry]:
+def list_inbox_entries(project: Any) -> list[entry_counts.EntryCount]:
     """Return the inbox of the project for its leads; empty for other roles."""
     if not may(project.role, Capability.MANAGE):
         return []

@@ -25,11 +25,11 @@ from agreement_site.notifications.mail_contents import (
 from core.web.links import build_absolute_url
 from events import feed
 from metrics.views.common.number_formats import format_count
-from quality.inbox import decision_rows
+from quality.inbox import inbox_entries
 from quality.rater_status import site_raters
 from quality.rater_status.reasons import RaterStatus
 
-MAX_DECISIONS = 10
+MAX_ENTRIES = 10
 MAX_PROJECTS = 20
 MAX_CHANGES = 8  # lines of a project
 MAX_RATERS = 5
@@ -37,20 +37,20 @@ MAX_EVENTS = 2_000  # the newest ones
 
 
 def compose_digest(mail: QueuedMail, _row: NotificationSettings) -> MailContent | None:
-    """Return the digest of a person; None where there is nothing to decide and nothing changed."""
+    """Return the digest of a person; None where the inbox is empty and nothing changed."""
     user = mail.user
-    scope = decision_rows.InboxScope.for_user(user)
-    size = decision_rows.count_rows(scope)
+    scope = inbox_entries.InboxScope.for_user(user)
+    size = inbox_entries.count_entries(scope)
     raters = _list_raters(user)
     changes = _list_changes(user, mail.after_event, mail.until_event)
-    sections = [*_list_decisions(scope, size), *raters, *changes]
+    sections = [*_list_inbox_entries(scope, size), *raters, *changes]
     if not sections:
         return None
     subject = _("What changed") if changes else _("Raters to check")
-    if size.n_rows:
+    if size.n_entries:
         subject = ngettext(
-            "%(n)s decision waits for you", "%(n)s decisions wait for you", size.n_rows
-        ) % {"n": format_count(size.n_rows)}
+            "%(n)s entry in your inbox", "%(n)s entries in your inbox", size.n_entries
+        ) % {"n": format_count(size.n_entries)}
     return MailContent(
         subject,
         sections=tuple(sections),
@@ -58,16 +58,16 @@ def compose_digest(mail: QueuedMail, _row: NotificationSettings) -> MailContent 
     )
 
 
-def _list_decisions(
-    scope: decision_rows.InboxScope, size: decision_rows.InboxSize
+def _list_inbox_entries(
+    scope: inbox_entries.InboxScope, size: inbox_entries.InboxSize
 ) -> list[Section]:
-    stored = list(decision_rows.select_rows(scope).order_by(*decision_rows.ORDER)[:MAX_DECISIONS])
+    stored = list(inbox_entries.select_entries(scope).order_by(*inbox_entries.ORDER)[:MAX_ENTRIES])
     lines = [
         Line(row.text, build_absolute_url(row.url), row.project.name)
-        for row in decision_rows.describe_rows(stored)
+        for row in inbox_entries.load_entries(stored)
     ]
-    if size.n_rows > len(lines):
-        lines.append(_build_more_line(size.n_rows - len(lines), str(INBOX_PATH)))
+    if size.n_entries > len(lines):
+        lines.append(_build_more_line(size.n_entries - len(lines), str(INBOX_PATH)))
     return [Section(_("What to do first"), tuple(lines))] if lines else []
 
 

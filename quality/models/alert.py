@@ -140,7 +140,7 @@ class Alert(models.Model):
     n_before = models.PositiveIntegerField()  # items before the onset, in the same segment
     evidence = models.FloatField()
     # Items that the change made wrong. The inbox ranks an alert about a rater by the rater's
-    # impact instead (quality.inbox.decision_rows).
+    # impact instead (quality.inbox.inbox_entries).
     impact = models.FloatField(default=0.0, db_default=0.0)
     # Further data behind the alert: docs/api.md.
     facts = models.JSONField(default=dict)
