@@ -242,7 +242,7 @@ class InboxEntry:
 
     @property
     def text(self) -> str:
-        """What needs an action, as a text."""
+        """Sentence that says what needs an action."""
         if self.alert is not None:
             return str(KINDS[self.alert.kind].sentence(self.alert))
         if self.rater is not None:
