@@ -23,7 +23,7 @@ from events import feed
 from events.models import Event
 from metrics.views.common.number_formats import format_count
 from projects.models import Member, Project, Rater
-from projects.services.members import invitation_links, joining, membership
+from projects.services.members import joining, membership
 from quality.alerts.kinds import KINDS
 from quality.gates import verdict_texts
 from quality.models import Alert, AlertState, Gate, GateDecision
@@ -80,7 +80,7 @@ def compose_invitation(mail: QueuedMail, _row: NotificationSettings) -> MailCont
     }
     by = mail.by or User()
     if mail.by_id and mail.user_id in membership.get_linkable_user_ids(project=project, by=by):
-        path = invitation_links.create_invitation_path(member, address=mail.address)
+        path = joining.create_invitation_path(member, address=mail.address)
         account = _("Your account is %(name)s. Choose a password.")
         return MailContent(
             subject,
