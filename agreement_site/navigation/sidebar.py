@@ -20,7 +20,6 @@ from projects.models.roles import Capability, may
 from quality.inbox import entry_counts
 from ratings.models import Assignment
 
-Role = Member.Role
 MAX_COUNT = 100  # highest count; above it the page shows "99+"
 MAX_SWITCHER_PROJECTS = 8  # maximum number of projects in the project switcher
 
@@ -348,11 +347,12 @@ def _build_site_links(pages: list[SitePage], path: str) -> list[NavigationLink]:
 
 
 def _only_annotates(user: Any) -> bool:
-    """Return True for annotators who have no other role in any project."""
+    """Return True for members who see results in no project, such as annotators."""
     if user.is_staff or user.is_superuser:
         return False
     roles = Member.objects.filter(user=user.pk).order_by().values_list("role", flat=True)
-    return set(roles.distinct()) == {Role.ANNOTATOR}
+    own_roles = set(roles.distinct())
+    return bool(own_roles) and not any(may(role, Capability.SEE_RESULTS) for role in own_roles)
 
 
 def count_skipped_or_flagged_items(project: Project) -> int:

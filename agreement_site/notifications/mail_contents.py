@@ -23,6 +23,7 @@ from events import feed
 from events.models import Event
 from metrics.views.common.number_formats import format_count
 from projects.models import Member, Project, Rater
+from projects.models.roles import Capability, may
 from projects.services.members import joining, membership
 from quality.alerts.kinds import KINDS
 from quality.gates import verdict_texts
@@ -94,7 +95,7 @@ def compose_invitation(mail: QueuedMail, _row: NotificationSettings) -> MailCont
         )
     if not mail.user.email:
         return None  # the address of the invitation was never confirmed
-    page = "rate" if member.role == Member.Role.ANNOTATOR else "dashboard"
+    page = "dashboard" if may(member.role, Capability.SEE_RESULTS) else "rate"
     action = Line(_("Open project"), build_absolute_url(reverse(page, args=[project.pk])))
     return MailContent(subject, (intro,), action=action)
 

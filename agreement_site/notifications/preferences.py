@@ -24,12 +24,12 @@ from django.utils.translation import gettext_lazy as _
 from agreement_site.models import NotificationSettings, Preference
 from core.web.links import build_absolute_url
 from projects.models import Member
+from projects.models.roles import Capability, list_roles_with
 
 from .news import DRIFT, get_feed_head
 
 Digest = NotificationSettings.Digest
 PEOPLE_PER_TRANSACTION = 500  # people in one transaction
-DECIDING_ROLES = (Member.Role.LEAD, Member.Role.ADJUDICATOR)
 
 
 def get_preferences(user: Any) -> NotificationSettings:
@@ -62,7 +62,9 @@ def save_preferences(*, user: Any, **changes: Any) -> NotificationSettings:
 
 def create_missing_settings() -> int:
     """Store the default settings of people who decide something; return how many."""
-    deciding = Member.objects.filter(user=OuterRef("pk"), role__in=DECIDING_ROLES)
+    deciding = Member.objects.filter(
+        user=OuterRef("pk"), role__in=list_roles_with(Capability.REVIEW)
+    )
     users = User.objects.filter(
         Exists(deciding), is_active=True, notification_settings=None
     ).exclude(email="")
@@ -83,12 +85,13 @@ def _build_defaults(user_ids: list[int]) -> list[NotificationSettings]:
         roles.setdefault(user_id, set()).add(role)
         zones.setdefault(user_id, zone)
     rows, head, now = [], get_feed_head(), timezone.now()
+    managing, reviewing = map(list_roles_with, (Capability.MANAGE, Capability.REVIEW))
     for user_id in user_ids:
         own_roles = roles.get(user_id, set())
         row = NotificationSettings(
             user_id=user_id,
-            at_once=[DRIFT] if Member.Role.LEAD in own_roles else [],
-            digest=Digest.WEEKLY if own_roles & set(DECIDING_ROLES) else Digest.OFF,
+            at_once=[DRIFT] if own_roles.intersection(managing) else [],
+            digest=Digest.WEEKLY if own_roles.intersection(reviewing) else Digest.OFF,
             time_zone=zones.get(user_id, settings.TIME_ZONE),
             digest_event=head,
         )

@@ -12,7 +12,7 @@ from django.utils.translation import ngettext
 
 from events.models import Webhook
 from metrics.views.common import number_formats
-from projects.models import Approval, Member, Question
+from projects.models import Approval, Question
 from projects.models.roles import Capability, may
 from projects.services import approvals
 from quality.models import (
@@ -37,7 +37,6 @@ RATERS = "raters"
 SKIPPED = "skipped_and_flagged"
 WEBHOOKS = "webhooks"
 APPROVALS = "approvals"
-LEAD = Member.Role.LEAD
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,8 @@ class AlertKind(models.TextChoices):
 
     RATER_DRIFT = "rater_drift", _("Rating drift")
     RATER_SAME_ANSWER = "rater_same_answer", _("Repeated answer")
-    RATER_FAST = "rater_fast", _("Too fast")
-    RATER_APART = "rater_apart", _("Low agreement")
+    RATER_TOO_FAST = "rater_fast", _("Too fast")
+    RATER_DISAGREES = "rater_apart", _("Low agreement")
     NEWCOMER_BELOW = "newcomer_below", _("Newcomer below the team")
     RATER_COPIES = "rater_copies", _("Pair agrees too often")
     QUESTION_FELL = "question_fell", _("Question agreement fell")
