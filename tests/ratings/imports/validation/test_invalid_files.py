@@ -251,12 +251,12 @@ INVALID_CONTENTS = {
     "too few cells": (
         HEADER + b"a,ann,minor\nb,ann\n",
         ("cells", 3, ""),
-        "2 cells, but the header row has 3",
+        "The header row has 3 cells, but this row has 2",
     ),
     "too many cells": (
         HEADER + b"a,ann,minor,x\n",
         ("cells", 2, ""),
-        "4 cells, but the header row has 3",
+        "The header row has 3 cells, but this row has 4",
     ),
     "line numbers after a cell of two lines": (
         b'item,rater,label,comment\na,ann,minor,"two\nlines"\n\nb,ann,wrong,\n',
