@@ -338,7 +338,7 @@ def test_each_kind_of_fault_is_one_sentence_of_both_commands(tmp_path: Path, lea
     assert str(refused.value) == f"{path}: " + "\n".join(messages)
     assert messages[1] == (
         "Lines 5, 9, 13, 17, 21, … (9 times): The header row has 3 cells, but this row has 1. Add "
-        "the missing cells, also empty ones."
+        "the missing cells, even if they are empty."
     )
 
 
