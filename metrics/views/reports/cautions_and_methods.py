@@ -18,7 +18,12 @@ from metrics.reports import ReportFacts
 from metrics.results.values import Value
 from metrics.views.common import display_names
 from metrics.views.common.cluster_texts import format_cluster_note
-from metrics.views.common.number_formats import format_count, format_interval, format_number
+from metrics.views.common.number_formats import (
+    format_count,
+    format_interval,
+    format_number,
+    get_list_separator,
+)
 from projects.models import BandScheme, Scale
 
 from . import headline_texts
@@ -229,7 +234,9 @@ def _describe_scale(facts: ReportFacts) -> str:
     params = {
         "scale": Scale(declared["scale"]).label,
         "k": len(declared["categories"]),
-        "labels": ", ".join(category["label"] for category in declared["categories"]),
+        "labels": get_list_separator().join(
+            category["label"] for category in declared["categories"]
+        ),
         "weights": Scale(declared["scale"]).describe_weights(declared["weights"]),
     }
     return (

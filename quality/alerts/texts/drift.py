@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.utils.translation import gettext as _
 
+from metrics.views.common.number_formats import get_list_separator
 from quality.models import Alert, AlertKind, AlertMeasure
 
 from .common import build_text_params, list_guideline_changes, list_timing_sentences
@@ -66,7 +67,9 @@ def _describe_other_drifts(alert: Alert) -> str:
     ]
     if not names:
         return _("No similar alerts at that time.")
-    return _("Similar alerts at that time: %(names)s.") % {"names": ", ".join(sorted(names))}
+    return _("Similar alerts at that time: %(names)s.") % {
+        "names": get_list_separator().join(sorted(names))
+    }
 
 
 def list_explanations(alert: Alert) -> list[str]:
