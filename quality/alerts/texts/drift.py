@@ -19,9 +19,9 @@ def build_brief_text(alert: Alert, rater: int) -> str:
     if alert.measure == AlertMeasure.AGREEMENT:
         text = _("has agreed about %(size)s less since %(since)s (kappa)")
     elif alert.size < 0:
-        text = _("has rated about %(size)s categories lower since %(since)s")
+        text = _("has rated lower since %(since)s, by about %(size)s categories")
     else:
-        text = _("has rated about %(size)s categories higher since %(since)s")
+        text = _("has rated higher since %(since)s, by about %(size)s categories")
     return text % build_text_params(alert)
 
 
@@ -49,7 +49,7 @@ def _list_common_changes(alert: Alert) -> list[str]:
     )
     if falls.exists():
         return [_("The others’ agreement fell then too, but less.")]
-    return [_("Not explained by the others on the same days and items.")]
+    return [_("The others on the same days and items don’t explain it.")]
 
 
 def _describe_other_drifts(alert: Alert) -> str:
