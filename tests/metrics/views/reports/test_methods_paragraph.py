@@ -152,7 +152,7 @@ CAUTIONS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "Agreement beyond chance.": (
         {"headline": {"name": "percent_agreement"}}, {"headline": {"name": "gwet_ac1"}},
     ),
-    "it reaches from substantial to almost perfect": (
+    "its interval reaches from substantial to almost perfect": (
         {"value": {"high": 0.82}}, {"value": {"high": 0.8}},
     ),
     "made for another coefficient": (
