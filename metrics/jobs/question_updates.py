@@ -77,7 +77,7 @@ def update_small_questions(*, excluded: set[int]) -> int:
 def _update_candidates(candidates: list[int]) -> int:
     # On SQLite, another worker may have counted some while this transaction waited for its turn.
     still_uncounted = uncounted.get_question_ids().intersection(candidates)
-    states = counting.lock_small_count_states(still_uncounted, QUESTIONS_AT_ONCE)
+    states = counting.lock_states_of_small_questions(still_uncounted, QUESTIONS_AT_ONCE)
     versions = {pk: state.version for pk, state in states.items()}
     groups, rows, notes = counting.count_uncounted_items(states)
     for batch in groups:
@@ -183,7 +183,7 @@ def update_question_for_seconds(
     """
     deadline = time.monotonic() + seconds
     n_items, in_parallel = 0, False
-    if rater_kinds.detect_changed_kinds(question_id):
+    if rater_kinds.check_and_store_rater_kinds(question_id):
         delete_counts_and_results(Question.objects.get(pk=question_id))
     while True:
         progress = question_counting.count_items(question_id)

@@ -128,7 +128,7 @@ def _read_records(
     *,
     cluster: str,
 ) -> None:
-    """Add the rows of a question, the clusters of items, all questions and what is skipped.
+    """Read a file into ``file_rows``: rows of the question, clusters, questions, skipped records.
 
     Raises RatingFileError.
     """

@@ -18,7 +18,7 @@ from projects.services.projects import continue_guideline_numbering, create_proj
 from projects.services.question_validation import NewCategory, NewQuestion
 from projects.services.questions import add_question
 from projects.services.raters import fields
-from ratings.files import data_folders, upload_limits
+from ratings.files import shared_folders, upload_limits
 from ratings.label_normalization import parse_number
 from ratings.models import ImportRun
 
@@ -86,7 +86,7 @@ def _save_run(**columns: Any) -> ImportRun:
     """
     run = ImportRun.objects.create(
         **columns,
-        folder=data_folders.get_or_create_folder_token(data_folders.IMPORTS),
+        folder=shared_folders.get_or_create_folder_token(shared_folders.IMPORTS),
         in_database=uploads.needs_database_copy(columns["path"]),
     )
     if run.in_database:

@@ -20,7 +20,7 @@ from typing import IO
 from django.conf import settings
 from django.db import transaction
 
-from ratings.files import data_folders
+from ratings.files import shared_folders
 from ratings.models import ImportFilePart, ImportRun
 
 from . import zip_archives
@@ -169,7 +169,7 @@ def needs_database_copy(path: str) -> bool:
     """
     if zip_archives.has_media_archive(get_absolute_path(path)):
         return False
-    return bool(data_folders.list_separate_hosts(data_folders.IMPORTS))
+    return bool(shared_folders.list_separate_hosts(shared_folders.IMPORTS))
 
 
 @transaction.atomic

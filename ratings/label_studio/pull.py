@@ -63,7 +63,7 @@ TASK_FIELDS = ("id", "data", "meta", "annotations", "predictions")
 
 
 def pull_due_connections() -> None:
-    """Read all connections that are due."""
+    """Import the new annotations of every connection that is due."""
     due = LabelStudioConnection.objects.filter(
         state__in=WORKING_STATES, next_at__lte=timezone.now()
     )

@@ -221,10 +221,7 @@ KENDALL_TAU_B = Coefficient(
 LIN_CCC = Coefficient(
     name="lin_ccc",
     label=_("Lin’s concordance"),
-    description=_(
-        "Whether two raters give the same numbers: correlation, reduced by "
-        "differences in level or spread."
-    ),
+    description=_("Pearson’s correlation, reduced by differences in level or spread."),
     formula="2 s_xy / (s_xx + s_yy + (mean_x - mean_y)^2), divisor n",
     low=-1,
     high=1,
@@ -275,10 +272,7 @@ def _kendall_w_from_ratings(rated_items: RatedItems) -> Estimate:
 KENDALL_W = Coefficient(
     name="kendall_w",
     label=_("Kendall’s W"),
-    description=_(
-        "Whether all raters order the items alike, from 0 to 1. Not agreement: "
-        "level does not count."
-    ),
+    description=_("Whether all raters order the items alike. Not agreement: level does not count."),
     formula="12 S / (R^2 (n^3 - n) - R sum T_g), complete items, average ranks",
     low=0,
     high=1,

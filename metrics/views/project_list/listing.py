@@ -158,15 +158,15 @@ def _add_setup_steps(rows: list[ProjectRow]) -> None:
 def load_page_details(page_rows: list[ProjectRow], user: Any) -> None:
     """Load the details that only the rows of the shown page need.
 
-    The questions with their results, the decisions, the notes, the weekly trends, the raters, and
-    the time of the last change of a rating.
+    The questions with their results, the top entries of the inbox, the notes, the weekly trends,
+    the raters, and the time of the last change of a rating.
     """
     _add_questions([row for row in page_rows if not row.questions])
     needing = [row.project.pk for row in page_rows if row.impact is not None]
     for inbox in PROJECT_INBOX:
-        decisions = inbox.describe_projects(user, needing)
+        top_entries = inbox.get_top_entries(user, needing)
         for row in page_rows:
-            row.decisions = decisions.get(row.project.pk)
+            row.top_entry = top_entries.get(row.project.pk)
     filled_rows = [row for row in page_rows if row.questions]
     _add_notes(filled_rows)
     _add_setup_steps(filled_rows)
@@ -318,17 +318,14 @@ def _build_attention_notes(
     uncounted = row.uncounted
     query = urlencode({"question": question.key})
     if not row.n_items:
-        notes.append(
-            render_link(reverse("data", args=[row.project.pk]), _("No items yet. Import some."))
-        )
+        notes.append(render_link(reverse("data", args=[row.project.pk]), _("No items yet.")))
     elif not row.n_ratings and not uncounted:
         notes.append(_("No ratings yet."))
     if row.is_single:
         notes.append(_("No item has two ratings yet."))
     if uncounted:
         notes.append(
-            ngettext("%(n)s rating pending.", "%(n)s ratings pending.", uncounted)
-            % {"n": uncounted}
+            ngettext("%(n)s rating pending", "%(n)s ratings pending", uncounted) % {"n": uncounted}
         )
     notes += build_outlier_sentences(outlier_raters, row.project.pk, query)
     n_short = row.n_items - row.n_complete_items

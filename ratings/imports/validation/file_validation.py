@@ -280,10 +280,10 @@ def _add_statistics(
         )
     for item in staged_rows.iter_conflicting_items():
         _add_conflict_problem(report.problems, item, columns)
-    report.items, report.new_items = _count_keys(
+    report.items, report.new_items = _count_and_validate_keys(
         report.problems, staged_rows, project, Item, create_missing=create_missing
     )
-    report.raters, report.new_raters = _count_keys(
+    report.raters, report.new_raters = _count_and_validate_keys(
         report.problems, staged_rows, project, Rater, create_missing=create_missing
     )
     report.contents = staged_rows.count("content")
@@ -370,7 +370,7 @@ def _count_changed_items(
             report.changed_items += not is_same_json(body, bodies[key])
 
 
-def _count_keys(
+def _count_and_validate_keys(
     problems: ProblemList,
     staged_rows: StagedRows,
     project: Project | None,

@@ -73,7 +73,6 @@ class ColumnsForm(ImportOptionsForm):
     )
     key_columns = _build_columns_field(
         gettext_lazy("More item ID columns"),
-        gettext_lazy("If several columns identify an item."),
     )
     text = _build_column_field(gettext_lazy("Text"))
     html = _build_column_field("HTML")
@@ -185,7 +184,7 @@ class ColumnsForm(ImportOptionsForm):
         zone = normalize_time_zone(cleaned_data.get("zone") or "")
         cleaned_data["zone"] = zone
         if zone and zone not in list_time_zones():
-            self.add_error("zone", _("Choose a listed time zone, such as Europe/Berlin."))
+            self.add_error("zone", _("Choose a time zone such as Europe/Berlin."))
         if cleaned_data.get("target") == NEW_QUESTION and cleaned_data.get("layout") != "items":
             self._validate_new_question(cleaned_data)
         has_questions = len(cleaned_data.get("label_columns") or ()) > 1 or any(
@@ -237,9 +236,12 @@ class ColumnsForm(ImportOptionsForm):
         ):
             self.add_error("rater", _("Choose a column."))
         if layout in VALUE_LAYOUTS:
-            self._validate_raters(cleaned_data, used)
+            self._validate_label_columns_left(cleaned_data, used)
 
-    def _validate_raters(self, cleaned_data: dict[str, Any], used: dict[int, str]) -> None:
+    def _validate_label_columns_left(
+        self, cleaned_data: dict[str, Any], used: dict[int, str]
+    ) -> None:
+        """Add an error if the layout needs columns of labels and each column has another role."""
         n_columns = len(self.fields["item"].choices) - 1  # type: ignore[attr-defined]
         other_columns = {
             *used,
