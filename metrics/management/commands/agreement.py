@@ -23,12 +23,6 @@ from metrics.agreement.registry import COEFFICIENTS, MEAN_PAIRWISE, iter_coeffic
 from metrics.agreement.scales import SCALES
 from metrics.agreement.weights import UNWEIGHTED, WEIGHTINGS
 from metrics.management import file_statistics, rating_file
-from metrics.management.file_statistics import (
-    REASON_TEXTS,
-    PairStatistics,
-    build_scale,
-    compute_file_headline,
-)
 from metrics.results.clusters import ClusterDescription
 from metrics.results.scored_agreement import ScoredAgreement
 from ratings.imports.decoding.encodings import ENCODINGS
@@ -188,7 +182,7 @@ class _FileResults:
     report: ReportDict
     headline: ReportDict
     rules: list[MissingDataPolicy]
-    pair: PairStatistics | None
+    pair: file_statistics.PairStatistics | None
     scored: ScoredAgreement | None
     cluster: ClusterDescription | None = None
 
@@ -219,8 +213,8 @@ def _compute_results(options: Mapping[str, Any]) -> _FileResults:
     )
     models = _split_list(options["models"]) or []
     kind = {"scale": options["scale"], "weights": options["weights"], "matrix": matrix}
-    headline = compute_file_headline(ratings, models=models, **kind)
-    scale = build_scale(ratings, **kind)
+    headline = file_statistics.compute_file_headline(ratings, models=models, **kind)
+    scale = file_statistics.build_scale(ratings, **kind)
     results = _FileResults(
         ratings,
         report,
@@ -328,7 +322,7 @@ def _format_headline(file_headline: ReportDict) -> list[str]:
     """Return the lines on the headline; also on people and models where both rated."""
     estimate = file_headline["headline"]
     lines = [
-        f"read first: {estimate['name']} ({REASON_TEXTS[estimate['why']]})",
+        f"read first: {estimate['name']} ({file_statistics.REASON_TEXTS[estimate['why']]})",
         f"  {file_statistics.format_value_with_interval(estimate)}",
     ]
     if estimate["unweighted"] is not None:
