@@ -172,7 +172,7 @@ def _list_decisions(
     stored = list(decision_rows.select_rows(scope).order_by(*decision_rows.ORDER)[:MAX_DECISIONS])
     lines = [
         Line(row.text, build_absolute_url(row.url), row.project.name)
-        for row in decision_rows.describe_rows(stored)
+        for row in decision_rows.describe_rows(stored, scope)
     ]
     if size.n_rows > len(lines):
         lines.append(_build_more_line(size.n_rows - len(lines), str(INBOX_PATH)))

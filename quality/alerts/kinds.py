@@ -60,11 +60,11 @@ def get_gold_link(alert: Alert) -> tuple[str, str]:
 DEVIATING_RATINGS, CATEGORY_USE = "deviating_ratings", "category_use"
 ABOUT_RATER, ABOUT_QUESTION, ABOUT_PAIR = "rater", "question", "pair"
 RATER_CAUSES = {
-    AlertCause.REAL: gettext_lazy("Confirm"),
+    AlertCause.REAL: gettext_lazy("Confirm and resolve"),
     AlertCause.NOT_RATER: gettext_lazy("Dismiss"),
 }
 OTHER_CAUSES = {
-    AlertCause.REAL: gettext_lazy("Confirm"),
+    AlertCause.REAL: gettext_lazy("Confirm and resolve"),
     AlertCause.EXPLAINED: gettext_lazy("Dismiss"),
 }
 

@@ -316,13 +316,17 @@ def _compute_body(question: Question, scale: QuestionScale) -> dict[str, object]
     kappas, ses = (_to_array(value[field] for value in people.peers) for field in ("value", "se"))
     shape = funnel.build_funnel(kappas, ses, people.n_items)
     labels = (category.label for category in question.categories.all())
+    raters = people.list_compared(
+        people.estimate_levels(question.pk, scale), people.find_reversed(question.pk, scale)
+    )
     return {
         "format": BODY_FORMAT,
         "weights": weights,
         "middle": shape.center if shape else None,
         "spread": shape.item_sd if shape else None,
-        "raters": people.list_compared(
-            people.estimate_levels(question.pk, scale), people.find_reversed(question.pk, scale)
+        "raters": raters,
+        "has_findings": any(
+            rater.is_biased or rater.repeats_answer or rater.is_reversed for rater in raters
         ),
         "higher_is_harsher": scale_direction.is_higher_harsher(labels),
     }
