@@ -60,7 +60,7 @@ def set_exam_rules(
     before = {name: getattr(row, name) for name in RULES}
     new = before | {name: values[name] for name in values if name in before}
     errors = _find_problems(new)
-    if new["required"] and (problem := _find_gold_problem(question)):
+    if new["required"] and (problem := _find_constant_answer_problem(question)):
         errors["required"] = problem
     if errors:
         raise InvalidSettings(errors)
@@ -76,7 +76,7 @@ def set_exam_rules(
     return row
 
 
-def _find_gold_problem(question: Question) -> str | None:
+def _find_constant_answer_problem(question: Question) -> str | None:
     """Return the error of an exam that one answer to everything passes, or None."""
     answer = get_most_frequent_answer(question)
     if answer is None or answer[1] < answer[2]:

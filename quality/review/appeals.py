@@ -60,8 +60,8 @@ def get_visible_decisions(rater: Rater) -> QuerySet[Decision]:
     return visible.select_related("item", "question").order_by("-pk")
 
 
-def add_own_ratings(rater: Rater, decisions: list[Decision]) -> list[VisibleDecision]:
-    """Return the decisions with the rater's own codes and appeals."""
+def build_visible_decisions(rater: Rater, decisions: list[Decision]) -> list[VisibleDecision]:
+    """Return the decisions on items that the rater rates, with the rater's code and appeal."""
     item_ids = [decision.item_id for decision in decisions]
     own_ratings = Rating.objects.current().filter(rater=rater, item__in=item_ids)
     own_codes = {(row.question_id, row.item_id): row.code for row in own_ratings}

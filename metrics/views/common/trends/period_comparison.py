@@ -146,7 +146,7 @@ def list_newest_periods(question: Question, name: str, limit: int) -> list[Trend
             all_estimate if people_estimate is None or question.headline_pooled else people_estimate
         )
         if estimate and estimate["n_items"]:  # other raters have comparisons in other periods
-            widened = clusters.widen(name, estimate) if clusters else estimate
+            widened = clusters.widen_interval(name, estimate) if clusters else estimate
             trend_periods.append(TrendPeriod(span, start, widened))
     return trend_periods
 
