@@ -500,7 +500,7 @@ def test_exam_asks_its_question_alone_and_frees_open_items_when_failed(
     ExamRules.objects.update(required=True)
     take_exam(annotator_client, project, question, RIGHT, 0)
     page = annotator_client.get(get_rate_url(project))
-    assert [asked.pk for asked in page.context["form"].questions] == [question.pk]
+    assert [part.pk for part in page.context["form"].questions] == [question.pk]
     assert '<input type="hidden" name="exam" value="1">' in page.text
     item = page.context["item"]
     assert submit(annotator_client, project, item, question, RIGHT).status_code == 400
