@@ -83,8 +83,8 @@ def _find_constant_answer_problem(question: Question) -> str | None:
         return None
     label, n, _n_items = answer
     return _(
-        "“%(label)s” is right on all %(n)s gold items, so always giving it passes. "
-        "Add other gold answers first."
+        "All %(n)s gold items accept “%(label)s”, so always giving it passes. Add other gold "
+        "answers first."
     ) % {"n": n, "label": label}
 
 

@@ -99,7 +99,7 @@ def _build_step(alert: Alert, action: str, reason: str) -> dict[str, Any]:
         return {"state": AlertState.ACKNOWLEDGED}
     if action == "mute":
         muted_until = timezone.now().date() + datetime.timedelta(weeks=1)
-        reason = reason.strip() or _("Muted in the inbox")
+        reason = reason.strip() or _("Muted")
         return {"state": AlertState.MUTED, "muted_until": muted_until, "reason": reason}
     confirmed, dismissed = KINDS[alert.kind].causes
     cause = confirmed if action == "resolve" else dismissed
@@ -111,11 +111,7 @@ def _describe_action(action: str, n: int) -> str:
     if action == "mute":
         text = ngettext("%(n)s alert muted for a week.", "%(n)s alerts muted for a week.", n)
     elif action == "investigate":
-        text = ngettext(
-            "%(n)s alert is now yours to investigate.",
-            "%(n)s alerts are now yours to investigate.",
-            n,
-        )
+        text = ngettext("%(n)s alert assigned to you.", "%(n)s alerts assigned to you.", n)
     else:
         text = ngettext("%(n)s alert resolved.", "%(n)s alerts resolved.", n)
     return text % {"n": format_count(n)}

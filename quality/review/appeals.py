@@ -91,7 +91,7 @@ def build_no_decision_error() -> InvalidAppeal:
 
     It is the same whether there is a decision or not.
     """
-    return InvalidAppeal(_("There is no decision to appeal."))
+    return InvalidAppeal(_("There is nothing to appeal."))
 
 
 def create_appeal(
@@ -127,7 +127,7 @@ def answer_appeal(*, appeal: Appeal, state: str, text: str, by: Any) -> Appeal:
     """
     text = _validate_text(text)
     if state not in (State.UPHELD, State.REFUSED):
-        raise InvalidAppeal(_("Choose an answer first."))
+        raise InvalidAppeal(_("Choose an answer."))
     row = Appeal.objects.select_for_update().get(pk=appeal.pk)
     if row.state != State.OPEN:
         raise InvalidAppeal(_("This appeal was already answered."))

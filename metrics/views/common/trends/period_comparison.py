@@ -195,9 +195,7 @@ def _build_requested_comparison(
         try:
             start = datetime.date.fromisoformat(text)
         except ValueError:
-            error = _(
-                "“%(name)s” must be the first day of a period, like 2026-03-02, not “%(text)s”."
-            )
+            error = _("“%(name)s” must be a date like 2026-03-02, not “%(text)s”.")
             return PeriodComparison(
                 span, span_periods, error=error % {"name": name, "text": text[:40]}
             )
