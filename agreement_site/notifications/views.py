@@ -1,4 +1,4 @@
-"""Pages of a person's notification settings, and of a link that ends a stream of mail."""
+"""Pages of a person's notification settings, and of a link that ends a subscription to mail."""
 
 from __future__ import annotations
 
@@ -96,16 +96,16 @@ def edit_notifications(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def unsubscribe_by_link(request: HttpRequest, token: str) -> HttpResponse:
-    """Show a button that ends a stream of mail; a POST ends it.
+    """Show a button that ends a subscription to mail; a POST ends it.
 
     Scanners of mail open links, so opening it changes nothing.
     """
     parsed = preferences.parse_token(token)
     if parsed is None:
         return render(request, "notifications/unsubscribe.html", status=404)
-    user, stream = parsed
+    user, subscription = parsed
     is_done = request.method == "POST"
     if is_done:
-        preferences.end_stream(user, stream)
-    context = {"stream": preferences.LABELS[stream], "is_done": is_done}
+        preferences.end_subscription(user, subscription)
+    context = {"subscription": preferences.LABELS[subscription], "is_done": is_done}
     return render(request, "notifications/unsubscribe.html", context)

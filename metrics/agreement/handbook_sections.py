@@ -300,9 +300,9 @@ until a lead decides. With fewer than 5 answers, Concord shows only their number
   ten rounds every third one is extrapolated from the two before it (Varadhan & Roland 2008), so
   that the result is the maximum also where plain rounds hardly move. The model assumes that raters
   err independently of each other, given the true category. They seldom do: with ten ratings per
-  item or more, the certainties are far too high (table), and only gold answers show by how much.
+  item or more, the confidences are far too high (table), and only gold answers show by how much.
 
-Concord checks the calibration of the model's certainties. It holds out one rating of every item
+Concord checks the calibration of the model's confidences. It holds out one rating of every item
 with three or more ratings and predicts it. If the label probabilities T are too certain, so that
 T^tau with tau < 1 predicts better by two standard errors, the page shows this. Held-out ratings
 show a part of the error only, because they share the errors that all raters make.
@@ -326,7 +326,7 @@ list items with two ratings or more; *Labels* and *Review* show how many have on
 
 The table lists the wrong labels in % of the items with gold, the expected percentage with T^tau and
 with 100 gold answers drawn at random (40 draws; the others are measured), how many of the labels
-with a certainty of 0.95 or more are right, and in how many draws fewer than 95% are. All columns
+with a confidence of 0.95 or more are right, and in how many draws fewer than 95% are. All columns
 and the sources are in [consensus.md](../benchmarks/consensus.md):
 
 | data set | items | ratings per item | majority | weighted | Dawid-Skene | expected with T^tau |
@@ -489,7 +489,7 @@ gold answer if that allows a single category, otherwise the label that its ratin
 only people's ratings count. A lead can include models. Decisions and gold answers are fixed in the
 model, so that it learns from them which raters are right.
 
-| method | label | certainty |
+| method | label | confidence |
 |---|---|---|
 | Dawid and Skene (default) | the median on ordered scales, otherwise the mode | its probability |
 | majority, weighted by skill | the category with the largest weight; `tied` if several | none |
@@ -498,7 +498,7 @@ model, so that it learns from them which raters are right.
 The model is always fitted to all ratings from the same starting values. The labels are therefore a
 function of the ratings and do not depend on their order of arrival. With one rater, or without an
 item with two ratings, nothing can be estimated (`no_pairable_items`), and the label is the majority
-without a certainty. The *expected errors* of a set of labels are the sum of 1 - certainty.
+without a confidence. The *expected errors* of a set of labels are the sum of 1 - confidence.
 
 To measure the agreement of two adjudicators, a share of the decided items is shown to a second
 person, without the first decision. Concord computes Fleiss' kappa of first decisions and second
@@ -837,11 +837,11 @@ of the question replaces theirs.
 _GATES = """\
 ## Gates
 
-A gate compares measures of a question with floors. A rule passes when the low end of its 95%
-interval is at or above the floor, fails when the high end is below it, and is otherwise undecided.
+A gate compares measures of a question with limits. A rule passes when the low end of its 95%
+interval is at or above the limit, fails when the high end is below it, and is otherwise undecided.
 The gate passes if all rules pass, and fails if one of them fails.
 
-Who asks after every batch and stops at the first interval above the floor is wrong far more often
+Who asks after every batch and stops at the first interval above the limit is wrong far more often
 than 1 time in 20. Therefore the interval of a gate is a *confidence sequence*: in 95% of all cases
 it contains the true value at all numbers of items at once, however often you ask and whenever you
 stop. It is that of the normal mixture (Robbins 1970, Annals of Mathematical Statistics 41,
@@ -858,7 +858,7 @@ times as far away, in the way in which those of items in clusters do.
 * **Coefficients**: the interval that pages show, of items in clusters where the project has them.
 * **Gold accuracy** (`gold_accuracy`): the share of right answers among all answers of people to
   items with gold. Wilson's interval, where the answers to one item count as a cluster.
-* **Label certainty** (`label_certainty`): the mean confidence of the labels of all rated items,
+* **Label confidence** (`label_certainty`): the mean confidence of the labels of all rated items,
   which is the expected share of right labels. Wilson's interval. It is wider than needed, because a
   mean of probabilities varies less than a share.
 * **Coverage** (`coverage`): the share of items that have the wanted number of ratings; **open
@@ -866,9 +866,9 @@ times as far away, in the way in which those of items in clusters do.
 
 `benchmarks/bench_gates.py` simulates two categories, 2 to 5 raters and 1,000 gates in each of 72
 cases: prevalence 0.1, 0.3 and 0.5, and a look after each 10, 25 or 50 items. Kappa is exactly the
-floor, so that each pass is false. Share of the gates that pass at any of 200 looks:
+limit, so that each pass is false. Share of the gates that pass at any of 200 looks:
 
-| floor | raters | interval of one look | goal | sequence, mean | sequence, worst |
+| limit | raters | interval of one look | goal | sequence, mean | sequence, worst |
 |---|---|---|---|---|---|
 | 0.6 | 2 | 15% to 20% | <= 5% | 0.6% | 1.3% |
 | 0.6 | 3 | 17% to 21% | <= 5% | 0.7% | 1.0% |
@@ -882,14 +882,14 @@ floor, so that each pass is false. Share of the gates that pass at any of 200 lo
 The price is items: 2 to 2.4 times as many as for a single look. Items until half of the gates have
 passed, with three raters and a prevalence of 0.3:
 
-| kappa | floor | one look | look after each 10 or 20 items | ratio |
+| kappa | limit | one look | look after each 10 or 20 items | ratio |
 |---|---|---|---|---|
 | 0.75 | 0.6 | 70 | 170 | 2.4 |
 | 0.70 | 0.6 | 170 | 380 | 2.2 |
 | 0.90 | 0.8 | 110 | 250 | 2.3 |
 | 0.85 | 0.8 | 480 | 980 | 2.0 |
 
-The items that an undecided rule still needs are those at which the sequence leaves the floor, if
+The items that an undecided rule still needs are those at which the sequence leaves the limit, if
 the value and its error stay as they are; about half of such questions need more.
 """
 

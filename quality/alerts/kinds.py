@@ -152,12 +152,12 @@ KINDS: dict[str, AlertKindDefinition] = {
         basis=raters.list_same_answer_basis,
         explanations=raters.list_same_answer_explanations,
     ),
-    AlertKind.RATER_FAST: _rater_kind(
+    AlertKind.RATER_TOO_FAST: _rater_kind(
         brief=raters.build_fast_brief_text,
         basis=raters.list_fast_basis,
         explanations=raters.list_fast_explanations,
     ),
-    AlertKind.RATER_APART: _rater_kind(
+    AlertKind.RATER_DISAGREES: _rater_kind(
         brief=raters.build_outlier_brief_text,
         basis=raters.list_outlier_basis,
         explanations=raters.list_outlier_explanations,

@@ -83,11 +83,11 @@ class FailedExam(NamedTuple):
 REASON_OF_ALERT = {
     AlertKind.RATER_DRIFT: ReasonCode.DRIFT,
     AlertKind.PAIR_DIVERGED: ReasonCode.DRIFT,
-    AlertKind.RATER_APART: ReasonCode.LOW_AGREEMENT,
+    AlertKind.RATER_DISAGREES: ReasonCode.LOW_AGREEMENT,
     AlertKind.NEWCOMER_BELOW: ReasonCode.NEWCOMER,
     AlertKind.RATER_COPIES: ReasonCode.COPIES,
     AlertKind.RATER_SAME_ANSWER: ReasonCode.SAME_ANSWER,
-    AlertKind.RATER_FAST: ReasonCode.TOO_FAST,
+    AlertKind.RATER_TOO_FAST: ReasonCode.TOO_FAST,
 }
 
 

@@ -16,7 +16,8 @@ from projects.models import Question, Rater
 from quality.alerts.kinds import KINDS
 from quality.models import Alert, DriftState, GoldScore, RepeatScore
 from quality.rater_status import comparison
-from quality.rater_status.rater_list import RaterFilter, RaterList
+from quality.rater_status.rater_list import FLAGS, RaterFilter, RaterList
+from quality.rater_status.reasons import ReasonCode
 from quality.rater_status.status import (
     RaterSummary,
     build_undefined_value,
@@ -24,6 +25,8 @@ from quality.rater_status.status import (
     list_rater_summaries,
 )
 from quality.rater_status.status_texts import (
+    BIAS_REASONS,
+    REASON_TEXTS,
     get_reason_text,
     list_other_reason_texts,
     list_reason_texts,
@@ -415,3 +418,13 @@ def test_reason_without_details_says_whether_an_alert_is_open(
     texts = list_reason_texts(get_statuses_by_key(question)["ann"])
     assert ("has an open alert" in texts) == (state == "open")
     assert ("has a muted alert" in texts) == (state == "muted")
+
+
+def test_each_reason_has_a_text_and_a_filter() -> None:
+    of_alerts_alone = {ReasonCode.NEWCOMER, ReasonCode.TOO_FAST, ReasonCode.COPIES}
+    assert set(ReasonCode) - of_alerts_alone == {*REASON_TEXTS, *BIAS_REASONS}, (
+        "add the text of a new reason to REASON_TEXTS in quality/rater_status/status_texts.py"
+    )
+    assert {code.value for code in ReasonCode} <= set(FLAGS), (
+        "add the filter chip of a new reason to FLAGS in quality/rater_status/rater_list.py"
+    )
