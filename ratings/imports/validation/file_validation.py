@@ -14,6 +14,7 @@ from projects.models import Item, Project, Question, Rater
 from projects.services.items.upsert import is_same_json
 from projects.services.raters import pseudonyms
 from ratings.imports import zip_archives
+from ratings.imports.batch_writer import count_changed_ratings
 from ratings.imports.mapping import matching
 from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.problems import ProblemList, UnreadableFileError, truncate_text
@@ -25,7 +26,6 @@ from ratings.imports.values.label_notes import StoredQuestion
 from ratings.imports.zip_archives import MediaArchive
 from ratings.label_normalization import get_normal_form
 
-from .changed_ratings import count_changed_ratings
 from .row_validation import RecordValidator
 
 RECORDS_PER_BATCH = 5000  # records between two heartbeats
