@@ -673,10 +673,10 @@ alone looks lenient. So the raters' levels are also estimated from the pairs, by
 the mean difference of two raters = level less level, weighted by shared items; the level must
 differ from the median level of the raters connected by shared items (three at least) by as much,
 and beyond its own error. Raters who almost always give the same answer (see below) have no level of
-their own, and are left out of this estimate. A rater with higher answers is harsh where words such as *minor*, *severe*
-or *poor* are in the labels of the upper half of the scale, or words such as *good* in those of the
-lower half, and lenient where it is the other way round. Where no label says so, the reason is
-`higher` or `lower`.
+their own, and are left out of this estimate. A rater with higher answers is harsh where words such
+as *minor*, *severe* or *poor* are in the labels of the upper half of the scale, or words such as
+*good* in those of the lower half, and lenient where it is the other way round. Where no label says
+so, the reason is `higher` or `lower`.
 
 Where the bias is significant and the own level is not, the page says so, with the level as the
 distance from the median level: these others rate high, or low.

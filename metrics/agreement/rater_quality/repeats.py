@@ -202,8 +202,8 @@ def find_inconsistent_raters(
 
     same, n_repeats (R,): equal second answers, and all second answers; largest_share (R,): of the
     most frequent answer in both. A rater is inconsistent if Wilson's interval of the share of equal
-    answers (Bonferroni's correction for the raters) lies more than MIN_SHARE_GAP below the median of
-    the raters with at least MIN_REPEATS repeats, of whom at least three are needed. Raters who
+    answers (Bonferroni's correction for the raters) lies more than MIN_SHARE_GAP below the median
+    of the raters with at least MIN_REPEATS repeats, of whom at least three are needed. Raters who
     nearly always give one answer repeat it without being consistent, so the median leaves them out.
     """
     is_usable = n_repeats >= MIN_REPEATS
