@@ -165,9 +165,17 @@ A sentence has a rule, and a test on data where it holds and on data where it se
   of the others' pairs. If the rater's answers are exchangeable with theirs, the mean of d is 0,
   however hard the item is, and its variance and skewness follow from the m values of d on the item.
   The sum over the rater's items (30 or more, 10 of them with a disagreement) is tested one-sided at
-  1% over all raters (Bonferroni). Because the values of an item add up to 0, never are all raters
-  below. Beside two raters who copy from each other everybody is below them, so the test must also
-  hold without each single other rater, as long as enough items remain.
+  1% over all raters (Bonferroni), with half of it for each of two weights of a pair of ratings j
+  and l: w_jl, and its influence on kappa, (w_jl - (1 - kappa) (e_j + e_l)) / (1 - e) with e_j =
+  sum_l p_l w_jl and e = sum_j p_j e_j (Fleiss, Cohen & Everitt 1969), where p and kappa are those
+  of all ratings of the rater's items. With the second, the mean of d is nearly the rater's kappa
+  with the others less that of these with each other: who nearly always gives the frequent answer
+  agrees often, but hardly beyond chance. It must be negative, and -0.1 or less where the second
+  test alone is significant. Among raters of the same items the values of d add up to 0, so never
+  are all of them below. Beside two raters who copy from each other everybody is below them, so the
+  test must also hold without each other rater of a fifth of the items or more, as long as enough
+  items remain. Of more than 100,000 ratings, those of the newest items are tested. Items with two
+  ratings do not show which of the two raters agrees less, nor whether the items are hard.
 * *Two categories are confused*: the pair has 40% of all comparisons that differ or more, 1.5 times
   the share that the frequencies of the categories give, and the excess over items is significant at
   1% over all pairs (Bonferroni). Frequent categories differ often by chance; Roberts & McNamee
@@ -653,7 +661,8 @@ known. A question with more than 5,000,000 comparisons (`too_many_comparisons`) 
   is below the pass mark (`gold`). Also if the rater answers opposite to the others (`reversed`),
   rates higher or lower (`harsh`, `lenient`, `higher`, `lower`), agrees less with the others than
   these do with each other on the same items (`low_agreement`, unless an alert, opposite answers, a
-  bias or the same answer states the cause; see *Sentences about the results*), almost always gives
+  bias or the same answer states the cause; see *Sentences about the results*; the filter *Low
+  agreement* lists all of them), almost always gives
   the same answer (`same_answer`), seldom repeats their own answers (`self`), as defined below, or
   did not pass the latest attempt at the exam (`exam`).
 * `unknown`: the rater has fewer than 30 compared items, or agreement is undefined (`not_enough`).
