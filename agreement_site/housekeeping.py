@@ -22,7 +22,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from agreement_site.models import AuditLogEntry
-from agreement_site.monitoring import stale_results
+from agreement_site.monitoring import health
 from agreement_site.notifications import outbox as mail_outbox
 from events.webhooks import outbox
 from projects import legal_hold
@@ -152,7 +152,7 @@ _cleaned_at = 0.0
 def run_due_housekeeping() -> None:
     """Run the housekeeping tasks whose interval is over; called every few seconds."""
     global _cleaned_at  # noqa: PLW0603 - one clock per worker
-    stale_results.record_and_measure_lag(timezone.now())
+    health.record_and_measure_lag(timezone.now())
     if time.monotonic() - _cleaned_at >= CLEANUP_INTERVAL_SECONDS or not _cleaned_at:
         _cleaned_at = time.monotonic()
         data_folders.record_folders()

@@ -29,7 +29,7 @@ class AttemptCounter(models.Model):
 
 
 class StaleQuestion(models.Model):
-    """A question with counted changes that no result includes yet (monitoring/stale_results.py)."""
+    """A question with counted changes that no result includes yet (monitoring/health.py)."""
 
     question = models.OneToOneField(Question, models.CASCADE, primary_key=True, related_name="+")
     read_at = models.DateTimeField(null=True)  # CountState.refreshed_at at that time

@@ -25,7 +25,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_safe
 
 from agreement_site import releases
-from agreement_site.monitoring import health, stale_results
+from agreement_site.monitoring import health
 from agreement_site.notifications import outbox
 from agreement_site.server import embedded_broker
 from core.jobs import dispatch
@@ -83,7 +83,7 @@ class SystemStatus:
 def collect_status() -> SystemStatus:
     """Return the status. Stale questions are recorded, as by a sweep."""
     now = timezone.now()
-    lag = stale_results.record_and_measure_lag(now)
+    lag = health.record_and_measure_lag(now)
     sweeps = Worker.objects.order_by("-swept_at").values_list("name", "swept_at")
     backlogs = backlog.get_progress_by_question().items()
     return SystemStatus(

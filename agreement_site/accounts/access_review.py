@@ -28,11 +28,11 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET, require_safe
 
 from core import security_log
+from core.web.tables import escape_formula
 from events.models import Webhook
 from metrics.models import ShareLink
 from projects.models import ApiToken, Member, MemberOffer
 from projects.services.members.joining import OFFER_DAYS
-from ratings.files.formula_escaping import escape_formula
 from ratings.models import LabelStudioConnection
 
 ROWS_PER_CHUNK = 500

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from core import security_log
 from core.web import tables
-from ratings.files.formula_escaping import escape_formula
+from core.web.tables import escape_formula
 
 from .base import BaseMiddleware
 

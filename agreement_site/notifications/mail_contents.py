@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from agreement_site.models import NotificationSettings, QueuedMail
 from core.web.links import build_absolute_url
 from projects.models import Member, Project, Rater
-from projects.services.members import invitation_links, joining, membership
+from projects.services.members import joining, membership
 from ratings.annotation import rater_messages
 from ratings.models import RaterMessage
 
@@ -68,7 +68,7 @@ def compose_invitation(mail: QueuedMail, _row: NotificationSettings) -> MailCont
     }
     by = mail.by or User()
     if mail.by_id and mail.user_id in membership.get_linkable_user_ids(project=project, by=by):
-        path = invitation_links.create_invitation_path(member, address=mail.address)
+        path = joining.create_invitation_path(member, address=mail.address)
         account = _("Your account is %(name)s. Choose a password.")
         return MailContent(
             subject,

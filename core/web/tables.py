@@ -11,12 +11,28 @@ from __future__ import annotations
 import contextlib
 import datetime
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from django.utils.translation import gettext as _
+
+_FORMULA_START = re.compile("'*[=+\\-@\t\r\n＝＋－＠]")
+_ESCAPED_START = re.compile("''*[=+\\-@\t\r\n＝＋－＠]")
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\Z", re.ASCII)
+
+
+def escape_formula(text: str) -> str:
+    """Return the text, with a leading apostrophe where a spreadsheet would run it as a formula."""
+    return f"'{text}" if _FORMULA_START.match(text) and not _NUMBER.match(text) else text
+
+
+def unescape_formula(text: str) -> str:
+    """Reverse ``escape_formula``."""
+    return text[1:] if text[:1] == "'" and _ESCAPED_START.match(text) else text
+
 
 PARAMETER = "csv"
 MAX_EXPORT_ROWS = 10_000

@@ -17,6 +17,7 @@ from django.views.decorators.http import require_safe
 from core.hooks import Hook
 from core.web import tables
 from core.web.links import has_links
+from core.web.tables import escape_formula
 from metrics.question_scale import get_weighted_name
 from metrics.results import pair_results
 from metrics.views.changes import bar_chart, contributions
@@ -31,7 +32,6 @@ from metrics.views.raters import model_versions
 from metrics.views.raters.rater_context import get_confusion_table
 from projects.models import Member, Project, Question, Rater
 from projects.permissions import get_project
-from ratings.files.formula_escaping import escape_formula
 
 Rows = list[vega_lite.Row]
 ChartData = tuple[vega_lite.Spec, Rows]

@@ -22,7 +22,7 @@ from projects import selectors
 from projects.forms.members import InviteForm, MemberForm, ModelRaterForm, RaterForm
 from projects.models import Member, Project, Rater
 from projects.permissions import get_project
-from projects.services.members import invitation_links, joining, membership
+from projects.services.members import joining, membership
 from projects.services.project_validation import InvalidProjectChange
 from projects.services.raters import updates, upsert
 from projects.views.form_handling import add_form_errors
@@ -361,4 +361,4 @@ def create_member_link(request: HttpRequest, project_id: int, member_id: int) ->
 
 
 def _create_invitation_link(request: HttpRequest, member: Member) -> str:
-    return request.build_absolute_uri(invitation_links.create_invitation_path(member))
+    return request.build_absolute_uri(joining.create_invitation_path(member))

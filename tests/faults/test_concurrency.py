@@ -25,7 +25,7 @@ from metrics.results import refresh as project_readings
 from projects.models import Category, Item, Project, Question, Rater
 from projects.services.items.upsert import upsert_items
 from projects.services.projects import change_project
-from projects.services.scales import change_weights
+from projects.services.questions import change_weights
 from ratings.annotation.assignments import queue
 from ratings.files import media
 from ratings.models import Rating, Revision

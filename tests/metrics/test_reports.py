@@ -19,8 +19,8 @@ from metrics.jobs.question_updates import update_question
 from metrics.models import Report, Result
 from metrics.reports import compute_report_facts
 from projects.models import Question, Rater, RaterKindVersion
+from projects.services.questions import change_weights
 from projects.services.raters.updates import change_rater
-from projects.services.scales import change_weights
 from quality.rater_status.comparison import sweep as recompute_comparisons
 from ratings.models import ImportRun, Rating
 from tests import cast

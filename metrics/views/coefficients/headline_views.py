@@ -21,7 +21,7 @@ from metrics.views.common.selection import Selection, get_permitted_selection
 from projects.models import BandScheme, Member
 from projects.services.project_validation import InvalidProjectChange
 from projects.services.projects import change_project
-from projects.services.scales import MAX_NOTE_LENGTH, change_headline
+from projects.services.questions import MAX_NOTE_LENGTH, change_headline
 
 
 class HeadlineForm(forms.Form):

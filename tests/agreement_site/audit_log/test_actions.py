@@ -20,7 +20,7 @@ from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 from rest_framework.test import APIClient
 
-from agreement_site.audit_log.actions import ACTIONS
+from agreement_site.audit_log.descriptions import ACTIONS
 from agreement_site.models import AuditLogEntry
 from events.models import Webhook
 from metrics.models import SavedView, ShareLink

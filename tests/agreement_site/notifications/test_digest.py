@@ -306,7 +306,7 @@ def test_digest_that_failed_is_told_by_the_next_one(
         def fail(*_args: Any) -> None:
             raise RuntimeError("no template")
 
-        patch.setattr(outbox.composition, "compose_message", fail)
+        patch.setattr(outbox, "compose_message", fail)
         for delay in (*outbox.RETRY_DELAYS, datetime.timedelta()):
             outbox.sweep_mail()
             clock.shift(delay * (1 + MAX_JITTER))

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import APIResponse, Page, Route, expect
 
 from projects.models import Category, Item
-from projects.services import scales
+from projects.services import questions
 from projects.services.projects import change_project
 from projects.services.question_validation import NewCategory
 from ratings.models import Assignment, Rating
@@ -240,7 +240,7 @@ def test_changed_answers_are_announced_to_a_fast_annotator(
     wait_until_ready(page, 5)
     codes = list(question.categories.order_by("-position").values_list("code", "label"))
     reversed_categories = [(code, NewCategory(label)) for code, label in codes]
-    scales.change_categories(
+    questions.change_categories(
         question=question, categories=reversed_categories, scale="ordinal", by=lead
     )
     with page.expect_response("**/rate/next/**"):  # the sheets with the old answers are replaced

@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 from rest_framework.test import APIClient
 
 from projects.models import Member, Project
-from projects.services.scales import change_weights
+from projects.services.questions import change_weights
 from ratings.models import Rating
 
 PATH = "/api/v1/projects/"

@@ -19,8 +19,7 @@ from projects.services.question_validation import (
     assign_hotkeys,
     find_category_problems,
 )
-from projects.services.questions import add_question
-from projects.services.scales import change_categories, change_weights
+from projects.services.questions import add_question, change_categories, change_weights
 from ratings.models import Rating
 from ratings.services.rating_times import day_number
 

@@ -14,8 +14,8 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from core.web.tables import unescape_formula
 from projects.models import Rater
-from ratings.files.formula_escaping import unescape_formula
 from ratings.imports.decoding.table_times import parse_table_time
 from ratings.imports.mapping.import_mapping import KEY_JOINT, ImportMapping
 from ratings.imports.mapping.name_tests import (

@@ -11,7 +11,7 @@ from projects.models import GoldAnswer, Item, Project
 from projects.services.items import gold
 from projects.services.project_validation import InvalidProjectChange
 from projects.services.question_validation import NewCategory
-from projects.services.scales import change_categories
+from projects.services.questions import change_categories
 
 pytestmark = pytest.mark.django_db
 

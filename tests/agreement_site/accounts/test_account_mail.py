@@ -15,7 +15,7 @@ from django.core import mail
 from django.template.loader import get_template
 from django.test import Client
 
-from agreement_site.accounts import account_mail_views, adapters, attempt_limits
+from agreement_site.accounts import adapters, attempt_limits, sign_in
 from agreement_site.models import AuditLogEntry
 from projects.models import ApiToken
 from projects.services import tokens
@@ -42,8 +42,8 @@ def submitted_mails(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         names.append(work.__name__)
         run(work, *args)
 
-    monkeypatch.setattr(account_mail_views._MAIL_THREADS, "submit", submit)
-    monkeypatch.setattr(account_mail_views.connection, "close", lambda: None)
+    monkeypatch.setattr(sign_in._MAIL_THREADS, "submit", submit)
+    monkeypatch.setattr(sign_in.connection, "close", lambda: None)
     return names
 
 
@@ -192,9 +192,7 @@ def test_response_waits_for_no_mail_server(
     """All that depends on whether an account has the address happens after the response."""
     User.objects.update(email="lead@example.org")
     waiting: list[Any] = []
-    monkeypatch.setattr(
-        account_mail_views._MAIL_THREADS, "submit", lambda *work: waiting.append(work)
-    )
+    monkeypatch.setattr(sign_in._MAIL_THREADS, "submit", lambda *work: waiting.append(work))
     response = client.post(RESET_PATH, {"email": email})
     assert response.status_code == 302 and not mail.outbox
     [(run, *work)] = waiting
