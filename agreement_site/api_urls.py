@@ -13,7 +13,7 @@ from django.views.decorators.http import require_safe
 from drf_spectacular.views import SpectacularJSONAPIView
 
 from agreement_site.audit_log import api
-from ratings.imports.api.views import ImportsView
+from ratings.imports.api import ImportsView
 from ratings.label_studio import api as connections
 
 AREAS = {

@@ -30,8 +30,8 @@ from projects.api import idempotency
 from projects.models import ApiToken, Deletion, Project
 from projects.services import tokens
 from projects.services.members import joining
-from ratings.files import data_folders
-from ratings.items import purge
+from ratings.files import shared_folders
+from ratings.items import removal
 
 logger = logging.getLogger(__name__)
 
@@ -78,7 +78,7 @@ def start_project_deletions(before: Moment) -> int:
     )
     due_projects = _exclude_held(projects, project_column="pk").order_by("archived_at")
     started = [
-        purge.start_deletion(kind=Deletion.Kind.PROJECT, target=project, by=None)
+        removal.start_deletion(kind=Deletion.Kind.PROJECT, target=project, by=None)
         for project in due_projects[:MAX_PROJECTS_PER_RUN]
     ]
     return len(started)
@@ -155,7 +155,7 @@ def run_due_housekeeping() -> None:
     health.record_and_measure_lag(timezone.now())
     if time.monotonic() - _cleaned_at >= CLEANUP_INTERVAL_SECONDS or not _cleaned_at:
         _cleaned_at = time.monotonic()
-        data_folders.record_folders()
+        shared_folders.record_folders()
         remove_expired_sessions()
         remove_abandoned_uploads(Path(settings.FILE_UPLOAD_TEMP_DIR))
         apply_retention_rules()

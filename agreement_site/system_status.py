@@ -37,7 +37,7 @@ from metrics.jobs import heartbeat, question_updates
 from metrics.models import Worker
 from metrics.views.common.number_formats import format_count
 from projects.models import Question
-from ratings.files import data_folders
+from ratings.files import shared_folders
 from ratings.imports import leases
 from ratings.models import ImportRun
 
@@ -101,7 +101,7 @@ def collect_status() -> SystemStatus:
         workers={name: (now - swept_at).total_seconds() for name, swept_at in sweeps},
         broker=get_broker_state(),
         disk_free_bytes=health.get_free_bytes(),
-        separate_folders=data_folders.describe_separate_folders(),
+        separate_folders=shared_folders.describe_separate_folders(),
     )
 
 

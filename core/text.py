@@ -1,7 +1,7 @@
 """Checks and normalization of texts from forms, API, files and addresses.
 
 No database column takes a NUL character, and no key, label or name has a line end or another
-control character. NULs in addresses and cookies are rejected earlier
+control character. NULs in addresses and cookies are replaced earlier
 (agreement_site/middleware/security.py), as are those in JSON (core/api/parsers.py); Django's own
 form fields reject them, too.
 """

@@ -114,7 +114,7 @@ def compute_attribution(
         _add_biases(shown_raters, _compute_biases(ratings, period, scale))
     estimates = kappa.to_values()
     if clusters is not None:
-        estimates = [clusters.widen(name, estimate) for estimate in estimates]
+        estimates = [clusters.widen_interval(name, estimate) for estimate in estimates]
     return {
         "before": estimates[0],
         "after": estimates[1],

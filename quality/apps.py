@@ -44,7 +44,7 @@ def _register_work() -> None:
     from metrics.integrity import audit_hooks
     from projects import hooks as project_hooks
     from ratings.annotation.assignments import exams
-    from ratings.label_studio import hooks as label_studio_hooks
+    from ratings.label_studio import services as label_studio_hooks
     from ratings.personal_data import PERSONAL_RECORDS
 
     from . import integrity

@@ -45,7 +45,7 @@ class AccessRow:
 
     ``kind``: superuser, staff, member, offer (not accepted yet, so no access), token, link, or
     another server that gets data (webhook, connection). ``account``: who has it; of links and
-    servers the creator. ``account_state``: open, closed, or empty for an account that is gone.
+    servers the creator. ``account_state``: open, closed, or empty for a deleted account.
     ``project_id`` is None for access to all projects of the account. ``access``: a role, the scope
     of a token, the page of a link, or the host of a server. ``last_used``: the last sign-in of an
     account, the last use of a token or link.
@@ -71,7 +71,7 @@ KINDS = ("superuser", "staff", "member", "offer", "token", "link", "webhook", "c
 def iter_access(*, account: str = "", kind: str = "") -> Iterator[AccessRow]:
     """Yield the access rows by kind, of accounts whose name contains ``account``.
 
-    Tokens and links that open nothing any more are left out.
+    Tokens and links that no longer grant access are left out.
     """
     sources = {
         "superuser": _iter_superusers,

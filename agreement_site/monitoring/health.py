@@ -78,7 +78,7 @@ def record_and_measure_lag(now: datetime.datetime) -> ResultLag:
 
 
 def _record_stale_questions(now: datetime.datetime) -> dict[int, datetime.datetime]:
-    """Return question id -> time since when it is stale, to within the time between two checks."""
+    """Return {question id: time since when it is stale}, to within the time between two checks."""
     late = Q(refreshed_at__isnull=True) | Q(refreshed_at__lt=now - GRACE_PERIOD)
     stale_states = CountState.objects.filter(late, unrefreshed__gt=0).values_list(
         "pk", "refreshed_at"

@@ -54,7 +54,8 @@ class MailContent:
 def compose_invitation(mail: QueuedMail, _row: NotificationSettings) -> MailContent | None:
     """Return the mail to a new member; with a link to choose a password for a new account.
 
-    The link is made now, so that no queue keeps it. The one in a mail also proves the address.
+    The link is created when the mail is sent, so that it is not stored in the queue. Using a mailed
+    link also confirms the address.
     """
     member = Member.objects.filter(project=mail.project_id, user=mail.user_id).first()
     project: Any = mail.project

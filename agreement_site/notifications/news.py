@@ -37,7 +37,7 @@ Kind, State = QueuedMail.Kind, QueuedMail.State
 
 @dataclass(frozen=True)
 class News:
-    """News that a person can get at once: a label, and the kinds of events."""
+    """A kind of news that a person can get by mail at once: a label, and kinds of events."""
 
     label: Promise
     events: tuple[str, ...]

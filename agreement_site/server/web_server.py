@@ -81,10 +81,10 @@ def prepare_fork() -> None:
     from django.db import connections
     from django.template.loader import get_template
 
-    from ratings.files import data_folders
+    from ratings.files import shared_folders
 
     gc.collect()  # so that what follows fills the gaps that loading has left
-    data_folders.record_at_start()
+    shared_folders.record_at_start()
     get_template("registration/sign_in.html")
     for model in apps.get_models(include_auto_created=True):
         options = model._meta

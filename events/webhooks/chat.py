@@ -207,7 +207,7 @@ def build_request(webhook: Webhook, event: Event | None, *, now: datetime.dateti
 
 
 def interpret_answer(webhook: Webhook, answer: Answer) -> Answer:
-    """Return the answer, as rejected where only its body says that the message was not accepted."""
+    """Return the answer; it counts as rejected where only its body says so."""
     key = RESULT_KEYS.get(Format(webhook.format))
     if key is None or not answer.is_success:
         return answer

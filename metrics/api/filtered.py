@@ -222,7 +222,7 @@ def list_pairs(body: DashboardResults, scale: QuestionScale, weights: str) -> li
     keys = dict(Rater.objects.filter(pk__in=ids).values_list("pk", "key"))
     return [
         {
-            **body.widen(name, value),
+            **body.widen_interval(name, value),
             "rater_a": keys[row["a"]],
             "rater_b": keys[row["b"]],
             "weights": weights,

@@ -73,7 +73,7 @@ def update_question_for_seconds(
     """
     deadline = time.monotonic() + seconds
     n_items, in_parallel = 0, False
-    if rater_kinds.detect_changed_kinds(question_id):
+    if rater_kinds.check_and_store_rater_kinds(question_id):
         delete_counts_and_results(Question.objects.get(pk=question_id))
     while True:
         progress = question_counting.count_items(question_id)

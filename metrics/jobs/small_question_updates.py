@@ -56,7 +56,7 @@ def update_small_questions(*, excluded: set[int]) -> int:
 def _update_candidates(candidates: list[int]) -> int:
     # On SQLite, another worker may have counted some while this transaction waited for its turn.
     still_uncounted = uncounted.get_question_ids().intersection(candidates)
-    states = counting.lock_small_count_states(still_uncounted, QUESTIONS_AT_ONCE)
+    states = counting.lock_states_of_small_questions(still_uncounted, QUESTIONS_AT_ONCE)
     versions = {pk: state.version for pk, state in states.items()}
     groups, rows, notes = counting.count_uncounted_items(states)
     for batch in groups:

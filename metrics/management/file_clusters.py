@@ -46,7 +46,7 @@ def widen_report(report: ReportDict, clusters: QuestionClusters) -> ReportDict:
                 continue
             estimate = {"value": value, "low": low, "high": high}
             estimate |= {"n_items": report["n_pairable_items"]}
-            wide = clusters.widen(name, estimate)
+            wide = clusters.widen_interval(name, estimate)
             widened |= {f"{name}.{ends[0]}": wide["low"], f"{name}.{ends[1]}": wide["high"]}
     return widened
 
@@ -54,9 +54,11 @@ def widen_report(report: ReportDict, clusters: QuestionClusters) -> ReportDict:
 def widen_headline(file_headline: ReportDict, clusters: QuestionClusters) -> ReportDict:
     """Return the headline and the values of people and models, widened for clusters."""
     name = file_headline["headline"]["name"]
-    widened = {key: clusters.widen(name, file_headline[key]) for key in GROUPS}
+    widened = {key: clusters.widen_interval(name, file_headline[key]) for key in GROUPS}
     unweighted = file_headline["headline"]["unweighted"]
-    widened["headline"]["unweighted"] = clusters.widen(get_unweighted_name(name), unweighted)
+    widened["headline"]["unweighted"] = clusters.widen_interval(
+        get_unweighted_name(name), unweighted
+    )
     return file_headline | widened
 
 
@@ -65,18 +67,19 @@ def widen_rules(
 ) -> list[MissingDataPolicy]:
     """Return the rules about missing ratings with the intervals of clusters."""
     return [
-        replace(rule, estimate=clusters.widen(rule.coefficient, rule.estimate)) for rule in rules
+        replace(rule, estimate=clusters.widen_interval(rule.coefficient, rule.estimate))
+        for rule in rules
     ]
 
 
 def widen_pair(pair: PairStatistics, clusters: QuestionClusters) -> PairStatistics:
     """Return the statistics of two raters with the intervals of clusters."""
     kappas = {
-        weighting: clusters.widen(get_weighted_name(COHEN, weighting), value)
+        weighting: clusters.widen_interval(get_weighted_name(COHEN, weighting), value)
         for weighting, value in pair["kappas"].items()
     }
     categories = {
-        label: clusters.widen(COHEN, value) for label, value in pair["categories"].items()
+        label: clusters.widen_interval(COHEN, value) for label, value in pair["categories"].items()
     }
     coefficients = clusters.widen_all(pair["coefficients"])
     return {

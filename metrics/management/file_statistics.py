@@ -61,7 +61,7 @@ def compute_pair_statistics(ratings: RatingFile, text: str, scale: QuestionScale
 def compute_file_score_agreement(
     ratings: RatingFile, score_source: str
 ) -> scored_agreement.ScoredAgreement:
-    """Return agreement on scores: the categories' values, or means of a file of item,score.
+    """Return agreement on scores, which are the categories' values or those of a file item,score.
 
     Raises RatingFileError for a file that cannot be read.
     """

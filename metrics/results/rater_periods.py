@@ -75,7 +75,7 @@ def filter_days_after(
 ) -> QuerySet[PeerTally]:
     """Return the days of the first ``number`` periods that begin after ``start``.
 
-    And perhaps some of later periods, and the remaining days of the period that contains ``start``.
+    The rows may include days of later periods, and the rest of the period that contains ``start``.
     """
     rater_days = filter_rater_days(question, rater, days)
     later = rater_days.filter(day__gt=(start - EPOCH).days)

@@ -51,9 +51,9 @@ class RaterAgreement:
         """Return the stored agreement with its intervals widened for clusters."""
         table = row.details.get("table", []) if with_table else []
         agreement = cls(row.rater, row.n_ratings, row.coefficients, row.seconds, table)
-        return agreement.widen(clusters)
+        return agreement.widen_intervals(clusters)
 
-    def widen(self, clusters: QuestionClusters | None) -> Self:
+    def widen_intervals(self, clusters: QuestionClusters | None) -> Self:
         """Return the agreement with the intervals of clusters, where there are any."""
         if clusters is None:
             return self

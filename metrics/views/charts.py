@@ -169,7 +169,7 @@ def _list_guideline_annotations(points: list[trend_points.TrendPoint]) -> list[t
     """Return (day, text) of the guideline versions that started to apply during the trend."""
     guideline_marks = [mark for point in points for mark in point.guidelines]
     return [
-        (mark.day.isoformat(), _("guidelines %(number)s") % {"number": mark.number})
+        (mark.day.isoformat(), _("guidelines %(n)s") % {"n": mark.number})
         for mark in guideline_marks
     ]
 

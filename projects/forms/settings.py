@@ -1,6 +1,6 @@
 """Forms of the project and question settings.
 
-The rules are in project_validation, question_validation and weight_matrix.
+The rules are in project_validation and question_validation.
 """
 
 from __future__ import annotations

@@ -119,7 +119,7 @@ _rater_kind = partial(
     causes=RATER_CAUSES,
     hint=gettext_lazy("While open, this rater gets no other alert."),
     sections=frozenset({DEVIATING_RATINGS}),
-    chart=gettext_lazy("Larger dots: more items. Line: mean."),
+    chart=gettext_lazy("Line: mean."),
     about=ABOUT_RATER,
     from_start=True,
 )
@@ -130,9 +130,7 @@ _level_change_kind = partial(
     error_rate=common.describe_question_error_rate,
     causes=OTHER_CAUSES,
     hint=_CLOSED_HINT,
-    chart=gettext_lazy(
-        "Larger dots: more items. Lines: before and since. Shaded: when it began (95% interval)."
-    ),
+    chart=gettext_lazy("Lines: before and since. Shaded: when it began (95% interval)."),
     about=ABOUT_QUESTION,
 )
 
@@ -146,10 +144,7 @@ KINDS: dict[str, AlertKindDefinition] = {
         causes=RATER_CAUSES,
         hint=gettext_lazy("Once confirmed, later ratings aren’t used to compare others."),
         sections=frozenset({DEVIATING_RATINGS, CATEGORY_USE}),
-        chart=gettext_lazy(
-            "Larger dots: more items. Lines: before and since. Shaded: when it began "
-            "(95% interval)."
-        ),
+        chart=gettext_lazy("Lines: before and since. Shaded: when it began (95% interval)."),
         about=ABOUT_RATER,
     ),
     AlertKind.RATER_SAME_ANSWER: _rater_kind(
@@ -181,7 +176,7 @@ KINDS: dict[str, AlertKindDefinition] = {
         error_rate=common.describe_copies_error_rate,
         causes=OTHER_CAUSES,
         hint=_CLOSED_HINT,
-        chart=gettext_lazy("Larger dots: more items. Line: mean."),
+        chart=gettext_lazy("Line: mean."),
         about=ABOUT_PAIR,
         from_start=True,
     ),

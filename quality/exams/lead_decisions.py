@@ -29,7 +29,7 @@ def grant_attempt(*, question: Question, rater: Rater, by: Any, reason: str) -> 
     try:
         exam = exams.get_or_start_exam(question=question, rater=rater, by=by, reason=reason)
     except exams.ExamNotAvailable:
-        message = _("This rater has too few new gold items: an exam needs %(n)s.")
+        message = _("An exam needs %(n)s gold items that are new to this rater.")
         raise InvalidExamDecision(
             message % {"n": exams.compute_min_correct_answers(question)}
         ) from None

@@ -59,15 +59,17 @@ def describe_verdict(document: Mapping[str, Any]) -> str:
     # Rules of an event have their value beside the measure.
     if any(rule.get("estimate", rule)["value"] is None for rule in undecided):
         return _("“%(gate)s” is undecided: a rule has no value.") % parameters
+    sentence = _("“%(gate)s” is undecided: not enough data.") % parameters
     needed = [rule["needed_items"] for rule in undecided]
     if not needed or not all(needed):
-        return _("“%(gate)s” is undecided: not enough data.") % parameters
-    n = max(needed)
-    return ngettext(
-        "“%(gate)s” is undecided: about %(n)s more item is needed.",
-        "“%(gate)s” is undecided: about %(n)s more items are needed.",
-        n,
-    ) % {**parameters, "n": format_count(n)}
+        return sentence
+    return f"{sentence} {_describe_needed_items(max(needed))}"
+
+
+def _describe_needed_items(n: int) -> str:
+    return ngettext("About %(n)s more item is needed.", "About %(n)s more items are needed.", n) % {
+        "n": format_count(n)
+    }
 
 
 def list_sentences(document: Mapping[str, Any]) -> list[str]:
@@ -151,17 +153,14 @@ def _iter_sentences(rule: Mapping[str, Any]) -> Any:
         }
         if estimate["low"] is None:
             yield _("%(value)s, without an interval; the floor is %(floor)s.") % parameters
-        elif not has_interval(rule):
-            yield _("%(value)s; the floor is %(floor)s.") % parameters
         else:
-            template = _("%(value)s, between %(low)s and %(high)s; the floor is %(floor)s.")
-            yield template % parameters
+            if has_interval(rule):
+                parameters["value"] += f" [{parameters['low']}, {parameters['high']}]"
+            yield _("%(value)s; the floor is %(floor)s.") % parameters
     n = rule["needed_items"]
     if n and rule["measure"] == COVERAGE:  # counted, of the items that exist
         yield ngettext(
             "%(n)s more item must be complete.", "%(n)s more items must be complete.", n
         ) % {"n": format_count(n)}
     elif n:
-        yield ngettext(
-            "About %(n)s more item is needed.", "About %(n)s more items are needed.", n
-        ) % {"n": format_count(n)}
+        yield _describe_needed_items(n)

@@ -83,7 +83,7 @@ def compute_document(
     inputs = inputs or GateInputs(gate.question, moment)
     rules = [Rule.from_stored(stored) for stored in gate.rules]
     outcomes = [_judge_rule(rule, inputs) for rule in rules]
-    ratings = merge_ratings(list(_iter_entering_ratings(rules, inputs)))
+    ratings = merge_ratings(list(_iter_used_ratings(rules, inputs)))
     document = {
         "format": FORMAT,
         "project": gate.project_id,
@@ -116,7 +116,7 @@ def format_moment(moment: datetime.datetime) -> str:
 def _judge_rule(rule: Rule, inputs: GateInputs) -> Document:
     name, value = compute_measure(rule, inputs)
     is_exact = rule.measure.name in EXACT_MEASURES
-    estimate = value if is_exact else _widen(value, rule)
+    estimate = value if is_exact else _apply_confidence_sequence(value, rule)
     low, high = estimate["low"], estimate["high"]
     is_limit = rule.measure.bound == AT_MOST
     if low is None or high is None:
@@ -142,15 +142,15 @@ def _judge_rule(rule: Rule, inputs: GateInputs) -> Document:
     }
 
 
-def _widen(value: Value, rule: Rule) -> Value:
-    """Return the value with the confidence sequence, whose lower end is one that it can have."""
+def _apply_confidence_sequence(value: Value, rule: Rule) -> Value:
+    """Return the value with the interval of its confidence sequence, within its possible values."""
     widened = widen_to_sequence(value)
     if widened["low"] is not None:
         widened["low"] = max(widened["low"], rule.measure.lowest)
     return widened
 
 
-def _iter_entering_ratings(rules: list[Rule], inputs: GateInputs) -> Iterable[HistoricalRatings]:
+def _iter_used_ratings(rules: list[Rule], inputs: GateInputs) -> Iterable[HistoricalRatings]:
     """Yield the ratings and check answers that the rules are based on."""
     measures_by_filter: dict[Any, set[str]] = {}
     for rule in rules:

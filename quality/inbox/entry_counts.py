@@ -67,29 +67,27 @@ class InboxEntry:
 def describe_number(kind: str, n: int) -> str:
     """Return the number of things of a kind as a text."""
     forms = {
-        ALERTS: ngettext("%(number)s open alert", "%(number)s open alerts", n),
-        RATERS: ngettext("%(number)s rater to check", "%(number)s raters to check", n),
+        ALERTS: ngettext("%(n)s open alert", "%(n)s open alerts", n),
+        RATERS: ngettext("%(n)s rater to check", "%(n)s raters to check", n),
         INTERVENTIONS: ngettext(
-            "%(number)s proposed warning or pause", "%(number)s proposed warnings or pauses", n
+            "%(n)s proposed warning or pause", "%(n)s proposed warnings or pauses", n
         ),
         EXAMS: ngettext(
-            "%(number)s rater has no exam attempts left",
-            "%(number)s raters have no exam attempts left",
+            "%(n)s rater has no exam attempts left",
+            "%(n)s raters have no exam attempts left",
             n,
         ),
-        APPEALS: ngettext("%(number)s open appeal", "%(number)s open appeals", n),
-        UNCERTAIN_ITEMS: ngettext("%(number)s uncertain item", "%(number)s uncertain items", n),
-        SKIPPED: ngettext(
-            "%(number)s skipped or flagged item", "%(number)s skipped or flagged items", n
-        ),
+        APPEALS: ngettext("%(n)s open appeal", "%(n)s open appeals", n),
+        UNCERTAIN_ITEMS: ngettext("%(n)s uncertain item", "%(n)s uncertain items", n),
+        SKIPPED: ngettext("%(n)s skipped or flagged item", "%(n)s skipped or flagged items", n),
         WEBHOOKS: ngettext(
-            "%(number)s webhook stopped after failures",
-            "%(number)s webhooks stopped after failures",
+            "%(n)s webhook stopped after failures",
+            "%(n)s webhooks stopped after failures",
             n,
         ),
-        APPROVALS: ngettext("%(number)s requested approval", "%(number)s requested approvals", n),
+        APPROVALS: ngettext("%(n)s requested approval", "%(n)s requested approvals", n),
     }
-    return forms[kind] % {"number": number_formats.format_count(n)}
+    return forms[kind] % {"n": number_formats.format_count(n)}
 
 
 def get_entries_by_project(roles: Mapping[int, str]) -> dict[int, list[InboxEntry]]:

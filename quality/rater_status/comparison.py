@@ -214,7 +214,9 @@ class _PeopleResults:
         for *row, kappa, quadratic, bias, table in stored.iterator(500):
             rows.append(tuple(row))
             estimates = kappa, quadratic, scale.type.ordered and bias
-            values.append([_widen(*pair, clusters) for pair in zip(estimates, names, strict=True)])
+            values.append(
+                [_widen_interval(*pair, clusters) for pair in zip(estimates, names, strict=True)]
+            )
             margins.append(_get_margins(table, scale.k))
         own, others = np.array(margins, np.int64).reshape(-1, 2, scale.k).transpose(1, 0, 2)
         factor = clusters.get_effect("vs_peers_bias") if clusters else 1.0
@@ -303,10 +305,10 @@ class _PeopleResults:
         ]
 
 
-def _widen(value: Any, name: str, clusters: QuestionClusters | None) -> Mapping[str, Any]:
+def _widen_interval(value: Any, name: str, clusters: QuestionClusters | None) -> Mapping[str, Any]:
     """Return a stored estimate with the interval of clusters, undefined where there is none."""
     value = value or build_uncounted_value()
-    return clusters.widen(name, value) if clusters else value
+    return clusters.widen_interval(name, value) if clusters else value
 
 
 def _compute_body(question: Question, scale: QuestionScale) -> dict[str, object]:

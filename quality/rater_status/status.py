@@ -180,7 +180,9 @@ def _get_figures(
     for rater_id, n_ratings, seconds, *values in rows.values_list(
         "rater_id", "n_ratings", "seconds", *columns
     ):
-        peers_value, bias_value = map(clusters.widen, names, values) if clusters else values
+        peers_value, bias_value = (
+            map(clusters.widen_interval, names, values) if clusters else values
+        )
         results[rater_id] = _StoredFigures(
             n_ratings,
             seconds,

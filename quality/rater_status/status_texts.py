@@ -46,13 +46,13 @@ def describe_agreement(
         template = _("Agrees far less than the others: %(value)s (median %(middle)s).")
     elif rater in comparison.outlying:
         # The median is of all items: on easy ones, a rater may be below the others and above it.
-        template = _("Agrees less than the others on the same items. Kappa with peers: %(value)s.")
+        template = _("Agrees less than the others on the same items: %(value)s.")
     elif result.value is not None and result.value < comparison.middle:
         if has_cause:
             return ""
         template = _("Below the team’s median (%(middle)s): %(value)s. The reason is unclear.")
     else:
-        template = _("Not below the team’s median: %(value)s (median %(middle)s).")
+        template = _("Not below the team’s median (%(middle)s): %(value)s.")
     return template % params
 
 
@@ -67,7 +67,7 @@ def _describe_missing_comparison(result: comparison.ComparedRater) -> str:
     }
 
 
-def describe_level(result: comparison.ComparedRater | None) -> str:
+def explain_unbiased_level(result: comparison.ComparedRater | None) -> str:
     """Return why a rater who rates higher or lower is not called biased; "" for all others."""
     if result is None or result.is_biased or result.level is None:
         return ""
@@ -94,8 +94,8 @@ def describe_bias(result: comparison.ComparedRater, labels: Sequence[str]) -> st
     if category >= len(labels):
         return sentence
     return _(
-        "%(sentence)s Chooses “%(label)s” in %(share)s of the comparisons on these %(n)s items,"
-        " the others in %(others)s."
+        "%(sentence)s Chooses “%(label)s” in %(share)s of comparisons on these %(n)s items, "
+        "the others in %(others)s."
     ) % {
         "sentence": sentence,
         "n": format_count(result.n_items),

@@ -56,7 +56,7 @@ def show_own_decisions(request: HttpRequest, project_id: int) -> HttpResponse:
             "decided": labels.get((entry.decision.question_id, entry.decision.code or 0), ""),
             "blocks": content.build_blocks(entry.decision.item.body),
         }
-        for entry in appealing.add_own_ratings(rater, list(page))
+        for entry in appealing.build_visible_decisions(rater, list(page))
     ]
     retired = [
         {

@@ -90,7 +90,7 @@ def build_context(
     if item is not None:
         return context | _build_item_context(rater, item, **forms)
     # An exam is due, or everything is done.
-    remaining.clear_cached_count(rater)
+    remaining.clear_remaining_count(rater)
     return context | {
         "message": rater_selectors.get_unread_message(rater),
         "exam_status": exams.get_exam_status(rater),

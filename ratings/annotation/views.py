@@ -154,7 +154,7 @@ def rate_undo(request: HttpRequest, rater: Rater) -> HttpResponse:
         except permissions.RatingNotAllowed:
             pass  # the item's page shows its state
         else:
-            rater_progress.clear_cached_count(rater)
+            rater_progress.clear_rated_count(rater)
             return _respond_after_undo(request, rater, item, codes)
     if rate_page.is_sheet_request(request):
         return rate_page.render_sheet(request, rater, item)

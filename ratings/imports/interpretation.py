@@ -15,7 +15,7 @@ from .mapping.import_mapping import FIRST_SHEET, ImportMapping
 from .mapping.rater_columns import get_item_name
 from .problems import MAX_SHOWN_LINES, quote_argument
 from .readers import SOURCES
-from .skipped_rows import SKIPPED_RECORD_REASONS
+from .records import SKIPPED_RECORD_REASONS
 
 MAX_LISTED_COLUMNS = 10  # columns that a doubt lists
 REPEATED_ROWS_TEXT = (
@@ -284,18 +284,18 @@ def _list_doubt_values(mapping: ImportMapping, head: TableHead) -> dict[str, obj
         "meanings": _join_first_names(
             [f"{column.name} ({column.detail})" for column in interpreted if column.detail]
         ),
-        "label": _format_assignments("label", unused if len(unused) == 1 else ["COLUMN"]),
-        "labels": _format_assignments("label", columns),
-        "raters": _format_assignments("rater", columns),
-        "items": _format_assignments("item", columns),
-        "first_rater": _format_assignments("rater", columns[:1] or ["COLUMN"]),
-        "first_question": _format_assignments("question", columns[:1] or ["COLUMN"]),
-        "other_labels": _format_assignments("label", columns[1:]),
-        "first_item": _format_assignments("item", columns[:1]),
-        "contents": _format_assignments("content", columns),
-        "counts": _format_assignments("count", columns),
-        "ignored": _format_assignments("ignore", columns),
-        "all_raters": _format_assignments("rater", [*raters, *columns]),
+        "label": _format_column_options("label", unused if len(unused) == 1 else ["COLUMN"]),
+        "labels": _format_column_options("label", columns),
+        "raters": _format_column_options("rater", columns),
+        "items": _format_column_options("item", columns),
+        "first_rater": _format_column_options("rater", columns[:1] or ["COLUMN"]),
+        "first_question": _format_column_options("question", columns[:1] or ["COLUMN"]),
+        "other_labels": _format_column_options("label", columns[1:]),
+        "first_item": _format_column_options("item", columns[:1]),
+        "contents": _format_column_options("content", columns),
+        "counts": _format_column_options("count", columns),
+        "ignored": _format_column_options("ignore", columns),
+        "all_raters": _format_column_options("rater", [*raters, *columns]),
         "first": "".join(columns[:1]),
         "others": _join_first_names(columns[1:]),
         "n_sheets": len(mapping.sheet_titles),
@@ -303,7 +303,7 @@ def _list_doubt_values(mapping: ImportMapping, head: TableHead) -> dict[str, obj
     }
 
 
-def _format_assignments(role: str, columns: list[str]) -> str:
+def _format_column_options(role: str, columns: list[str]) -> str:
     """Return the options that give the first columns a role."""
     return " ".join(f"{role}={quote_argument(name)}" for name in columns[:MAX_LISTED_COLUMNS])
 

@@ -14,8 +14,7 @@ from ratings.services.rating_times import TIME_ERRORS
 
 from .decoding.table_times import has_ambiguous_date_order
 from .messages import ALLOWED_FORMATS, MESSAGES, NEXT_STEPS
-from .records import ReaderProblem
-from .skipped_rows import SKIPPED_RECORD_REASONS, StoredSkippedRecords
+from .records import SKIPPED_RECORD_REASONS, ReaderProblem, StoredSkippedRecords
 
 MAX_LISTED = 20  # problems of each kind that are listed; all of them are counted
 MAX_SHOWN_LINES = 5

@@ -39,8 +39,8 @@ from ratings.services.permissions import ProjectArchived
 from . import remote_tasks
 from .client import Client, TaskPage
 from .errors import LabelStudioError
-from .hooks import AFTER_PULL
 from .recording import LEASE_SECONDS, record_tasks
+from .services import AFTER_PULL
 
 logger = logging.getLogger(__name__)
 
@@ -63,7 +63,7 @@ TASK_FIELDS = ("id", "data", "meta", "annotations", "predictions")
 
 
 def pull_due_connections() -> None:
-    """Read all connections that are due."""
+    """Import the new annotations of every connection that is due."""
     due = LabelStudioConnection.objects.filter(
         state__in=WORKING_STATES, next_at__lte=timezone.now()
     )

@@ -1,4 +1,4 @@
-"""Connect a project with Label Studio, change, pause and end the connection.
+"""Connect a project with Label Studio, change, pause and end the connection; its hook of a pull.
 
 Every change is in the audit log, with the host of the address alone.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import datetime
 import re
 import secrets
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -20,6 +21,7 @@ from django.utils.translation import gettext as _
 
 from core import security_log
 from core.encryption import encrypt_text
+from core.hooks import Hook
 from core.jobs.dispatch import start_task
 from core.jobs.lease import generate_lease
 from core.web.forms import InvalidFields
@@ -30,6 +32,11 @@ from ratings.models import LabelStudioConnection
 
 from .client import MAX_ID, Client
 from .errors import LabelStudioError, format_error
+
+# Called by the worker that holds the lease of an active connection, after it has read everything.
+# Work that is not finished at the deadline (a monotonic time) goes on in the next run: a function
+# does one step at least, and returns whether it has finished.
+AFTER_PULL: Hook[Callable[[LabelStudioConnection, Client, float], bool]] = Hook("after_pull")
 
 State = LabelStudioConnection.State
 

@@ -7,8 +7,7 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from ratings.imports.values.entered_label_lists import parse_label_list
-from ratings.imports.values.label_interpretation import JOIN, KEEP, LabelOptions
+from ratings.imports.values.label_interpretation import JOIN, KEEP, LabelOptions, parse_label_list
 
 
 def add_label_arguments(parser: CommandParser) -> None:

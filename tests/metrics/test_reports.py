@@ -182,7 +182,7 @@ def test_command_writes_markdown_or_json(rated_question: Any) -> None:
     assert "3 human raters gave 121 ratings of 41 items" in text
     assert "3 名人工标注者对 41 个条目" in text
     assert "| Weights | quadratic (default) |" in text
-    assert "weights were quadratic (default)." in text
+    assert "weights: quadratic (default)." in text
     assert "Ratings without a time" not in text
     ImportRun.objects.create(
         project=rated_question.project,

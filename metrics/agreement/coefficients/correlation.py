@@ -204,10 +204,7 @@ KENDALL_TAU_B = Coefficient(
 LIN_CCC = Coefficient(
     name="lin_ccc",
     label=_("Lin’s concordance"),
-    description=_(
-        "Whether two raters give the same numbers: correlation, reduced by "
-        "differences in level or spread."
-    ),
+    description=_("Pearson’s correlation, reduced by differences in level or spread."),
     formula="2 s_xy / (s_xx + s_yy + (mean_x - mean_y)^2), divisor n",
     low=-1,
     high=1,

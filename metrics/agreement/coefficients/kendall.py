@@ -64,10 +64,7 @@ def _kendall_w_from_ratings(rated_items: RatedItems) -> Estimate:
 KENDALL_W = Coefficient(
     name="kendall_w",
     label=_("Kendall’s W"),
-    description=_(
-        "Whether all raters order the items alike, from 0 to 1. Not agreement: "
-        "level does not count."
-    ),
+    description=_("Whether all raters order the items alike. Not agreement: level does not count."),
     formula="12 S / (R^2 (n^3 - n) - R sum T_g), complete items, average ranks",
     low=0,
     high=1,

@@ -39,12 +39,12 @@ def build_bar_chart(
     scale = {"domain": [-reach, reach]}
     x = vega_lite.build_field("contribution", "quantitative", title, scale=scale, axis=axis)
     tooltip = [
-        vega_lite.build_field("label", "nominal", _("without")),
+        vega_lite.build_field("label", "nominal", _("Without")),
         vega_lite.build_field("contribution", "quantitative", title, format="+.3f"),
-        vega_lite.build_decimal_field("before", _("kappa without it, before")),
-        vega_lite.build_decimal_field("after", _("kappa without it, after")),
-        vega_lite.build_count_field("ratings_before", _("ratings before")),
-        vega_lite.build_count_field("ratings_after", _("ratings after")),
+        vega_lite.build_decimal_field("before", _("Without: before")),
+        vega_lite.build_decimal_field("after", _("Without: after")),
+        vega_lite.build_count_field("ratings_before", _("Ratings before")),
+        vega_lite.build_count_field("ratings_after", _("Ratings after")),
     ]
     encoding = {"x": x, "y": y, "tooltip": tooltip}
     rank_filter = [{"filter": f"datum.rank <= {max_bars}"}]

@@ -74,23 +74,23 @@ def list_purposes(facts: HeadlineFacts, *, n_models: int) -> list[CoefficientPur
     """Return other purposes that suit such a question, each with its coefficient."""
     kappa = get_weighted_name(headline_rules.COHEN, facts.weighting)
     suggestions = [
-        CoefficientPurpose(_("One answer prevails, so kappa looks too low"), "gwet_ac1"),
+        CoefficientPurpose(_("One answer prevails"), "gwet_ac1"),
         CoefficientPurpose(_("Many ratings are missing"), facts.alpha_name),
-        CoefficientPurpose(_("Which category is unclear"), "fleiss_kappa_category"),
+        CoefficientPurpose(_("Unclear categories"), "fleiss_kappa_category"),
     ]
     if facts.n_raters > 2:
         mean_kappa = get_weighted_name(MEAN_BY_ITEMS, facts.weighting)
         suggestions.append(CoefficientPurpose(_("These raters only"), mean_kappa))
-        suggestions.append(CoefficientPurpose(_("Two raters with each other"), kappa, PAIR))
-    suggestions.append(CoefficientPurpose(_("One rater with all others"), "vs_peers", RATERS))
+        suggestions.append(CoefficientPurpose(_("Two raters"), kappa, PAIR))
+    suggestions.append(CoefficientPurpose(_("One rater against the others"), "vs_peers", RATERS))
     if facts.scale_type.numeric:
         suggestions += [
-            CoefficientPurpose(_("You use the mean of all raters"), "icc2k"),
+            CoefficientPurpose(_("The raters’ mean is used"), "icc2k"),
             CoefficientPurpose(_("Only distances matter"), "icc3"),
         ]
     if facts.scale_type.ordered:
         suggestions.append(CoefficientPurpose(_("Only the order matters"), "kendall_w"))
-    suggestions.append(CoefficientPurpose(_("Category use of two raters"), "stuart_maxwell", PAIR))
+    suggestions.append(CoefficientPurpose(_("Two raters’ category use"), "stuart_maxwell", PAIR))
     if n_models:
-        suggestions.append(CoefficientPurpose(_("Can a model replace people?"), "groups", RATERS))
+        suggestions.append(CoefficientPurpose(_("Can models replace people?"), "groups", RATERS))
     return suggestions

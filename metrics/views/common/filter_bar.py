@@ -21,7 +21,6 @@ from metrics.filters import (
     ITEM_PREFIX,
     RANDOM_SAMPLE,
     FilterChoices,
-    RatingFilter,
     join_keys,
 )
 from metrics.results import rater_periods
@@ -133,30 +132,13 @@ class FilterBar:
 
 
 def describe_empty_selection(selection: Selection) -> str:
-    """Return the message for a filter that matches no rating.
-
-    Names the days, if these are the whole filter, and the day of the newest rating.
-    """
-    date_filter = RatingFilter(
-        from_date=selection.filter.from_date, to_date=selection.filter.to_date
-    )
+    """Return the message for a filter that matches no rating, with the newest rating's day."""
     message = _("No ratings match.")
-    if selection.filter == date_filter and date_filter.to_date is None:
-        message = _describe_empty_period(selection.project, date_filter.from_date)
-    elif selection.filter == date_filter:
-        message = _("No ratings on these dates.")
     newest_days = rater_periods.get_newest_days([selection.question.pk])
     newest = newest_days.get(selection.question.pk)
     if newest is None:
         return message
     return f"{message} {_('Newest: %(day)s.') % {'day': newest.isoformat()}}"
-
-
-def _describe_empty_period(project: Project, first: datetime.date | None) -> str:
-    for n, first_day in _list_preset_days(project):
-        if first_day == first:
-            return _("No ratings in the last %(n)s days.") % {"n": n}
-    return _("No ratings since %(day)s.") % {"day": first}
 
 
 def _list_preset_days(project: Project) -> list[tuple[int, datetime.date]]:

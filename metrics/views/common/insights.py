@@ -146,8 +146,8 @@ class NamedFinding:
 
 def _describe_prevalence_paradox(finding: NamedFinding) -> str:
     return _(
-        "%(observed)s of %(n)s comparisons agree, but %(share)s of the ratings "
-        "are “%(label)s”: kappa is %(kappa)s, AC1 %(ac1)s. Consider both."
+        "%(observed)s of %(n)s comparisons agree, but %(share)s of the ratings are "
+        "“%(label)s”: kappa is %(kappa)s, AC1 %(ac1)s."
     ) % {
         "n": format_count(finding.figures["comparisons"]),
         "observed": format_percent(finding.figures["percent_agreement"]),
@@ -223,7 +223,7 @@ def _describe_rater_bias(finding: NamedFinding) -> str:
     }
     if len(finding.rater_names) < MAX_HEATMAP_RATERS:
         return text
-    return f"{text} " + _("Tested: the %(n)s raters with most ratings.") % {"n": MAX_HEATMAP_RATERS}
+    return f"{text} " + _("The %(n)s raters with the most ratings.") % {"n": MAX_HEATMAP_RATERS}
 
 
 def _describe_consistency_only(finding: NamedFinding) -> str:
@@ -236,13 +236,13 @@ def _describe_consistency_only(finding: NamedFinding) -> str:
     }
 
 
-def _describe_few_items(finding: NamedFinding) -> str:
-    shared = finding.figures["shared_items"]
+def describe_few_items(n_items: int) -> str:
+    """Return that so few items were compared that there is no conclusion."""
     return ngettext(
-        "Uncertain: only %(n)s item with two or more ratings.",
-        "Uncertain: only %(n)s items with two or more ratings.",
-        shared,
-    ) % {"n": format_count(shared)}
+        "Not enough data yet: only %(n)s item.",
+        "Not enough data yet: only %(n)s items.",
+        n_items,
+    ) % {"n": format_count(n_items)}
 
 
 def _describe_weightings(finding: NamedFinding) -> str:
@@ -301,25 +301,24 @@ def describe_definitions(figures: Mapping[str, Any]) -> str:
     }
 
 
-def _describe_rare_category(finding: NamedFinding) -> str:
-    n = finding.figures["rare_items"]
+def describe_rare_category(figures: Mapping[str, Any], labels: list[str]) -> str:
+    """Return that nearly all items have one answer, so that others are too rare to judge."""
+    n = figures["rare_items"]
     return ngettext(
-        "Only %(n)s of %(shared)s items has an answer other than “%(label)s”: too "
-        "few to show agreement on such items.",
-        "Only %(n)s of %(shared)s items have an answer other than “%(label)s”: too "
-        "few to show agreement on such items.",
+        "Only %(n)s of %(shared)s items has an answer other than “%(label)s”.",
+        "Only %(n)s of %(shared)s items have an answer other than “%(label)s”.",
         n,
     ) % {
         "n": format_count(n),
-        "shared": format_count(finding.figures["shared_items"]),
-        "label": finding.labels[finding.figures["category"]],
+        "shared": format_count(figures["shared_items"]),
+        "label": labels[figures["category"]],
     }
 
 
 _SENTENCES: dict[str, Callable[[NamedFinding], str]] = {
     "definitions_apart": lambda finding: describe_definitions(finding.figures),
-    "rare_category": _describe_rare_category,
-    "few_items": _describe_few_items,
+    "rare_category": lambda finding: describe_rare_category(finding.figures, finding.labels),
+    "few_items": lambda finding: describe_few_items(finding.figures["shared_items"]),
     WEIGHTINGS: _describe_weightings,
     "fleiss_and_pairs": _describe_fleiss_and_pairs,
     "consistent_apart": _describe_consistency_without_agreement,

@@ -145,7 +145,6 @@ def build_statistics_context(
         "insights": insights[:MAX_INSIGHTS],
         "more_insights": insights[MAX_INSIGHTS:],
         "beside": other_statistics,
-        "mean_shown": any(name.startswith(registry.MEAN_BY_ITEMS) for name, _ in other_statistics),
         "missing": summarize_coverage(selection, agreement, source.count_items()),
         **_build_matrix_context(selection, source, busiest),
         "n_raters": table.n_raters,

@@ -71,7 +71,7 @@ def list_states(*, with_gold: bool) -> list[tuple[str, str]]:
     states = [
         ("", _("All items")),
         ("active", _("open for rating")),
-        ("empty", _("without content")),
+        ("empty", _("no content")),
         ("withdrawn", _("withdrawn")),
         ("flagged", _("flagged by a rater")),
         ("skipped", _("skipped by a rater")),

@@ -16,7 +16,7 @@ from core.text import parse_id
 from metrics.example import example_projects
 from projects.models import Deletion, Member
 from projects.permissions import get_project, require_can_create_projects
-from ratings.items import purge
+from ratings.items import removal
 
 CLOSED_TOURS = "closed_tours"  # key of the session: ids of projects
 
@@ -49,7 +49,7 @@ def remove_examples(request: HttpRequest) -> HttpResponse:
     if (project_id := parse_id(request.POST.get("project", ""))) is not None:
         examples = examples.filter(pk=project_id)
     for project in examples:
-        purge.start_deletion(kind=Deletion.Kind.PROJECT, target=project, by=request.user)
+        removal.start_deletion(kind=Deletion.Kind.PROJECT, target=project, by=request.user)
     messages.success(request, _("Deletion started."))
     return redirect("projects")
 

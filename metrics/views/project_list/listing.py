@@ -319,17 +319,14 @@ def _build_attention_notes(
     uncounted = row.uncounted
     query = urlencode({"question": question.key})
     if not row.n_items:
-        notes.append(
-            render_link(reverse("data", args=[row.project.pk]), _("No items yet. Import some."))
-        )
+        notes.append(render_link(reverse("data", args=[row.project.pk]), _("No items yet.")))
     elif not row.n_ratings and not uncounted:
         notes.append(_("No ratings yet."))
     if row.is_single:
         notes.append(_("No item has two ratings yet."))
     if uncounted:
         notes.append(
-            ngettext("%(n)s rating pending.", "%(n)s ratings pending.", uncounted)
-            % {"n": uncounted}
+            ngettext("%(n)s rating pending", "%(n)s ratings pending", uncounted) % {"n": uncounted}
         )
     notes += build_outlier_sentences(outlier_raters, row.project.pk, query)
     n_short = row.n_items - row.n_complete_items

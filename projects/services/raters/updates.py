@@ -169,7 +169,7 @@ def _reject_linked_user(rater: Rater, user_id: int) -> None:
 
 
 def _validate_model_field(kind: str, field: str, text: str, *, max_length: int) -> None:
-    """Raise InvalidProjectChange for an invalid model field, or one of a person."""
+    """Raise InvalidProjectChange if a person has a model field, or its text is invalid."""
     if text and kind != Rater.Kind.MODEL:
         raise InvalidProjectChange({field: _("Only models can have this.")})
     if len(text) > max_length or has_control_character(text):

@@ -65,15 +65,13 @@ def _describe_other_drifts(alert: Alert) -> str:
         if drift.rater_id != alert.rater_id
     ]
     if not names:
-        return _("No similar alert about other raters at that time.")
-    return _("Such alerts about other raters then: %(names)s.") % {
-        "names": ", ".join(sorted(names))
-    }
+        return _("No similar alerts at that time.")
+    return _("Similar alerts at that time: %(names)s.") % {"names": ", ".join(sorted(names))}
 
 
 def list_explanations(alert: Alert) -> list[str]:
     return [
         *list_guideline_changes(alert),
-        _("Different items than before: see below."),
+        _("Different or harder items: see below."),
         _("One category used differently: see the shares."),
     ]

@@ -16,7 +16,7 @@ from typing import Any
 from core.json_limits import parse_finite_float, reject_constant
 from ratings.imports.problems import UnreadableFileError, truncate_text
 
-from .text_chunks import TextChunks, count_line_ends
+from .encodings import TextChunks, count_line_ends
 
 MAX_RECORD_LENGTH = 4 << 20  # characters
 MAX_DEPTH = 100  # nesting levels named in the message; the decoder's own limit is some thousand

@@ -13,12 +13,12 @@ from typing import Any
 from projects.models import Item, Project, Question, Rater
 from projects.services.items.upsert import is_same_json
 from projects.services.raters import pseudonyms
-from ratings.imports import media_references
+from ratings.imports import zip_archives
 from ratings.imports.mapping import matching
 from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.problems import ProblemList, UnreadableFileError, truncate_text
 from ratings.imports.readers import TABLE_SOURCES, FileReader
-from ratings.imports.skipped_rows import StoredSkippedRecords
+from ratings.imports.records import StoredSkippedRecords
 from ratings.imports.staging.database import Heartbeat, StagingDatabase, format_timestamp
 from ratings.imports.staging.queries import ConflictingItem, StagedRows
 from ratings.imports.values.label_notes import StoredQuestion
@@ -280,10 +280,10 @@ def _add_statistics(
         )
     for item in staged_rows.iter_conflicting_items():
         _add_conflict_problem(report.problems, item, columns)
-    report.items, report.new_items = _count_keys(
+    report.items, report.new_items = _count_and_validate_keys(
         report.problems, staged_rows, project, Item, create_missing=create_missing
     )
-    report.raters, report.new_raters = _count_keys(
+    report.raters, report.new_raters = _count_and_validate_keys(
         report.problems, staged_rows, project, Rater, create_missing=create_missing
     )
     report.contents = staged_rows.count("content")
@@ -353,7 +353,7 @@ def _count_changed_items(
             content.item: json.loads(content.body) for content in batch if content.body is not None
         }
         try:
-            missing = media_references.replace_names_by_urls(project, bodies, archive)
+            missing = zip_archives.replace_names_by_urls(project, bodies, archive)
         except UnreadableFileError as error:
             report.problems.add_fatal(error.problem)
             return
@@ -370,7 +370,7 @@ def _count_changed_items(
             report.changed_items += not is_same_json(body, bodies[key])
 
 
-def _count_keys(
+def _count_and_validate_keys(
     problems: ProblemList,
     staged_rows: StagedRows,
     project: Project | None,

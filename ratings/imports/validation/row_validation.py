@@ -18,7 +18,7 @@ from projects.services.items import upsert
 from projects.services.raters import fields
 from ratings.imports import records
 from ratings.imports.problems import ImportProblem, ProblemList, truncate_text
-from ratings.imports.skipped_rows import SkippedRecordCounts
+from ratings.imports.records import SkippedRecordCounts
 from ratings.imports.staging.database import (
     EncodedContent,
     EncodedRating,

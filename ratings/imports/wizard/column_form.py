@@ -237,9 +237,12 @@ class ColumnsForm(ImportOptionsForm):
         ):
             self.add_error("rater", _("Choose a column."))
         if layout in VALUE_LAYOUTS:
-            self._validate_raters(cleaned_data, used)
+            self._validate_label_columns_left(cleaned_data, used)
 
-    def _validate_raters(self, cleaned_data: dict[str, Any], used: dict[int, str]) -> None:
+    def _validate_label_columns_left(
+        self, cleaned_data: dict[str, Any], used: dict[int, str]
+    ) -> None:
+        """Add an error if the layout needs columns of labels and each column has another role."""
         n_columns = len(self.fields["item"].choices) - 1  # type: ignore[attr-defined]
         other_columns = {
             *used,

@@ -26,7 +26,7 @@ from ratings.imports.values.label_notes import (
 from ratings.imports.values.label_order import ALPHABET, guess_order
 from ratings.models import ImportRun
 
-from .labels_form import list_label_notes
+from .check_forms import list_label_notes
 
 FIRST_QUESTION_KEY = "label"  # key of the first question when a file has only items
 

@@ -144,7 +144,7 @@ def test_batch_leaves_other_questions_to_another_worker(questions: list[Any]) ->
 
     with ThreadPoolExecutor(1) as other_worker:
         with transaction.atomic():
-            assert len(counting.lock_small_count_states(ids, 2)) == 2
+            assert len(counting.lock_states_of_small_questions(ids, 2)) == 2
             assert other_worker.submit(update).result(timeout=20) == 3
         assert other_worker.submit(update).result(timeout=20) == 2
     assert not Rating.objects.uncounted().exists()

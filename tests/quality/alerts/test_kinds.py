@@ -212,16 +212,16 @@ ALERT_TEXTS: dict[str, tuple[str, dict[str, Any], str, dict[str, Any]]] = {
     "“minor” is no longer used consistently": (
         "category_collapsed", OF_AGREEMENT, "category_collapsed", {},
     ),
-    "A gold answer may be wrong.": (
+    "1 gold answer may be wrong.": (
         "gold_suspected", {"size": 1, "n": 1}, "gold_suspected", {},
     ),
-    "No alert about a single rater at that time.": (
+    "No similar alerts at that time.": (
         "question_fell", {}, "pair_diverged", {},
     ),
-    "in at most 5% of years (simulated, not proven)": (
+    "in at most 5% of years from other changes (simulated)": (
         "rater_drift", {}, "question_fell", {},
     ),
-    "False alerts per question: at most one per 4 years": (
+    "At most one false alert per question in 4 years": (
         "question_fell", {}, "question_fell", {"facts": {"level": 5000.0}},
     ),
     "A count: chance plays no part.": (
@@ -380,9 +380,9 @@ def test_fall_of_the_question_and_of_a_rater_mention_each_other(
 ) -> None:
     fall = make_alert_of_kind(AlertKind.QUESTION_FELL)
     basis = KINDS[fall.kind].basis
-    assert "No alert about a single rater at that time." in basis(fall)
+    assert "No similar alerts at that time." in basis(fall)
     alert = make_alert_of_kind(AlertKind.RATER_DRIFT, measure="agreement", size=-0.3)
-    sentence = f"It fell further for these raters: {alert.rater}."
+    sentence = f"Similar alerts at that time: {alert.rater}."
     assert sentence in basis(fall)
     sentence = "The others’ agreement fell then too"
     assert any(text.startswith(sentence) for text in KINDS[alert.kind].basis(alert))

@@ -109,10 +109,10 @@ def test_sentence_of_a_verdict_says_how_many_items_are_missing() -> None:
     }  # fmt: skip
     document = {"gate": "release", "verdict": "not_enough", "rules": [rule]}
     assert verdict_texts.describe_verdict(document) == (
-        "“release” is undecided: about 1,460 more items are needed."
+        "“release” is undecided: not enough data. About 1,460 more items are needed."
     )
     assert verdict_texts.list_sentences(document) == [
-        "Headline coefficient, Fleiss’ kappa: 0.700, between 0.500 and 0.800; the floor is 0.60."
+        "Headline coefficient, Fleiss’ kappa: 0.700 [0.500, 0.800]; the floor is 0.60."
         " About 1,460 more items are needed."
     ]
 
@@ -133,8 +133,11 @@ def build_rule(verdict: str, value: float | None, needed_items: int | None = Non
 @pytest.mark.parametrize(
     ("rules", "sentence"),
     [
-        ([("not_enough", 0.65, 300)], "about 300 more items are needed"),
-        ([("not_enough", 0.65, 300), ("pass", 0.9, None)], "about 300 more items are needed"),
+        ([("not_enough", 0.65, 300)], "not enough data. About 300 more items are needed"),
+        (
+            [("not_enough", 0.65, 300), ("pass", 0.9, None)],
+            "not enough data. About 300 more items are needed",
+        ),
         ([("not_enough", 0.65, 300), ("not_enough", None, None)], "a rule has no value"),
         ([("not_enough", 0.65, 300), ("not_enough", 0.6, None)], "not enough data"),
     ],
@@ -192,7 +195,7 @@ RULE_SENTENCES: dict[str, tuple[str, str]] = {
     "Coverage: 0.800; the floor is": (
         describe_rule(), describe_rule({"low": 0.79}),
     ),
-    "0.800, between 0.790 and 0.800": (
+    "0.800 [0.790, 0.800]": (
         describe_rule({"low": 0.79}), describe_rule(),
     ),
     "1 more item must be complete.": (

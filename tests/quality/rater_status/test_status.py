@@ -299,7 +299,7 @@ def test_alert_about_opposite_answers_says_so(
     rate_with_a_last_rater(question, lambda code: 3 - code)
     otto = get_statuses_by_key(question)["otto"].rater
     alert = make_alert(question, otto, kind=kind, measure="agreement", size=-0.7)
-    assert KINDS[kind].explanations(alert)[0].startswith("Their answers are opposite")
+    assert KINDS[kind].explanations(alert)[0].startswith("Opposite answers")
 
 
 def test_alert_about_low_agreement_suggests_no_reversal(

@@ -369,7 +369,7 @@ def test_rater_page_begins_with_a_verdict(
     page = client.get(f"{base_url}raters/gus/")
     assert "gus almost always answers “none”." in page.text
     assert 'judgement">Rates' in page.text
-    assert "Chooses “none” in 100% of the comparisons on these 60 items, the others in" in page.text
+    assert "Chooses “none” in 100% of comparisons on these 60 items, the others in" in page.text
     assert '<span class="badge badge--bad">Needs action</span> almost always answers' in page.text
     assert f"{base_url}raters/?question=severity&amp;exclude=gus#without" in page.text
     compared = client.get(f"{base_url}raters/?question=severity&exclude=gus")
@@ -408,7 +408,7 @@ def test_page_reloads_when_the_numbers_are_ready(
     client, page = client_for(lead), f"/projects/{project.pk}/raters/"
     poll_headers = {"X-Shown-Version": "pending"}
     Rater.objects.create(project=project, key="new")
-    assert "being computed" not in client.get(page).text
+    assert "Being computed" not in client.get(page).text
     assert "data-poll" not in client.get(page).text
     for item in ("i1", "i2"):
         for rater in ("ann", "ben"):
@@ -419,4 +419,4 @@ def test_page_reloads_when_the_numbers_are_ready(
     assert client.get(page, headers=poll_headers).status_code == 204
     tasks.sweep_raters()
     assert client.get(page, headers=poll_headers)["HX-Refresh"] == "true"
-    assert "being computed" not in client.get(page).text
+    assert "Being computed" not in client.get(page).text

@@ -184,13 +184,13 @@ PEER_TEXTS: dict[str, tuple[str, str]] = {
     ),
     "vs_peers_percent": (
         _("Percent agreement with peers"),
-        _("How often a rater gives the same answer as another rater of the item."),
+        _("How often a rater and another rater of the item agree."),
     ),
     "vs_peers_bias": (
         _("Bias against peers"),
         _(
-            "How much higher or lower a rater answers than the others on the same items, in "
-            "steps or values of the scale."
+            "The mean difference from the others on the same items, in steps or values of the "
+            "scale."
         ),
     ),
 }

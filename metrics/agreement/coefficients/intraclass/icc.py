@@ -225,8 +225,8 @@ ICCS = (
         "(MSR - MSW) / (MSR + (R - 1) MSW)",
         label=_("ICC(1,1), one-way"),
         description=_(
-            "The share of the differences among ratings that are differences among "
-            "items. Based on complete items, or on all if fewer than two are complete."
+            "The share of the variance of ratings that is between items. Based on complete "
+            "items, or on all if fewer than two are."
         ),
     ),
     _declare_icc(
@@ -234,10 +234,7 @@ ICCS = (
         "0.29",
         "(MSR - MSE) / (MSR + (R - 1) MSE + R (MSC - MSE) / n)",
         label=_("ICC(A,1), absolute agreement"),
-        description=_(
-            "Agreement on the number itself: a rater who is always 5 higher lowers it. "
-            "Report this one for numbers."
-        ),
+        description=_("Agreement on the number itself: a rater who is always 5 higher lowers it."),
     ),
     _declare_icc(
         "icc3",
@@ -251,20 +248,20 @@ ICCS = (
         "0.44",
         "(MSR - MSW) / MSR",
         label=_("ICC(1,k), mean of the raters"),
-        description=_("ICC(1,1) of the mean of all raters."),
+        description=_("The ICC of the mean of all raters."),
     ),
     _declare_icc(
         "icc2k",
         "0.62",
         "(MSR - MSE) / (MSR + (MSC - MSE) / n)",
         label=_("ICC(A,k), mean of the raters"),
-        description=_("ICC(A,1) of the mean of all raters."),
+        description=_("The ICC of the mean of all raters."),
     ),
     _declare_icc(
         "icc3k",
         "0.91",
         "(MSR - MSE) / MSR",
         label=_("ICC(C,k), mean of the raters"),
-        description=_("ICC(C,1) of the mean of all raters: Cronbach’s alpha."),
+        description=_("Cronbach’s alpha: the ICC of the mean of all raters."),
     ),
 )

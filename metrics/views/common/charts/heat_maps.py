@@ -50,7 +50,7 @@ def build_pair_matrix(
         build_decimal_field("value", _("kappa")),
         build_decimal_field("low", _("95% from")),
         build_decimal_field("high", pgettext("upper end of an interval", "to")),
-        build_count_field("n_items", _("items in common")),
+        build_count_field("n_items", _("shared items")),
     ]
     layers = _build_cell_layers(low, high)
     if undefined_pairs:
@@ -151,7 +151,7 @@ def _build_share_layers(max_share: float) -> list[Spec]:
     color = build_field(
         "disagreement_share",
         "quantitative",
-        _("share of the disagreement"),
+        _("Share of disagreement"),
         scale=_build_scale(0, max_share),
         legend={**_build_legend(), "format": ".0%"},
         condition={"test": diagonal_test, "value": {"expr": "diagonal"}},

@@ -18,7 +18,7 @@ from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.problems import UnreadableFileError
 
 from .base import CountedLines, TableSource
-from .csv_records import MAX_CELL_LENGTH, MAX_COLUMNS
+from .csv import MAX_CELL_LENGTH, MAX_COLUMNS
 from .table_end import TableLine
 
 BATCH_ROWS = 1000

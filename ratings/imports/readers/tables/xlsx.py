@@ -30,11 +30,10 @@ from ratings.imports.records import SkippedRecord
 
 from .base import CountedLines, TableSource
 from .cells import InvalidCell
-from .csv_records import MAX_CELL_LENGTH, MAX_COLUMNS
-from .merged_sheets import MergedSheets, fill_merged_cells, read_merged_cells
+from .csv import MAX_CELL_LENGTH, MAX_COLUMNS
 from .table_end import TableLine
 from .tidy_lines import TableLines
-from .workbook_parts import WorkbookArchive
+from .workbook_parts import MergedSheets, WorkbookArchive, fill_merged_cells, read_merged_cells
 
 WORKBOOK_PART = "xl/workbook.xml"
 STRINGS_PART = "xl/sharedStrings.xml"

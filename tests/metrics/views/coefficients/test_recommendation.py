@@ -40,20 +40,20 @@ def test_page_shows_recommendation_reason_and_other_purposes(
     page = client.get(address)
     assert page.context["by_table"].name == "fleiss_kappa_quadratic"
     assert [row["coefficient"] for row in page.context["rows"] if row["mine"]] == [
-        "Fleiss’ kappa: declared weights, else quadratic"
+        "Fleiss’ kappa; quadratic weights unless declared"
     ]
     names = {purpose.name for purpose in page.context["purposes"]}
     assert {"kendall_w", "cohen_kappa_quadratic", "groups", "gwet_ac1"} <= names
     assert "icc3" not in names
     text = page.content.decode()
-    assert "all raters rated every item" in text
+    assert "All raters rated every item" in text
     assert "and 1 model, shown separately" in text
     fields = {"headline": "gwet_ac1", "headline_note": "A rare answer."}
     Question.objects.update(scale="interval", scale_version=2, **fields)
     update_question(question.pk)
     page = client.get(address)
     assert page.context["by_table"].name == "icc2"
-    assert "The lead chose Gwet’s AC1 instead: A rare answer." in page.content.decode()
+    assert "The lead chose Gwet’s AC1: A rare answer." in page.content.decode()
 
 
 def test_recommendation_before_any_rating_follows_scale(

@@ -344,4 +344,4 @@ def test_groups_say_whether_the_headline_pools_them(
     rate_items(question, build_period(rng, 0.05, 80))
     html = get_page(client, question)
     assert ("Headline: people and models pooled." in html) == is_pooled
-    assert ("Headline, insights and rater table: people only." in html) != is_pooled
+    assert ("Headline: people only." in html) != is_pooled

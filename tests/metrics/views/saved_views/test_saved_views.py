@@ -511,7 +511,7 @@ def test_link_ends_with_who_created_it(
         ShareLink.objects.update(created_by=None)  # what the deletion of an account does
     response = Client().get(shared_link)
     assert response.status_code == 410
-    assert "Its creator is no lead any more" in response.text
+    assert "Its creator is no longer a lead" in response.text
     assert Client().get(f"{shared_link}trend.json").status_code == 404
     second = type(lead).objects.get(username="second")
     page = client_for(second).get(f"/projects/{project.pk}/views/").text
@@ -554,7 +554,7 @@ def test_names_are_hidden_unless_the_lead_shows_them(
     response = change_view(
         client, SavedView.objects.get(), do="share", until=format_day_from_today(3), **fields
     )
-    assert ("without rater names" in response.content.decode()) is not shows_names
+    assert ("view this page, without names" in response.content.decode()) is not shows_names
     link = get_link(response)
     texts = [Client().get(link).content.decode()]
     for chart in ("trend", "pairs") if page == "dashboard" else ("funnel",):

@@ -164,7 +164,7 @@ def test_braintrust(is_table: bool, tmp_path: Path, lead: Any) -> None:
 def test_values_before_the_list_may_be_cut_anywhere(
     size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ratings.imports.decoding.text_chunks.CHUNK_BYTES", size)
+    monkeypatch.setattr("ratings.imports.decoding.encodings.CHUNK_BYTES", size)
     path = tmp_path / "log.json"
     path.write_text('{"n": 1234567, "x": {"y": [true, -12.5]}, "a": {"b": [{"c": 1}, {"c": 2}]}}')
     stream = JsonStream(path, encoding="utf-8", list_path=("a", "b"))

@@ -1,8 +1,11 @@
-"""Permanent deletion of an item, a rater or a project, in resumable steps.
+"""Removal of items, raters and projects: withdrawal, a pause, or permanent deletion in steps.
 
-First all its ratings are withdrawn by the ordinary service, so that the counts follow; then ratings
-that no count contains any more are removed; finally the object itself is deleted. A worker runs the
-steps (metrics.jobs). A Deletion row remains: who, when, and how many rows.
+An item or rater without ratings is deleted at once. Else an item is withdrawn and a rater paused.
+
+Permanent deletion: first all ratings are withdrawn by the ordinary service, so that the counts
+follow; then ratings that no count contains any more are removed; finally the object itself is
+deleted. A worker runs the steps (metrics.jobs). A Deletion row remains: who, when, and how many
+rows.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ from projects import legal_hold
 from projects.models import Approval, Deletion, GoldAnswer, Item, Project, Question, Rater
 from projects.services import approvals
 from projects.services.projects import archive_project
+from projects.services.raters import updates
 from ratings import personal_data
 from ratings.files import media
 from ratings.models import NO_CODE, Assignment, CheckAnswer, ImportRun, Rating, Revision
@@ -30,7 +34,59 @@ from ratings.services import slots
 from ratings.services.judgement import Judgement
 from ratings.services.record import record_ratings
 
-from . import withdrawal
+ANSWER_MANAGERS = (Rating.objects, CheckAnswer.objects)
+
+
+@transaction.atomic
+def delete_or_withdraw_item(*, item: Item, by: Any) -> bool:
+    """Delete an item without ratings and open assignments, or withdraw it; return True if deleted.
+
+    Withdrawn ratings count as ratings.
+    """
+    # Lock against concurrent ratings, whose rows refer to this one.
+    Item.objects.select_for_update().get(pk=item.pk)
+    is_open = Assignment.objects.filter(item=item, state=Assignment.State.OPEN).exists()
+    if is_open or any(rows.filter(item=item).exists() for rows in ANSWER_MANAGERS):
+        withdraw_items(project=item.project, item_ids=[item.pk], withdrawn=True, by=by)
+        return False
+    legal_hold.raise_if_held(item.project_id)
+    Item.objects.filter(pk=item.pk).delete()
+    Project.objects.filter(pk=item.project_id).increment_items_and_raters_version()
+    security_log.log_event(
+        "item_deleted", project_id=item.project_id, by=by.pk, before={"key": item.key}
+    )
+    return True
+
+
+@transaction.atomic
+def withdraw_items(*, project: Project, item_ids: Sequence[int], withdrawn: bool, by: Any) -> int:
+    """Withdraw items of the project, or restore them; return the number. Ratings are kept."""
+    now = timezone.now()
+    items = Item.objects.filter(project=project, pk__in=item_ids, withdrawn_at__isnull=withdrawn)
+    number = items.update(withdrawn_at=now if withdrawn else None, changed_at=now)
+    if number:
+        Project.objects.filter(pk=project.pk).increment_items_and_raters_version()
+        action = "withdrawn" if withdrawn else "restored"
+        security_log.log_event(f"items_{action}", project_id=project.pk, by=by.pk, items=number)
+    return number
+
+
+@transaction.atomic
+def delete_or_pause_rater(*, rater: Rater, by: Any) -> bool:
+    """Delete a rater without ratings and open assignments, or pause them; True if deleted."""
+    Rater.objects.select_for_update().get(pk=rater.pk)
+    is_open = Assignment.objects.filter(rater=rater, state=Assignment.State.OPEN).exists()
+    if is_open or any(rows.filter(rater=rater).exists() for rows in ANSWER_MANAGERS):
+        updates.set_rater_paused(rater=rater, paused=True, by=by)
+        return False
+    legal_hold.raise_if_held(rater.project_id)
+    Rater.objects.filter(pk=rater.pk).delete()
+    Project.objects.filter(pk=rater.project_id).increment_items_and_raters_version()
+    security_log.log_event(
+        "rater_deleted", project_id=rater.project_id, by=by.pk, before={"key": rater.key}
+    )
+    return True
+
 
 logger = logging.getLogger(__name__)
 
@@ -99,7 +155,7 @@ def start_deletion(*, kind: str, target: Any, by: Any) -> Deletion:
     if kind == Kind.PROJECT and not project.is_example:
         approvals.use_approval(project=project, action=Approval.Action.DELETE_PROJECT, by=by)
     if kind == Kind.ITEM:
-        withdrawal.withdraw_items(project=project, item_ids=[target.pk], withdrawn=True, by=by)
+        withdraw_items(project=project, item_ids=[target.pk], withdrawn=True, by=by)
     elif kind == Kind.RATER:
         Rater.objects.filter(pk=target.pk).update(paused=True)
     else:

@@ -15,8 +15,7 @@ from core.jobs.lease import LeaseLost
 from metrics.jobs import question_updates
 from projects.models import Item, Project
 from ratings import tasks
-from ratings.imports import jobs, leases, services, uploads
-from ratings.imports.writing import batch_writer
+from ratings.imports import batch_writer, jobs, leases, services, uploads
 from ratings.models import ImportRun, Rating, Revision
 from ratings.services.record import record_ratings
 from tests.ratings.imports.wizard_client import (
@@ -264,7 +263,7 @@ def test_end_of_the_import_requests_counting(
 ) -> None:
     states = []
     monkeypatch.setattr(
-        jobs.changes.RATINGS_CHANGED,
+        jobs.record.RATINGS_CHANGED,
         "notify_on_commit",
         lambda question_id: states.append((question_id, wizard.run.state)),
     )

@@ -19,7 +19,7 @@ from projects.authentication import TokenAuthentication
 from projects.models import Member
 from projects.services.project_validation import list_time_zones, normalize_time_zone
 from ratings.imports import command
-from ratings.imports.command_types import FileResult
+from ratings.imports.command_options import FileResult
 from ratings.imports.decoding.encodings import ENCODINGS
 from ratings.imports.decoding.table_times import DATE_ORDERS
 from ratings.imports.mapping.column_options import (
@@ -33,8 +33,7 @@ from ratings.imports.mapping.import_mapping import (
     SHEET_CHOICES,
 )
 from ratings.imports.readers import SOURCES
-from ratings.imports.values.entered_label_lists import parse_label_list
-from ratings.imports.values.label_interpretation import JOIN, KEEP, LabelOptions
+from ratings.imports.values.label_interpretation import JOIN, KEEP, LabelOptions, parse_label_list
 from ratings.imports.values.label_notes import MAYBE_MISSING, SIMILAR
 
 MAX_ROLES = 1000

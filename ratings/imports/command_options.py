@@ -14,7 +14,7 @@ from . import services
 from .interpretation import FileInterpretation, Repeats
 from .problems import ProblemGroup, ReportedProblem, group_problems
 from .readers import TABLE_SOURCES
-from .skipped_rows import SKIPPED_RECORD_REASONS
+from .records import SKIPPED_RECORD_REASONS
 from .values.label_interpretation import LabelOptions
 from .values.label_notes import UNDECIDED_KINDS, StoredNote, format_command_note
 

@@ -47,7 +47,7 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
 
 def list_problems(path: Path) -> list[tuple[int, str]]:
     with path.open("rb") as lines:
-        problems = recorder.iter_stream_problems(lines, recorder.WrittenEntries())
+        problems = recorder.iter_file_problems(lines, recorder.WrittenEntries())
         return [(problem.line, problem.description) for problem in problems]
 
 

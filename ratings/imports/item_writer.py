@@ -1,4 +1,4 @@
-"""Write staged items, gold answers and skips (see `ratings.imports.writing.batch_writer`)."""
+"""Write staged items, gold answers and skips (see `ratings.imports.batch_writer`)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from projects import locks
 from projects.models import Item, Project, Question
 from projects.services.items import gold
 from projects.services.items.upsert import upsert_items
-from ratings.imports import media_references
+from ratings.imports import zip_archives
 from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.staging.database import Heartbeat, to_datetime
 from ratings.imports.staging.queries import StagedContent, StagedRows, StagedSkip
@@ -64,7 +64,7 @@ class ItemWriter:
         """
         for content in batch if self.archive else ():
             if self.archive and content.body is not None:
-                media_references.store_referenced_files(
+                zip_archives.store_referenced_files(
                     self.project, iter([json.loads(content.body)]), self.archive
                 )
                 heartbeat()
@@ -80,7 +80,7 @@ class ItemWriter:
         for content in batch:
             if content.body is not None:
                 bodies[content.item] = json.loads(content.body)
-        media_references.replace_names_by_urls(self.project, bodies, self.archive)
+        zip_archives.replace_names_by_urls(self.project, bodies, self.archive)
         rows = []
         for content in batch:
             if not self.create_missing and content.item not in existing_bodies:

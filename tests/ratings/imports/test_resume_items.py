@@ -11,8 +11,7 @@ from django.utils import timezone
 
 from projects.models import GoldAnswer, Item
 from ratings import tasks
-from ratings.imports import leases
-from ratings.imports.writing import batch_writer, item_writer
+from ratings.imports import batch_writer, item_writer, leases
 from ratings.models import Assignment, ImportRun, Rating, Revision
 from tests.ratings.imports.wizard_client import WizardClient
 
