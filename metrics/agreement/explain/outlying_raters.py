@@ -219,7 +219,10 @@ def _score_raters(ratings: _Ratings, n_raters: int) -> _Scores:
     z = total / sd
     density = np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)
     p = special.ndtr(z) - third_moment / sd**3 * (z**2 - 1) / 6 * density
-    return _Scores(n.astype(np.int64), n_disputed.astype(np.int64), total, np.where(z < 0, p, 1.0))
+    p_below = np.where(z < 0, p, 1.0)
+    return _Scores(
+        n.astype(np.int64), n_disputed.astype(np.int64), np.asarray(total, float), p_below
+    )
 
 
 def _is_confirmed_without_each(own: _Ratings, rater: int) -> bool:

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from metrics.agreement.explain import outlying_raters
 from metrics.agreement.explain.bands import are_in_adjacent_bands
 from metrics.agreement.explain.outlying_raters import find_outlying_raters
-from metrics.agreement.weights import linear_weights
+from metrics.agreement.weights import linear_weights, quadratic_weights
+from tests.metrics.agreement.insight_drift_answers import read_rows
 
 
 def to_long(codes):
@@ -173,6 +174,27 @@ def test_two_raters_and_few_items_list_nobody():
     few = simulate(3, [0.0, 0.0, 0.9], n_items=outlying_raters.MIN_ITEMS - 1)
     assert find_outliers(few, 3) == []
     assert find_outlying_raters([], [], [], 3) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "categories", "expected"),
+    [
+        # 91 to 99% of these raters' answers are "G", and their kappa is half of the others' or less.
+        ("gal_adult2.csv", "GPRX", {"w0009", "w0011", "w0039", "w0105"}),
+        ("pandalm_test.csv", "012", set()),
+    ],
+)
+def test_raters_of_real_data(shared_data, name, categories, expected):
+    rows = read_rows({"file": name}, shared_data)
+    _, item = np.unique([row["item"] for row in rows], return_inverse=True)
+    raters, rater = np.unique([row["rater"] for row in rows], return_inverse=True)
+    code = [categories.index(row["label"]) for row in rows]
+    outliers = find_outlying_raters(
+        item, rater, code, len(categories), weights=quadratic_weights(len(categories))
+    )
+    listed = {raters[outlier.rater] for outlier in outliers}
+    assert listed >= expected
+    assert len(listed) <= 10 * len(expected)
 
 
 def test_neighbouring_bands():
