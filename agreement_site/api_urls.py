@@ -25,7 +25,7 @@ AREAS = {
     "exams": "Exams before the first item",
     "gates": "Whether the data are good enough, as a signed verdict",
     "gold": "Right answers that are known, and what follows from wrong ones",
-    "inbox": "What needs a decision of the caller",
+    "inbox": "What needs an action of the caller",
     "items": "What is rated",
     "labels": "Final labels, decisions and appeals",
     "projects": "Projects, their questions and members",

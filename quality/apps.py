@@ -21,12 +21,12 @@ def _register_pages() -> None:
     from ratings.items import bulk_views
 
     from .alerts import chart_annotations
-    from .inbox import decision_rows, entry_counts
+    from .inbox import entry_counts, inbox_entries
     from .rater_status import overview_raters
     from .rater_status import views as rater_status_views
     from .review import send_to_review
 
-    listing_rows.PROJECT_INBOX.register(decision_rows.ProjectInbox())
+    listing_rows.PROJECT_INBOX.register(inbox_entries.ProjectInbox())
     question_rows.INBOX_SOURCES.register(entry_counts.get_entries_by_question)
     raters = shared_views.SharedPage(
         rater_status_views.render_raters, {"funnel": rater_status_views.render_funnel}

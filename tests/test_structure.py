@@ -34,7 +34,7 @@ SQL_MODULES = {
     "projects/authentication.py",
     "projects/permissions.py",
     "quality/escalation/rating_requests.py",
-    "quality/inbox/decision_rows.py",
+    "quality/inbox/inbox_entries.py",
     "ratings/annotation/assignments/candidates.py",
     "ratings/annotation/assignments/hidden_checks.py",
     "ratings/annotation/assignments/queue.py",

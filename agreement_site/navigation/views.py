@@ -67,7 +67,7 @@ def _iter_actions(user: Any, project: Any) -> Iterator[PaletteResult]:
         return reverse(name, args=[] if project is None else [project.pk])
 
     kind = _("Do")
-    if project is not None and project.role == Member.Role.LEAD:
+    if project is not None and project.can_manage:
         yield PaletteResult(kind, _("Invite people"), build_url("people"))
         yield PaletteResult(kind, _("Add items"), build_url("item_new"))
         yield PaletteResult(kind, _("Write guidelines"), build_url("guidelines_settings"))
@@ -95,11 +95,7 @@ def _search_questions(project: Any, text: str) -> Iterator[PaletteResult]:
 def _search_raters(project: Any, text: str) -> Iterator[PaletteResult]:
     """Yield raters by key or name; for a lead, "pause w1" leads to the page that pauses w1."""
     command, _space, argument = text.partition(" ")
-    is_pause = (
-        project.role == Member.Role.LEAD
-        and argument
-        and command.casefold() in ("pause", _("pause"))
-    )
+    is_pause = project.can_manage and argument and command.casefold() in ("pause", _("pause"))
     condition = Q(key__icontains=argument if is_pause else text) | Q(
         name__icontains=argument if is_pause else text
     )

@@ -51,15 +51,15 @@ Kind = QueuedMail.Kind
 
 @dataclass(frozen=True)
 class Composer:
-    """A function that composes a kind of mail, and the stream by which the person ends it."""
+    """A function that composes a kind of mail, and the subscription that sends it."""
 
     compose: Callable[[QueuedMail, NotificationSettings], MailContent | None]
-    stream: str = preferences.PERSONAL
+    subscription: str = preferences.PERSONAL
 
 
 COMPOSERS: dict[str, Composer] = {
     Kind.DIGEST: Composer(digest.compose_digest, preferences.DIGEST),
-    Kind.NEWS: Composer(digest.compose_news, preferences.NEWS),
+    Kind.NEWS: Composer(mail_contents.compose_news, preferences.NEWS),
     Kind.JOINED: Composer(mail_contents.compose_invitation),
     Kind.OFFERED: Composer(mail_contents.compose_offer),
     Kind.MESSAGE: Composer(mail_contents.compose_message),
@@ -73,7 +73,7 @@ def compose_message(mail: QueuedMail) -> EmailMultiAlternatives | None:
     row = preferences.get_preferences(user)
     address = mail.address or user.email
     is_old = mail.created_at < timezone.now() - MAX_AGE
-    if is_old or not address or not user.is_active or not _wants(row, composer.stream):
+    if is_old or not address or not user.is_active or not _wants(row, composer.subscription):
         return None
     language = preferences.get_language(user, row)
     with translation.override(language), timezone.override(ZoneInfo(row.time_zone)):
@@ -81,13 +81,13 @@ def compose_message(mail: QueuedMail) -> EmailMultiAlternatives | None:
         if content is None:
             return None
         # A person without a password cannot sign in to change the settings.
-        stream = composer.stream if not content.is_first else ""
-        url = preferences.build_unsubscribe_url(user, stream) if stream else ""
+        subscription = composer.subscription if not content.is_first else ""
+        url = preferences.build_unsubscribe_url(user, subscription) if subscription else ""
         context = {
             "content": content,
             "language": language,
             "unsubscribe_url": url,
-            "stream": preferences.LABELS.get(stream, ""),
+            "subscription": preferences.LABELS.get(subscription, ""),
             "settings_url": build_absolute_url(reverse("notifications")),
             "site": urlsplit(settings.SITE_URL).netloc,
         }
@@ -108,10 +108,10 @@ def compose_message(mail: QueuedMail) -> EmailMultiAlternatives | None:
     return message
 
 
-def _wants(row: NotificationSettings, stream: str) -> bool:
-    if stream == preferences.DIGEST:
+def _wants(row: NotificationSettings, subscription: str) -> bool:
+    if subscription == preferences.DIGEST:
         return row.digest != NotificationSettings.Digest.OFF
-    return bool(row.at_once) if stream == preferences.NEWS else row.personal
+    return bool(row.at_once) if subscription == preferences.NEWS else row.personal
 
 
 def build_message_id(mail: QueuedMail) -> str:

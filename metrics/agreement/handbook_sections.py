@@ -308,9 +308,9 @@ until a lead decides. With fewer than 5 answers, Concord shows only their number
   ten rounds every third one is extrapolated from the two before it (Varadhan & Roland 2008), so
   that the result is the maximum also where plain rounds hardly move. The model assumes that raters
   err independently of each other, given the true category. They seldom do: with ten ratings per
-  item or more, the certainties are far too high (table), and only gold answers show by how much.
+  item or more, the confidences are far too high (table), and only gold answers show by how much.
 
-Concord checks the calibration of the model's certainties. It holds out one rating of every item
+Concord checks the calibration of the model's confidences. It holds out one rating of every item
 with three or more ratings and predicts it. If the label probabilities T are too certain, so that
 T^tau with tau < 1 predicts better by two standard errors, the page shows this. Held-out ratings
 show a part of the error only, because they share the errors that all raters make.
@@ -334,7 +334,7 @@ list items with two ratings or more; *Labels* and *Review* show how many have on
 
 The table lists the wrong labels in % of the items with gold, the expected percentage with T^tau and
 with 100 gold answers drawn at random (40 draws; the others are measured), how many of the labels
-with a certainty of 0.95 or more are right, and in how many draws fewer than 95% are. All columns
+with a confidence of 0.95 or more are right, and in how many draws fewer than 95% are. All columns
 and the sources are in [consensus.md](../benchmarks/consensus.md):
 
 | data set | items | ratings per item | majority | weighted | Dawid-Skene | expected with T^tau |
@@ -499,7 +499,7 @@ gold answer if that allows a single category, otherwise the label that its ratin
 only people's ratings count. A lead can include models. Decisions and gold answers are fixed in the
 model, so that it learns from them which raters are right.
 
-| method | label | certainty |
+| method | label | confidence |
 |---|---|---|
 | Dawid and Skene (default) | the median on ordered scales, otherwise the mode | its probability |
 | majority, weighted by skill | the category with the largest weight; `tied` if several | none |
@@ -508,7 +508,7 @@ model, so that it learns from them which raters are right.
 The model is always fitted to all ratings from the same starting values. The labels are therefore a
 function of the ratings and do not depend on their order of arrival. With one rater, or without an
 item with two ratings, nothing can be estimated (`no_pairable_items`), and the label is the majority
-without a certainty. The *expected errors* of a set of labels are the sum of 1 - certainty.
+without a confidence. The *expected errors* of a set of labels are the sum of 1 - confidence.
 
 To measure the agreement of two adjudicators, a share of the decided items is shown to a second
 person, without the first decision. Concord computes Fleiss' kappa of first decisions and second
@@ -683,10 +683,11 @@ its share in the others' answers. Of two raters nobody is named. Who shares item
 alone looks lenient. So the raters' levels are also estimated from the pairs, by least squares of
 the mean difference of two raters = level less level, weighted by shared items; the level must
 differ from the median level of the raters connected by shared items (three at least) by as much,
-and beyond its own error. A rater with higher answers is harsh where words such as *minor*, *severe*
-or *poor* are in the labels of the upper half of the scale, or words such as *good* in those of the
-lower half, and lenient where it is the other way round. Where no label says so, the reason is
-`higher` or `lower`.
+and beyond its own error. Raters who almost always give the same answer (see below) have no level of
+their own, and are left out of this estimate. A rater with higher answers is harsh where words such
+as *minor*, *severe* or *poor* are in the labels of the upper half of the scale, or words such as
+*good* in those of the lower half, and lenient where it is the other way round. Where no label says
+so, the reason is `higher` or `lower`.
 
 Where the bias is significant and the own level is not, the page says so, with the level as the
 distance from the median level: these others rate high, or low.
@@ -702,14 +703,16 @@ of two raters, nobody is named. The reason is as severe as one of `low_agreement
 
 **Almost always the same answer** (`same_answer` without an alert). Of the raters with 30 or more
 compared items, one is named whose most frequent answer has at least 0.9 of the answers, who leaves
-it at most a quarter as often as the others on the same items (these in a quarter of their answers
-or more), and less often than chance explains with their share: a binomial test at 5% for the
+it at most a quarter as often as the others on the same items (these in a fifth of their answers or
+more), and less often than chance explains with their share: a binomial test at 5% for the
 question (Bonferroni's correction for the raters). No alert is raised: `rater_same_answer` asks for
 far more evidence, and keeps its promise.
 
 **Inconsistent with oneself** (`self`). Of the raters with ten or more repeated items (three at
 least), one is named whose share of equal second answers lies more than 0.05 below the median share,
-by Wilson's upper limit at 5% for the question (Bonferroni's correction for the raters).
+by Wilson's upper limit at 5% for the question (Bonferroni's correction for the raters). The median
+is of the raters whose most frequent answer has less than 0.9 of the answers to repeated items: a
+single answer repeats itself.
 
 **Sensitivity.** The sensitivity of a project sets the evidence A at which alerts are raised: 5,000
 (`low`, the default), 1,000 (`medium`) or 250 (`high`). The guarantee changes with it: at most one
@@ -848,11 +851,11 @@ of the question replaces theirs.
 _GATES = """\
 ## Gates
 
-A gate compares measures of a question with floors. A rule passes when the low end of its 95%
-interval is at or above the floor, fails when the high end is below it, and is otherwise undecided.
+A gate compares measures of a question with limits. A rule passes when the low end of its 95%
+interval is at or above the limit, fails when the high end is below it, and is otherwise undecided.
 The gate passes if all rules pass, and fails if one of them fails.
 
-Who asks after every batch and stops at the first interval above the floor is wrong far more often
+Who asks after every batch and stops at the first interval above the limit is wrong far more often
 than 1 time in 20. Therefore the interval of a gate is a *confidence sequence*: in 95% of all cases
 it contains the true value at all numbers of items at once, however often you ask and whenever you
 stop. It is that of the normal mixture (Robbins 1970, Annals of Mathematical Statistics 41,
@@ -869,7 +872,7 @@ times as far away, in the way in which those of items in clusters do.
 * **Coefficients**: the interval that pages show, of items in clusters where the project has them.
 * **Gold accuracy** (`gold_accuracy`): the share of right answers among all answers of people to
   items with gold. Wilson's interval, where the answers to one item count as a cluster.
-* **Label certainty** (`label_certainty`): the mean confidence of the labels of all rated items,
+* **Label confidence** (`label_certainty`): the mean confidence of the labels of all rated items,
   which is the expected share of right labels. Wilson's interval. It is wider than needed, because a
   mean of probabilities varies less than a share.
 * **Coverage** (`coverage`): the share of items that have the wanted number of ratings; **open
@@ -877,9 +880,9 @@ times as far away, in the way in which those of items in clusters do.
 
 `benchmarks/bench_gates.py` simulates two categories, 2 to 5 raters and 1,000 gates in each of 72
 cases: prevalence 0.1, 0.3 and 0.5, and a look after each 10, 25 or 50 items. Kappa is exactly the
-floor, so that each pass is false. Share of the gates that pass at any of 200 looks:
+limit, so that each pass is false. Share of the gates that pass at any of 200 looks:
 
-| floor | raters | interval of one look | goal | sequence, mean | sequence, worst |
+| limit | raters | interval of one look | goal | sequence, mean | sequence, worst |
 |---|---|---|---|---|---|
 | 0.6 | 2 | 15% to 20% | <= 5% | 0.6% | 1.3% |
 | 0.6 | 3 | 17% to 21% | <= 5% | 0.7% | 1.0% |
@@ -893,14 +896,14 @@ floor, so that each pass is false. Share of the gates that pass at any of 200 lo
 The price is items: 2 to 2.4 times as many as for a single look. Items until half of the gates have
 passed, with three raters and a prevalence of 0.3:
 
-| kappa | floor | one look | look after each 10 or 20 items | ratio |
+| kappa | limit | one look | look after each 10 or 20 items | ratio |
 |---|---|---|---|---|
 | 0.75 | 0.6 | 70 | 170 | 2.4 |
 | 0.70 | 0.6 | 170 | 380 | 2.2 |
 | 0.90 | 0.8 | 110 | 250 | 2.3 |
 | 0.85 | 0.8 | 480 | 980 | 2.0 |
 
-The items that an undecided rule still needs are those at which the sequence leaves the floor, if
+The items that an undecided rule still needs are those at which the sequence leaves the limit, if
 the value and its error stay as they are; about half of such questions need more.
 """
 

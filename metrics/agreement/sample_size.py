@@ -129,20 +129,20 @@ def compute_items_needed(
     return ItemsNeeded(upper, max(0, upper - n))
 
 
-def compute_items_until_verdict(value: Value, floor: float) -> int | None:
-    """Return how many more items place the confidence sequence of a value above or below a floor.
+def compute_items_until_verdict(value: Value, limit: float) -> int | None:
+    """Return how many more items place the confidence sequence of a value above or below a limit.
 
     The value and its error are assumed to stay as they are; so many items are then enough in about
     half of all cases. value: with the ordinary interval, not that of a confidence sequence. None
-    where no error is known, for a value at the floor, and for more than MAX_ADDITIONAL items.
+    where no error is known, for a value at the limit, and for more than MAX_ADDITIONAL items.
     """
     point, low, high, n_items = value["value"], value["low"], value["high"], value["n_items"]
     if point is None or low is None or high is None or n_items is None or n_items < 2:
         return None
-    distance = abs(point - floor)
+    distance = abs(point - limit)
     if distance == 0:
         return None
-    end = low if point > floor else high
+    end = low if point > limit else high
     se = abs(point - end) / NORMAL_QUANTILE
     needed = compute_items_needed(se, n_items, distance, widening=compute_factor)
     additional = max(1, needed.additional or 0)

@@ -144,7 +144,10 @@ KINDS: dict[str, AlertKindDefinition] = {
         causes=RATER_CAUSES,
         hint=gettext_lazy("Once confirmed, later ratings aren’t used to compare others."),
         sections=frozenset({DEVIATING_RATINGS, CATEGORY_USE}),
-        chart=gettext_lazy("Lines: before and since. Shaded: when it began (95% interval)."),
+        chart=gettext_lazy(
+            "Lines: before and since. Shaded: when it began (95% interval). Adjusted for the "
+            "levels of the others."
+        ),
         about=ABOUT_RATER,
     ),
     AlertKind.RATER_SAME_ANSWER: _rater_kind(
@@ -152,12 +155,12 @@ KINDS: dict[str, AlertKindDefinition] = {
         basis=raters.list_same_answer_basis,
         explanations=raters.list_same_answer_explanations,
     ),
-    AlertKind.RATER_FAST: _rater_kind(
+    AlertKind.RATER_TOO_FAST: _rater_kind(
         brief=raters.build_fast_brief_text,
         basis=raters.list_fast_basis,
         explanations=raters.list_fast_explanations,
     ),
-    AlertKind.RATER_APART: _rater_kind(
+    AlertKind.RATER_DISAGREES: _rater_kind(
         brief=raters.build_outlier_brief_text,
         basis=raters.list_outlier_basis,
         explanations=raters.list_outlier_explanations,

@@ -18,7 +18,7 @@ from quality.models import Gate, GateDecision
 from .measures import AT_LEAST, COVERAGE, OPEN_ALERTS, get_measure
 from .rules import parse_filter
 
-DECIMALS = 3  # a value just below the floor must not look like the floor
+DECIMALS = 3  # a value just below the limit must not look like the limit
 BADGE_STYLES = {
     GateDecision.PASS.value: "good",
     GateDecision.FAIL.value: "bad",
@@ -106,12 +106,12 @@ def has_interval(rule: Mapping[str, Any]) -> bool:
 def describe_rule(rule: Mapping[str, Any]) -> str:
     """Return a rule in words, such as "Coverage: at least 0.9"."""
     measure = get_measure(rule["measure"])
-    bound = rule[measure.bound]
-    template = _("%(measure)s: at least %(bound)s")
-    if measure.bound != AT_LEAST:
-        template = _("%(measure)s: at most %(bound)s")
-    number = format_count(bound) if measure.is_count else format_bound(bound)
-    text = template % {"measure": measure.label, "bound": number}
+    limit = rule[measure.limit_field]
+    template = _("%(measure)s: at least %(limit)s")
+    if measure.limit_field != AT_LEAST:
+        template = _("%(measure)s: at most %(limit)s")
+    number = format_count(limit) if measure.is_count else format_limit(limit)
+    text = template % {"measure": measure.label, "limit": number}
     filter_text = describe_filter(rule)
     return f"{text} ({filter_text})" if filter_text else text
 
@@ -122,9 +122,9 @@ def describe_filter(rule: Mapping[str, Any]) -> str:
     return ", ".join(format_filter_part(name, value) for name, value in parameters.items())
 
 
-def format_bound(bound: float) -> str:
-    """Return a floor with two decimals, or with three where it has more."""
-    return format_number(bound, 2 if round(bound, 2) == bound else DECIMALS)
+def format_limit(limit: float) -> str:
+    """Return a limit with two decimals, or with three where it has more."""
+    return format_number(limit, 2 if round(limit, 2) == limit else DECIMALS)
 
 
 def _describe_measure(rule: Mapping[str, Any]) -> str:
@@ -149,14 +149,14 @@ def _iter_sentences(rule: Mapping[str, Any]) -> Any:
             "value": format_number(estimate["value"], DECIMALS),
             "low": format_number(estimate["low"], DECIMALS),
             "high": format_number(estimate["high"], DECIMALS),
-            "floor": format_bound(rule[measure.bound]),
+            "limit": format_limit(rule[measure.limit_field]),
         }
         if estimate["low"] is None:
-            yield _("%(value)s, without an interval; the floor is %(floor)s.") % parameters
+            yield _("%(value)s, without an interval; the limit is %(limit)s.") % parameters
         else:
             if has_interval(rule):
                 parameters["value"] += f" [{parameters['low']}, {parameters['high']}]"
-            yield _("%(value)s; the floor is %(floor)s.") % parameters
+            yield _("%(value)s; the limit is %(limit)s.") % parameters
     n = rule["needed_items"]
     if n and rule["measure"] == COVERAGE:  # counted, of the items that exist
         yield ngettext(

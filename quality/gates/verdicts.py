@@ -22,7 +22,7 @@ from quality.gates import signing
 from quality.models import Gate, GateDecision
 
 from .inputs import GateInputs, merge_ratings
-from .measures import AT_MOST, COVERAGE, GOLD_ACCURACY, HEADLINE, LABEL_CERTAINTY, OPEN_ALERTS
+from .measures import AT_MOST, COVERAGE, GOLD_ACCURACY, HEADLINE, LABEL_CONFIDENCE, OPEN_ALERTS
 from .rules import Rule
 from .signing import Document
 
@@ -34,8 +34,8 @@ def compute_measure(rule: Rule, inputs: GateInputs) -> tuple[str, Value]:
         responses = inputs.list_gold_responses(rule.filter)
         items, right = zip(*responses, strict=True) if responses else ((), ())
         return name, compute_team_accuracy(right, items)
-    if name == LABEL_CERTAINTY:
-        return name, _compute_label_certainty(rule, inputs)
+    if name == LABEL_CONFIDENCE:
+        return name, _compute_label_confidence(rule, inputs)
     if name == COVERAGE:
         covered = inputs.count_covered_items(rule.filter)
         n = covered.n_items
@@ -57,7 +57,7 @@ def compute_measure(rule: Rule, inputs: GateInputs) -> tuple[str, Value]:
     return name, value
 
 
-def _compute_label_certainty(rule: Rule, inputs: GateInputs) -> Value:
+def _compute_label_confidence(rule: Rule, inputs: GateInputs) -> Value:
     labels = inputs.fit_labels(rule.filter)
     n_items, n_ratings = len(labels.item), int(labels.ratings.sum())
     if labels.confidence is None or not n_items:
@@ -118,21 +118,21 @@ def _judge_rule(rule: Rule, inputs: GateInputs) -> Document:
     is_exact = rule.measure.name in EXACT_MEASURES
     estimate = value if is_exact else _apply_confidence_sequence(value, rule)
     low, high = estimate["low"], estimate["high"]
-    is_limit = rule.measure.bound == AT_MOST
+    is_maximum = rule.measure.limit_field == AT_MOST
     if low is None or high is None:
         decision = GateDecision.NOT_ENOUGH
-    elif high <= rule.bound if is_limit else low >= rule.bound:
+    elif high <= rule.limit if is_maximum else low >= rule.limit:
         decision = GateDecision.PASS
-    elif low > rule.bound if is_limit else high < rule.bound:
+    elif low > rule.limit if is_maximum else high < rule.limit:
         decision = GateDecision.FAIL
     else:
         decision = GateDecision.NOT_ENOUGH
     needed_items = None
     if rule.measure.name == COVERAGE and decision != GateDecision.PASS and value["n_items"]:
-        n_required = math.ceil(rule.bound * value["n_items"] - 1e-9)
+        n_required = math.ceil(rule.limit * value["n_items"] - 1e-9)
         needed_items = n_required - round((value["value"] or 0) * value["n_items"])
     elif decision == GateDecision.NOT_ENOUGH:
-        needed_items = compute_items_until_verdict(value, rule.bound)
+        needed_items = compute_items_until_verdict(value, rule.limit)
     return {
         **rule.stored,
         "name": name,

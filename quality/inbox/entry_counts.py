@@ -12,7 +12,7 @@ from django.utils.translation import ngettext
 
 from events.models import Webhook
 from metrics.views.common import number_formats
-from projects.models import Approval, Member, Question
+from projects.models import Approval, Question
 from projects.models.roles import Capability, may
 from projects.services import approvals
 from quality.models import (
@@ -37,11 +37,10 @@ RATERS = "raters"
 SKIPPED = "skipped_and_flagged"
 WEBHOOKS = "webhooks"
 APPROVALS = "approvals"
-LEAD = Member.Role.LEAD
 
 
 @dataclass(frozen=True)
-class InboxEntry:
+class EntryCount:
     """Number of things of one kind that need an action.
 
     ``question`` is a key where the page shows one question.
@@ -90,7 +89,7 @@ def describe_number(kind: str, n: int) -> str:
     return forms[kind] % {"n": number_formats.format_count(n)}
 
 
-def get_entries_by_project(roles: Mapping[int, str]) -> dict[int, list[InboxEntry]]:
+def get_entries_by_project(roles: Mapping[int, str]) -> dict[int, list[EntryCount]]:
     """Return {project id: inbox entries for a user with this role}; one query.
 
     Projects without entries are left out. ``roles``: {project id: role}.
@@ -110,15 +109,15 @@ def get_entries_by_project(roles: Mapping[int, str]) -> dict[int, list[InboxEntr
         _count_stopped_webhooks(led_ids),
         all=True,
     )
-    entries: dict[int, list[InboxEntry]] = {}
+    entries: dict[int, list[EntryCount]] = {}
     for kind, project, question, number in _sort_rows(rows):
-        entries.setdefault(project, []).append(InboxEntry(kind, number, project, question))
+        entries.setdefault(project, []).append(EntryCount(kind, number, project, question))
     return entries
 
 
 def get_entries_by_question(
     project: Any, questions: Sequence[Question]
-) -> dict[int, list[InboxEntry]]:
+) -> dict[int, list[EntryCount]]:
     """Return {question id: inbox entries} for a project with the reader's role; one query.
 
     Includes uncertain items for those who may decide them.
@@ -142,9 +141,9 @@ def get_entries_by_question(
         all=True,
     )
     ids = {question.key: question.pk for question in questions}
-    entries: dict[int, list[InboxEntry]] = {}
+    entries: dict[int, list[EntryCount]] = {}
     for kind, _project, question, number in _sort_rows(rows):
-        entries.setdefault(ids[question], []).append(InboxEntry(kind, number, project.pk, question))
+        entries.setdefault(ids[question], []).append(EntryCount(kind, number, project.pk, question))
     return entries
 
 

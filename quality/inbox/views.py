@@ -25,7 +25,7 @@ from quality.alerts import services
 from quality.models import AlertState
 from quality.rater_status import site_raters
 
-from . import decision_rows, entry_counts
+from . import entry_counts, inbox_entries
 
 ROWS_PER_PAGE = 50
 
@@ -33,29 +33,29 @@ ROWS_PER_PAGE = 50
 @login_required
 @require_safe
 def show_inbox(request: HttpRequest) -> HttpResponse:
-    """Show the decisions of all the user's projects, or of ``?project=``, most impact first."""
+    """Show the entries of all the user's projects, or of ``?project=``, most impact first."""
     project = _get_project(request)
-    scope = decision_rows.InboxScope.for_user(request.user, [project.pk] if project else None)
-    size = decision_rows.count_rows(scope)
-    decisions = decision_rows.select_rows(scope).order_by(*decision_rows.ORDER)
-    paginator = Paginator(decisions, get_page_size(ROWS_PER_PAGE))
-    paginator.count = size.n_rows  # else it would count them again
+    scope = inbox_entries.InboxScope.for_user(request.user, [project.pk] if project else None)
+    size = inbox_entries.count_entries(scope)
+    entries = inbox_entries.select_entries(scope).order_by(*inbox_entries.ORDER)
+    paginator = Paginator(entries, get_page_size(ROWS_PER_PAGE))
+    paginator.count = size.n_entries  # else it would count them again
     number = get_page_number(request)
     if number > paginator.num_pages:
         raise Http404(_("Page not found."))
     page = paginator.page(number)
-    shown_rows = decision_rows.describe_rows(list(page.object_list))
-    shown_projects = {row.project.pk for row in shown_rows}
+    shown_entries = inbox_entries.load_entries(list(page.object_list))
+    shown_projects = {row.project.pk for row in shown_entries}
     led_ids = set(scope.led.filter(pk__in=shown_projects).values_list("pk", flat=True))
     context: dict[str, object] = {
         "page": page,
-        "rows": shown_rows,
+        "rows": shown_entries,
         "size": size,
         "only_project": project,
         "led_ids": led_ids,
-        "can_select": any(row.alert and row.project.pk in led_ids for row in shown_rows),
+        "can_select": any(row.alert and row.project.pk in led_ids for row in shown_entries),
     }
-    # Raters to check ask for no decision, but the overview of their project names them.
+    # Raters to check are no entries of the inbox, but the overview of their project names them.
     n_to_check = site_raters.count_raters_to_check(scope.results if project else scope.led)
     if n_to_check:
         context |= {
@@ -82,7 +82,7 @@ def act_on_alerts(request: HttpRequest) -> HttpResponse:
     ids = [alert_id for text in request.POST.getlist("alert") if (alert_id := parse_id(text))]
     if action not in ("mute", "investigate") or len(ids) > ROWS_PER_PAGE:
         raise BadRequest(_("Choose an action and at most %(n)s alerts.") % {"n": ROWS_PER_PAGE})
-    led = decision_rows.InboxScope.for_user(request.user).led
+    led = inbox_entries.InboxScope.for_user(request.user).led
     open_alerts = entry_counts.get_open_alerts().filter(question__project__in=led, pk__in=ids)
     if action == "investigate":
         open_alerts = open_alerts.filter(state=AlertState.OPEN)

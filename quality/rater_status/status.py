@@ -213,7 +213,7 @@ def get_unresolved_alerts_by_question(
 
 def is_outlier(question: Question, rater: Rater) -> bool:
     """Return whether an unresolved alert says that the rater clearly agrees less than others."""
-    kinds = (AlertKind.RATER_APART, AlertKind.NEWCOMER_BELOW)
+    kinds = (AlertKind.RATER_DISAGREES, AlertKind.NEWCOMER_BELOW)
     alerts = Alert.objects.filter(question=question, rater=rater, kind__in=kinds)
     return alerts.filter(supported=True).exclude(state=AlertState.RESOLVED).exists()
 

@@ -125,11 +125,11 @@ REASON_TEXTS: dict[str, Promise] = {
 BIAS_REASONS = (ReasonCode.HARSH, ReasonCode.LENIENT, ReasonCode.HIGHER, ReasonCode.LOWER)
 # Kinds of alerts that are named to readers without access to alerts.
 NAMED_ALERT_KINDS = (
-    AlertKind.RATER_APART,
+    AlertKind.RATER_DISAGREES,
     AlertKind.NEWCOMER_BELOW,
     AlertKind.RATER_COPIES,
     AlertKind.RATER_SAME_ANSWER,
-    AlertKind.RATER_FAST,
+    AlertKind.RATER_TOO_FAST,
 )
 # Reason -> why a question could not be scanned.
 NOT_SCANNED_TEXTS: dict[str, Promise] = {

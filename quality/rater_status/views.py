@@ -118,7 +118,7 @@ def render_raters(request: HttpRequest, project: Project) -> HttpResponse:
         "has_diamonds": any("same_answer" in rater.flags for rater in listed),
         "has_squares": len(listed) > funnel_plot.MAX_POINTS,
         "sorted_by": sort,
-        "floor": MIN_ITEMS if sort.removeprefix("-") in ITEM_COUNTS else 0,
+        "min_items": MIN_ITEMS if sort.removeprefix("-") in ITEM_COUNTS else 0,
         "most_ratings": 200,
         "columns": {
             "gold": bool(rater_list.gold_values),

@@ -159,15 +159,15 @@ def _add_setup_steps(rows: list[ProjectRow]) -> None:
 def load_page_details(page_rows: list[ProjectRow], user: Any) -> None:
     """Load the details that only the rows of the shown page need.
 
-    The questions with their results, the decisions, the notes, the weekly trends, the raters, and
-    the time of the last change of a rating.
+    The questions with their results, the top entries of the inbox, the notes, the weekly trends,
+    the raters, and the time of the last change of a rating.
     """
     _add_questions([row for row in page_rows if not row.questions])
     needing = [row.project.pk for row in page_rows if row.impact is not None]
     for inbox in PROJECT_INBOX:
-        decisions = inbox.describe_projects(user, needing)
+        top_entries = inbox.get_top_entries(user, needing)
         for row in page_rows:
-            row.decisions = decisions.get(row.project.pk)
+            row.top_entry = top_entries.get(row.project.pk)
     filled_rows = [row for row in page_rows if row.questions]
     _add_notes(filled_rows)
     _add_setup_steps(filled_rows)

@@ -34,8 +34,8 @@ class ProjectGroup(models.TextChoices):
     ARCHIVED = "archived", gettext_lazy("Archived")
 
 
-class TopDecision(Protocol):
-    """The most important decision that waits in a project, and the number of the others."""
+class TopEntry(Protocol):
+    """The inbox entry with the most impact in a project, and the number of the others."""
 
     @property
     def text(self) -> str: ...
@@ -48,17 +48,17 @@ class TopDecision(Protocol):
 
 
 class ProjectInbox(Protocol):
-    """The decisions that wait for a user in projects (quality.inbox.decision_rows)."""
+    """The inbox of a user by project (quality.inbox.inbox_entries)."""
 
     def rank_projects(self, user: Any, limit: int) -> dict[int, float]:
-        """Return {project id: impact} of projects with decisions, the largest impact first."""
+        """Return {project id: impact} of projects with entries, the largest impact first."""
         ...
 
     def count_projects(self, user: Any) -> int: ...
 
-    def describe_projects(
+    def get_top_entries(
         self, user: Any, project_ids: Collection[int]
-    ) -> Mapping[int, TopDecision]: ...
+    ) -> Mapping[int, TopEntry]: ...
 
 
 # The inbox, once a package above has registered it at startup.
@@ -86,8 +86,8 @@ class ProjectRow:
     n_items: int = 0
     attention: list[str | SafeString] = field(default_factory=list)
     uncounted: int = 0
-    impact: float | None = None  # of the decisions that wait; None where none does
-    decisions: TopDecision | None = None  # of the rows of the shown page
+    impact: float | None = None  # of the top entry of the inbox; None without any
+    top_entry: TopEntry | None = None  # of the rows of the shown page
     steps: list[SetupStep] = field(default_factory=list)  # of a new project
     people: AvatarGroup = field(default_factory=AvatarGroup)
     last_rated: datetime.datetime | None = None

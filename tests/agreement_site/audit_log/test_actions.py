@@ -208,7 +208,7 @@ GATE = {
 
 
 def _post_gate(scenario: AuditScenario, path: str, name: str) -> None:
-    rows = {"rules-0-measure": "coverage", "rules-0-bound": "0.5", "rules-0-filter": ""}
+    rows = {"rules-0-measure": "coverage", "rules-0-limit": "0.5", "rules-0-filter": ""}
     counts = {"rules-TOTAL_FORMS": "1", "rules-INITIAL_FORMS": "0"}
     scenario.post(path, {"name": name, **rows, **counts})
 

@@ -21,6 +21,7 @@ from quality.alerts.detection.candidates import AlertCandidate
 from quality.alerts.detection.matching import AlertPeriod
 from quality.alerts.kinds import KINDS, get_brief_text
 from quality.models import Alert, AlertKind, GoldItem
+from quality.rater_status.reasons import REASON_OF_ALERT
 from ratings.services.judgement import Judgement
 from ratings.services.record import record_ratings
 
@@ -35,11 +36,11 @@ FIELDS_BY_KIND: dict[str, dict[str, Any]] = {
         "measure": "other_answers", "size": 0.0, "n": 60, "code": 0,
         "facts": {"category": "none", "share": 0.99, "others": 0.6, "level": 5000.0},
     },
-    AlertKind.RATER_FAST: {
+    AlertKind.RATER_TOO_FAST: {
         "measure": "pace", "size": 0.05,
         "facts": {"seconds": 2.0, "usual": 20.0, "times": 4.0, "level": 5000.0},
     },
-    AlertKind.RATER_APART: {
+    AlertKind.RATER_DISAGREES: {
         "measure": "agreement", "size": 0.05,
         "facts": {"middle": 0.6, "bound": 0.4, "level": 250.0},
     },
@@ -70,8 +71,8 @@ FIELDS_BY_KIND: dict[str, dict[str, Any]] = {
 SENTENCES = {
     AlertKind.RATER_DRIFT: "ann has rated about",
     AlertKind.RATER_SAME_ANSWER: "ann almost always answers “none”",
-    AlertKind.RATER_FAST: "ann takes 2.0 seconds where others take",
-    AlertKind.RATER_APART: "ann has agreed far less than the others from the start",
+    AlertKind.RATER_TOO_FAST: "ann takes 2.0 seconds where others take",
+    AlertKind.RATER_DISAGREES: "ann has agreed far less than the others from the start",
     AlertKind.NEWCOMER_BELOW: "ann is new and agrees less than the team",
     AlertKind.RATER_COPIES: "ann agrees more with ben than expected: kappa",
     AlertKind.QUESTION_FELL: "Raters have agreed less since",
@@ -95,6 +96,14 @@ def make_alert_of_kind(question: Question, make_alert: Any) -> Callable[..., Ale
         return alert
 
     return make
+
+
+def test_each_kind_about_a_rater_is_a_reason_for_a_status() -> None:
+    about_raters = {kind for kind, definition in KINDS.items() if definition.brief is not None}
+    assert about_raters == set(REASON_OF_ALERT), (
+        "add each kind of alert with a `brief` text to REASON_OF_ALERT in"
+        " quality/rater_status/reasons.py, and no other"
+    )
 
 
 def test_page_of_each_kind_shows_sentence_and_link(
@@ -150,8 +159,8 @@ def test_rater_table_shows_short_sentences(
     make_alert_of_kind(AlertKind.RATER_DRIFT, size=0.5, detected_on=later_days[0])
     make_alert_of_kind(AlertKind.RATER_DRIFT, measure="agreement", detected_on=later_days[1])
     make_alert_of_kind(AlertKind.RATER_SAME_ANSWER)
-    make_alert_of_kind(AlertKind.RATER_FAST)
-    make_alert_of_kind(AlertKind.RATER_APART)
+    make_alert_of_kind(AlertKind.RATER_TOO_FAST)
+    make_alert_of_kind(AlertKind.RATER_DISAGREES)
     make_alert_of_kind(AlertKind.NEWCOMER_BELOW)
     make_alert_of_kind(AlertKind.RATER_COPIES)
     pair_alert = make_alert_of_kind(AlertKind.PAIR_DIVERGED)
@@ -439,7 +448,9 @@ def test_unresolved_alert_of_a_rater_blocks_other_kinds(
 ) -> None:
     alert = make_alert_of_kind(AlertKind.RATER_SAME_ANSWER)
     assert alert.rater_id is not None
-    other_kind = build_candidate(AlertKind.RATER_APART, (alert.rater_id,), rater_id=alert.rater_id)
+    other_kind = build_candidate(
+        AlertKind.RATER_DISAGREES, (alert.rater_id,), rater_id=alert.rater_id
+    )
     same_kind = build_candidate(
         AlertKind.RATER_SAME_ANSWER, (alert.rater_id,), rater_id=alert.rater_id, since=alert.since
     )
@@ -449,7 +460,7 @@ def test_unresolved_alert_of_a_rater_blocks_other_kinds(
         question,
         same_kind,
         other_kind,
-        build_candidate(AlertKind.RATER_APART, (ben.pk,), rater_id=ben.pk),
+        build_candidate(AlertKind.RATER_DISAGREES, (ben.pk,), rater_id=ben.pk),
     ) == ["rater_apart"]
     services.change_alert_state(alert=alert, state="resolved", reason="x", cause="real", by=lead)
     assert create_alerts(question, same_kind, other_kind) == ["rater_apart"]
@@ -548,7 +559,7 @@ def test_suspected_gold_gives_one_alert_until_more_is_suspected(
 def test_score_outside_coefficient_range_is_not_called_kappa(
     make_alert_of_kind: Callable[..., Alert],
 ) -> None:
-    alert = make_alert_of_kind(AlertKind.RATER_APART, size=-1.63, low=-2.01, high=-1.26)
+    alert = make_alert_of_kind(AlertKind.RATER_DISAGREES, size=-1.63, low=-2.01, high=-1.26)
     kind_texts = KINDS[alert.kind]
     assert "kappa" not in " ".join([kind_texts.sentence(alert), *kind_texts.basis(alert)])
     assert "-1.63" in kind_texts.basis(alert)[1]

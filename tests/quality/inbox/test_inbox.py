@@ -14,7 +14,7 @@ from django.utils import timezone
 from events.models import Webhook
 from projects.models import Item, Member, Project, Question, Rater
 from projects.services.raters.updates import set_rater_paused
-from quality.inbox import decision_rows
+from quality.inbox import inbox_entries
 from quality.models import (
     Alert,
     AlertState,
@@ -85,7 +85,7 @@ def add_webhook(question: Question) -> None:
 
 @pytest.fixture
 def site(lead: User, make_alert: Any) -> dict[str, Project]:
-    """Six projects with different decisions, one without any, and one of somebody else."""
+    """Six projects with different entries, one without any, and one of somebody else."""
     drifting, drifter = add_project("Drifting", lead)
     make_alert(drifting, drifter, size=-0.5, n=60)
     make_alert(drifting, drifter, state=AlertState.ACKNOWLEDGED, detected_on="2026-01-02")
@@ -109,12 +109,12 @@ def site(lead: User, make_alert: Any) -> dict[str, Project]:
     return {project.name: project for project in Project.objects.all()}
 
 
-def test_inbox_lists_decisions_of_all_projects_by_impact(site: Any, client_for: Any, lead: User):
+def test_inbox_lists_entries_of_all_projects_by_impact(site: Any, client_for: Any, lead: User):
     client = client_for(lead)
-    decisions = [(row.text, row.project.name) for row in client.get("/inbox/").context["rows"]]
-    for text, project in decisions[:2]:  # one of the two is under investigation
+    entries = [(row.text, row.project.name) for row in client.get("/inbox/").context["rows"]]
+    for text, project in entries[:2]:  # one of the two is under investigation
         assert (text.startswith("ann "), project) == (True, "Drifting")
-    assert decisions[2:] == [
+    assert entries[2:] == [
         ("1 proposed warning or pause", "Several"),  # after six answers
         ("4 uncertain items", "Uncertain"),  # two of them wrong
         ("3 uncertain items", "Several"),
@@ -128,7 +128,7 @@ def test_inbox_lists_decisions_of_all_projects_by_impact(site: Any, client_for: 
         assert row.text in html.unescape(page.text)
         assert client.get(row.url).status_code == 200, row.url
     only = client.get(f"/inbox/?project={site['Several'].pk}").context["size"]
-    assert only == decision_rows.InboxSize(5, 1)
+    assert only == inbox_entries.InboxSize(5, 1)
     assert client.get(f"/inbox/?project={site['Foreign'].pk}").status_code == 404
     assert client.get("/inbox/?page=2").status_code == 404
 
@@ -147,8 +147,8 @@ def test_projects_need_attention_exactly_when_they_are_in_the_inbox(
         text = " ".join(client.get("/").text.split())
         assert f"Needs attention {len(in_inbox)}<" in text
         # One reason a row, and the others one click away.
-        decisions = [row.decisions for row in listed.context["rows"]]
-        assert sum(1 + decision.n_more for decision in decisions) == inbox.context["size"].n_rows
+        top_entries = [row.top_entry for row in listed.context["rows"]]
+        assert sum(1 + entry.n_more for entry in top_entries) == inbox.context["size"].n_entries
 
 
 def test_projects_are_sorted_by_need(site: Any, client_for: Any, lead: User):
@@ -171,7 +171,7 @@ def test_inbox_takes_the_same_queries_for_any_number_of_projects(
     client = client_for(lead)
     client.get("/inbox/")
     with measure_round_trips() as count:
-        assert client.get("/inbox/").context["size"].n_rows == 2 * number
+        assert client.get("/inbox/").context["size"].n_entries == 2 * number
         assert count() <= 21  # nine for the statuses of raters
     with measure_round_trips() as count:
         assert dict(client.get("/").context["listed"].groups)["attention"] == number
@@ -201,7 +201,7 @@ def test_monday_round_over_four_of_44_projects_takes_eight_clicks(
         page = client.post(action[1], step, follow=True)
         clicks += 2
     assert clicks == 8
-    assert "Nothing needs a decision" in page.text
+    assert "Your inbox is empty" in page.text
 
 
 def test_alerts_are_muted_and_investigated_from_the_inbox(
@@ -240,9 +240,9 @@ def test_confirmed_alert_stays_until_the_rater_is_paused_or_it_is_resolved(
 
     def get_state() -> tuple[str, str, int, str]:
         [status] = client.get(f"/api/v1{base}raters/status/").json()["results"]
-        n_rows = client.get("/inbox/").context["size"].n_rows
+        n_entries = client.get("/inbox/").context["size"].n_entries
         alert.refresh_from_db()
-        return alert.state, alert.cause, n_rows, status["status"]
+        return alert.state, alert.cause, n_entries, status["status"]
 
     page = client.get(address).text
     assert 'value="acknowledged:real">Confirm<' in page and f'value="pause:{rater.pk}"' in page
@@ -286,7 +286,7 @@ def test_rater_far_below_the_pass_mark_is_in_the_inbox_once(
     [row] = client.get("/inbox/").context["rows"]
     [status] = client.get(f"/api/v1{base}raters/status/").json()["results"]
     assert (status["status"], status["reasons"][0]["code"]) == ("act", "gold")
-    assert client.get("/?group=attention").context["rows"][0].decisions.text == row.text
+    assert client.get("/?group=attention").context["rows"][0].top_entry.text == row.text
     if has_pause:
         assert row.text == "1 proposed warning or pause"
         return
@@ -299,11 +299,11 @@ def test_rater_far_below_the_pass_mark_is_in_the_inbox_once(
     assert (listed["kind"], listed["impact"]) == ("raters", 73.4)
     assert "1 rater to check" in client.get(f"{base}alerts/").text
     set_rater_paused(rater=rater, paused=True, by=lead)
-    assert client.get("/inbox/").context["size"].n_rows == 0
+    assert client.get("/inbox/").context["size"].n_entries == 0
 
 
 def test_inbox_counts_raters_to_check_whom_the_overview_names(client_for: Any, lead: User) -> None:
-    """Below the pass mark by chance perhaps: no decision, but named under "Do next"."""
+    """Below the pass mark by chance perhaps: no entry, but named under "Do next"."""
     question, rater = add_project("Gold", lead)
     client, base = client_for(lead), f"/projects/{question.project_id}/"
     assert "to check" not in client.get("/inbox/").text
@@ -314,7 +314,7 @@ def test_inbox_counts_raters_to_check_whom_the_overview_names(client_for: Any, l
         table=[], kappa=build_undefined_value("no_gold_ratings"), evidence=0, max_evidence=0,
     )  # fmt: skip
     page = client.get("/inbox/")
-    assert page.context["size"].n_rows == 0
+    assert page.context["size"].n_entries == 0
     assert 'Less urgent · <a href="/raters/">1 rater to check</a>' in page.text
     page = client.get(f"/inbox/?project={question.project_id}")
     assert f'<a href="{base}raters/">1 rater to check</a>' in page.text
@@ -327,14 +327,14 @@ def test_inbox_counts_raters_to_check_whom_the_overview_names(client_for: Any, l
 def test_annotators_have_no_inbox(project: Any, client_for: Any, annotator: User, lead: User):
     assert 'href="/inbox/"' not in client_for(annotator).get("/").text
     assert 'href="/inbox/"' in client_for(lead).get("/").text
-    assert client_for(annotator).get("/inbox/").context["size"].n_rows == 0
+    assert client_for(annotator).get("/inbox/").context["size"].n_entries == 0
 
 
 def test_inbox_by_api_equals_the_page(site: dict[str, Project], lead: User, api_for: Any) -> None:
-    """The same decisions in the same order, with addresses that open."""
-    scope = decision_rows.InboxScope.for_user(lead)
-    shown_rows = decision_rows.describe_rows(
-        list(decision_rows.select_rows(scope).order_by(*decision_rows.ORDER))
+    """The same entries in the same order, with addresses that open."""
+    scope = inbox_entries.InboxScope.for_user(lead)
+    shown_rows = inbox_entries.load_entries(
+        list(inbox_entries.select_entries(scope).order_by(*inbox_entries.ORDER))
     )
     api = api_for(lead)
     listed, address = [], "/api/v1/inbox/?page_size=2"

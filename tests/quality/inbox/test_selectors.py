@@ -81,7 +81,7 @@ def test_only_the_lead_sees_inbox_entries_with_their_links(
     assert 'aria-hidden="true">3</span>' in get_page_text(lead_client, base)
     paths = ("gold/?question=", "exams/?question=", "appeals/")
     texts = list(zip(INBOX_TEXTS, paths, strict=True))
-    # The list of projects shows the decision with the most impact, and leads to the others.
+    # The list of projects shows the entry with the most impact, and leads to the others.
     for address, listed_texts in (
         (f"{base}alerts/", texts),
         ("/inbox/", texts),

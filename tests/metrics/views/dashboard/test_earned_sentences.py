@@ -107,7 +107,7 @@ def test_who_misses_a_rare_category_is_to_check(
     assert [row.listed.key for row in listed] == (["d"] if is_low else [])
     assert (">d</a> agrees less than the others." in html) == is_low
     page = client.get(f"{address}d/").text
-    assert ("Agrees less than the others on the same items." in page) == is_low
+    assert ("Agrees less than the others on the same items" in page) == is_low
     assert "The reason is unclear" not in page or not is_low
 
 

@@ -1,8 +1,8 @@
-"""Rows of the inbox: the decisions that a user has to make in all their projects.
+"""Entries of the inbox: what needs an action of a user, in all their projects.
 
-One SQL query selects them, most impact first, whatever the number of projects. The impact of a
-rater is that of the list of raters; that of uncertain items the expected number of wrong labels.
-Elsewhere it is the number of people and items that wait.
+One SQL query selects them, most impact first, whatever the number of projects. The impact of an
+alert or a rater is the rater's impact in the list of raters, that of uncertain items the expected
+number of wrong labels. Otherwise it is the number of affected people, items or requests.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from metrics.views.common.number_formats import format_count
-from projects.models import Member, Project, Question, Rater
+from projects.models import Project, Question, Rater
+from projects.models.roles import Capability, list_roles_with
 from quality.alerts.kinds import KINDS
 from quality.models import Alert, RaterConfusion
 from quality.rater_status.reasons import ReasonCode
@@ -41,7 +42,6 @@ from ratings.models import Assignment
 
 from . import entry_counts
 
-Role = Member.Role
 ORDER = ("-row_impact", "in_project", "entry_kind", "in_question", "alert_id", "about_rater")
 ACTIONS: dict[str, Promise] = {
     entry_counts.ALERTS: gettext_lazy("Open alert"),
@@ -72,15 +72,16 @@ class InboxScope:
         if project_ids is not None:
             projects = projects.filter(pk__in=project_ids)
 
-        def select(*roles: str) -> QuerySet[Project]:
+        def select(capability: Capability) -> QuerySet[Project]:
             if user.is_superuser:
                 return projects
+            roles = list_roles_with(capability)
             return projects.filter(members__user=user, members__role__in=roles)
 
         return cls(
-            select(Role.LEAD, Role.ADJUDICATOR, Role.VIEWER),
-            select(Role.LEAD, Role.ADJUDICATOR),
-            select(Role.LEAD),
+            select(Capability.SEE_RESULTS),
+            select(Capability.REVIEW),
+            select(Capability.MANAGE),
             user,
         )
 
@@ -93,8 +94,8 @@ class InboxScope:
         return Exists(self.led.filter(pk=OuterRef(project)))
 
 
-class StoredRow(NamedTuple):
-    """A row as the query returns it.
+class StoredEntry(NamedTuple):
+    """An entry as the query returns it.
 
     ``entry_kind``: a key of ACTIONS; ``in_question``: 0 where the row is about the project;
     ``alert_id``, ``about_rater``: 0 where it is not an alert, or not a rater; ``number``: how many
@@ -110,8 +111,8 @@ class StoredRow(NamedTuple):
     row_impact: float
 
 
-def select_rows(scope: InboxScope) -> QuerySet[Any, Any]:
-    """Return a query of StoredRow, in no order."""
+def select_entries(scope: InboxScope) -> QuerySet[Any, Any]:
+    """Return a query with the columns of StoredEntry, in no order."""
     of_rater = Q(rater=OuterRef("rater"))
     alerts = _select_each(
         entry_counts.get_open_alerts().filter(question__project__in=scope.results),
@@ -129,7 +130,7 @@ def select_rows(scope: InboxScope) -> QuerySet[Any, Any]:
 
 
 def _list_count_queries(scope: InboxScope) -> list[QuerySet[Any, Any]]:
-    """Return queries of the rows that are numbers of things."""
+    """Return queries of the entries that are numbers of things."""
     counted = [
         _build_count_query(
             entry_counts.get_uncertain_labels().filter(question__project__in=scope.review),
@@ -174,7 +175,7 @@ def _get_largest_impact(of_raters: Q, otherwise: Any) -> Coalesce:
 
 
 def _select_each(rows: QuerySet[Any], kind: str, impact: Any, **row_ids: F) -> QuerySet[Any, Any]:
-    """Return a StoredRow for each row; ``row_ids``: the column of alert_id or of about_rater."""
+    """Return an entry for each row; ``row_ids``: the column of alert_id or of about_rater."""
     annotated = rows.order_by().annotate(
         **{"alert_id": Value(0), "about_rater": Value(0), **row_ids},
         entry_kind=Value(kind),
@@ -183,13 +184,13 @@ def _select_each(rows: QuerySet[Any], kind: str, impact: Any, **row_ids: F) -> Q
         number=Value(1),
         row_impact=impact,
     )
-    return annotated.values_list(*StoredRow._fields)
+    return annotated.values_list(*StoredEntry._fields)
 
 
 def _build_count_query(
     rows: QuerySet[Any], kind: str, impact: Any = None, *, project: Any = None
 ) -> QuerySet[Any, Any]:
-    """Return a StoredRow per question, or per project where ``project`` is its column."""
+    """Return an entry per question, or per project where ``project`` is its column."""
     annotated = rows.order_by().annotate(
         entry_kind=Value(kind),
         in_project=F("question__project_id") if project is None else project,
@@ -200,40 +201,40 @@ def _build_count_query(
     grouped = annotated.values("entry_kind", "in_project", "in_question", "alert_id", "about_rater")
     return grouped.annotate(
         number=Count("pk"), row_impact=Cast(impact or Count("pk"), FloatField())
-    ).values_list(*StoredRow._fields)
+    ).values_list(*StoredEntry._fields)
 
 
 def _aggregate(scope: InboxScope, columns: str, tail: str = "") -> list[tuple[Any, ...]]:
-    """Return rows of an SQL aggregation over ``select_rows``; Django has none for a union.
+    """Return rows of an SQL aggregation over ``select_entries``; Django has none for a union.
 
     ``columns`` and ``tail`` are SQL of this module.
     """
-    sql, params = select_rows(scope).query.sql_with_params()
+    sql, params = select_entries(scope).query.sql_with_params()
     with connection.cursor() as cursor:
-        query = f"SELECT {columns} FROM ({sql}) AS decisions {tail}"  # noqa: S608
+        query = f"SELECT {columns} FROM ({sql}) AS entries {tail}"  # noqa: S608
         cursor.execute(query, params)
         return cursor.fetchall()
 
 
 @dataclass(frozen=True)
 class InboxSize:
-    """Number of rows of an inbox, and of the projects that have any."""
+    """Number of entries of an inbox, and of the projects that have any."""
 
-    n_rows: int
+    n_entries: int
     n_projects: int
 
 
-def count_rows(scope: InboxScope) -> InboxSize:
+def count_entries(scope: InboxScope) -> InboxSize:
     """Return the size of the inbox in one query."""
-    [(n_rows, n_projects)] = _aggregate(scope, "COUNT(*), COUNT(DISTINCT in_project)")
-    return InboxSize(n_rows, n_projects)
+    [(n_entries, n_projects)] = _aggregate(scope, "COUNT(*), COUNT(DISTINCT in_project)")
+    return InboxSize(n_entries, n_projects)
 
 
 @dataclass(frozen=True)
-class InboxRow:
-    """A decision as pages show it."""
+class InboxEntry:
+    """An entry with the objects that it is about."""
 
-    stored: StoredRow
+    stored: StoredEntry
     project: Project
     question: Question | None
     alert: Alert | None = None
@@ -241,7 +242,7 @@ class InboxRow:
 
     @property
     def text(self) -> str:
-        """The decision as a text."""
+        """Sentence that says what needs an action."""
         if self.alert is not None:
             return str(KINDS[self.alert.kind].sentence(self.alert))
         if self.rater is not None:
@@ -251,7 +252,7 @@ class InboxRow:
 
     @property
     def url(self) -> str:
-        """URL of the page on which it is decided."""
+        """URL of the page on which one acts."""
         if self.alert is not None:
             return reverse("alert", args=[self.project.pk, self.alert.pk])
         if self.rater is not None:
@@ -265,26 +266,26 @@ class InboxRow:
         return str(ACTIONS[self.stored.entry_kind])
 
 
-def describe_rows(rows: Sequence[tuple[Any, ...]]) -> list[InboxRow]:
-    """Return the rows with what they are about, in four queries."""
-    stored_rows = [StoredRow(*row) for row in rows]
-    projects = Project.objects.in_bulk({row.in_project for row in stored_rows})
-    questions = Question.objects.in_bulk({row.in_question for row in stored_rows} - {0})
+def load_entries(rows: Sequence[tuple[Any, ...]]) -> list[InboxEntry]:
+    """Return the entries with the objects that they are about, in four queries."""
+    stored_entries = [StoredEntry(*row) for row in rows]
+    projects = Project.objects.in_bulk({row.in_project for row in stored_entries})
+    questions = Question.objects.in_bulk({row.in_question for row in stored_entries} - {0})
     alerts = (
         Alert.objects.defer("chart")
         .select_related("question__project", "rater", "other_rater")
-        .in_bulk({row.alert_id for row in stored_rows} - {0})
+        .in_bulk({row.alert_id for row in stored_entries} - {0})
     )
-    raters = Rater.objects.in_bulk({row.about_rater for row in stored_rows} - {0})
+    raters = Rater.objects.in_bulk({row.about_rater for row in stored_entries} - {0})
     return [
-        InboxRow(
+        InboxEntry(
             row,
             projects[row.in_project],
             questions.get(row.in_question),
             alerts.get(row.alert_id),
             raters.get(row.about_rater),
         )
-        for row in stored_rows
+        for row in stored_entries
     ]
 
 
@@ -292,8 +293,8 @@ def describe_rows(rows: Sequence[tuple[Any, ...]]) -> list[InboxRow]:
 
 
 @dataclass(frozen=True)
-class TopDecision:
-    """The decision with the most impact in a project, and the number of the others."""
+class TopEntry:
+    """The entry with the most impact in a project, and the number of the others."""
 
     text: str
     url: str
@@ -309,30 +310,30 @@ class ProjectInbox:
     """The inbox by project, for the list of projects (metrics.views.project_list)."""
 
     def rank_projects(self, user: Any, limit: int) -> dict[int, float]:
-        """Return {project id: its largest impact} of the projects with decisions, largest first."""
+        """Return {project id: its largest impact} of the projects with entries, largest first."""
         tail = f"GROUP BY in_project ORDER BY 2 DESC, 1 LIMIT {limit:d}"
         rows = _aggregate(InboxScope.for_user(user), "in_project, MAX(row_impact)", tail)
         return {project: float(impact) for project, impact in rows}
 
     def count_projects(self, user: Any) -> int:
-        """Return the number of projects with decisions."""
-        return count_rows(InboxScope.for_user(user)).n_projects
+        """Return the number of projects with entries."""
+        return count_entries(InboxScope.for_user(user)).n_projects
 
-    def describe_projects(self, user: Any, project_ids: Collection[int]) -> dict[int, TopDecision]:
-        """Return {project id: its decisions} of those of these projects that have any."""
+    def get_top_entries(self, user: Any, project_ids: Collection[int]) -> dict[int, TopEntry]:
+        """Return {project id: its top entry} of those of these projects that have any."""
         if not project_ids:
             return {}
-        by_project: dict[int, list[StoredRow]] = {}
+        by_project: dict[int, list[StoredEntry]] = {}
         scope = InboxScope.for_user(user, project_ids)
-        for row in select_rows(scope).order_by(*ORDER):
-            by_project.setdefault(row[1], []).append(StoredRow(*row))
-        first_rows = describe_rows([rows[0] for rows in by_project.values()])
+        for row in select_entries(scope).order_by(*ORDER):
+            by_project.setdefault(row[1], []).append(StoredEntry(*row))
+        top_entries = load_entries([rows[0] for rows in by_project.values()])
         return {
-            row.project.pk: TopDecision(
+            row.project.pk: TopEntry(
                 row.text,
                 row.url,
                 len(by_project[row.project.pk]) - 1,
                 f"{reverse('inbox')}?project={row.project.pk}",
             )
-            for row in first_rows
+            for row in top_entries
         }
