@@ -33,6 +33,7 @@ enough items remain.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -89,10 +90,11 @@ class _Ratings:
         )
 
     def select_items_of(self, rater: int) -> _Ratings:
-        """Return all ratings of the rater's items."""
+        """Return all ratings of the rater's items, which are numbered anew."""
         is_own = np.zeros(int(self.item.max(initial=-1)) + 1, bool)
         is_own[self.item[self.rater == rater]] = True
-        return self.select(is_own[self.item])
+        own = self.select(is_own[self.item])
+        return replace(own, item=(np.cumsum(is_own) - 1)[own.item])
 
     def count(self) -> Floats:
         """Return the numbers of ratings (N, k) of each item and category."""
@@ -110,12 +112,23 @@ class _Scores:
     total: Floats
     p: Floats
 
+    @classmethod
+    def from_sums(cls, sums: Iterable[npt.NDArray[np.float64]]) -> _Scores:
+        """Return the scores of sums (R,) of items, disputed items, d, its variance and moment."""
+        n_items, n_disputed, total, variance, third_moment = sums
+        sd = np.sqrt(np.where(n_disputed > 0, variance, 1.0))
+        z = total / sd
+        density = np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)
+        p = special.ndtr(z) - third_moment / sd**3 * (z**2 - 1) / 6 * density
+        p_below = np.where(z < 0, p, 1.0)
+        return cls(n_items.astype(np.int64), n_disputed.astype(np.int64), total, p_below)
+
     @property
     def is_tested(self) -> npt.NDArray[np.bool_]:
         return (self.n_items >= MIN_ITEMS) & (self.n_disputed >= MIN_DISPUTED_ITEMS)
 
 
-class _Test(NamedTuple):
+class _TestResult(NamedTuple):
     """Result of a test; is_possible: the rater has enough items."""
 
     is_below: bool
@@ -157,15 +170,15 @@ def find_outlying_raters(
     return sorted(listed, key=lambda outlier: outlier.difference * outlier.n_items)
 
 
-def _test_rater(own: _Ratings, rater: int, level: float) -> _Test:
+def _test_rater(own: _Ratings, rater: int, level: float) -> _TestResult:
     """Test whether a rater is below the others at this level; own: all ratings of the items."""
-    scores = _score_raters(replace(own, w=_build_influence_on_kappa(own)), rater + 1)
+    scores = _score_raters(replace(own, w=_build_influence_on_kappa(own)), rater + 1, rater)
     n_items = int(scores.n_items[rater])
     difference = float(scores.total[rater]) / max(n_items, 1)
     is_below = difference <= -MIN_KAPPA_DIFFERENCE and bool(scores.p[rater] < level / 2)
     if not is_below and difference < 0:
-        is_below = bool(_score_raters(own, rater + 1).p[rater] < level / 2)
-    return _Test(is_below, bool(scores.is_tested[rater]), difference, n_items)
+        is_below = bool(_score_raters(own, rater + 1, rater).p[rater] < level / 2)
+    return _TestResult(is_below, bool(scores.is_tested[rater]), difference, n_items)
 
 
 def _build_influence_on_kappa(ratings: _Ratings) -> Floats:
@@ -188,41 +201,53 @@ def _build_influence_on_kappa(ratings: _Ratings) -> Floats:
     return np.asarray((w - remaining * (by_category[:, None] + by_category)) / (1 - expected))
 
 
-def _score_raters(ratings: _Ratings, n_raters: int) -> _Scores:
-    """Return the sums of d of the first n_raters raters, over items of three ratings or more."""
-    counts, w = ratings.count(), ratings.w
-    size = counts.sum(axis=1)
-    ratings = ratings.select(size[ratings.item] >= 3)
-    index, codes, group = ratings.item, ratings.code, ratings.rater
-    weighted = counts @ w
-    own_pairs = weighted[index, codes] - w[codes, codes]
-    all_pairs = ((weighted * counts).sum(axis=1) - counts @ np.diag(w))[index]
-    m = size[index]
-    difference = own_pairs / (m - 1) - (all_pairs - 2 * own_pairs) / ((m - 1) * (m - 2))
-    cluster, n_items = index, np.ones(index.size, np.int64)
-    if ratings.cluster is not None:
+def _score_raters(ratings: _Ratings, n_raters: int, only: int | None = None) -> _Scores:
+    """Return the sums of d of the first n_raters raters, over items of three ratings or more.
+
+    only: the rater to score; the others then have sums of 0.
+    """
+    counts = ratings.count()
+    m = counts.sum(axis=1)
+    by_code = _compute_differences(counts, m, ratings.w)
+    ratings = ratings.select(m[ratings.item] >= 3)
+    if ratings.cluster is None:
+        if only is not None:
+            ratings = ratings.select(ratings.rater == only)
+        group, difference = ratings.rater, by_code[ratings.item, ratings.code]
+        n_items = np.ones(group.size, np.int64)
+        moments = [
+            ((counts * by_code**power).sum(axis=1) / np.maximum(m, 1))[ratings.item]
+            for power in (2, 3)
+        ]
+    else:
         # One row for each rater and cluster: its sum of d, and the moments of the cluster's sums.
-        first, row = rank_rows([group, ratings.cluster])
-        group, cluster, n_items = group[first], ratings.cluster[first], np.bincount(row)
-        difference = np.bincount(row, difference)
-    n_ratings = np.maximum(np.bincount(cluster, n_items), 1)
-    moments = [
-        (np.bincount(cluster, difference**power) / n_ratings)[cluster] * n_items for power in (2, 3)
-    ]
-    is_scored = group < n_raters
+        first, row = rank_rows([ratings.rater, ratings.cluster])
+        group, cluster, n_items = ratings.rater[first], ratings.cluster[first], np.bincount(row)
+        difference = np.bincount(row, by_code[ratings.item, ratings.code])
+        n_ratings = np.maximum(np.bincount(cluster, n_items), 1)
+        moments = [
+            (np.bincount(cluster, difference**power) / n_ratings)[cluster] * n_items
+            for power in (2, 3)
+        ]
+    is_scored = group < n_raters if only is None else group == only
     group = group[is_scored]
-    total, variance, third_moment, n, n_disputed = (
+    return _Scores.from_sums(
         np.bincount(group, values[is_scored], n_raters)
-        for values in (difference, *moments, n_items, moments[0] > _LEAST_VARIANCE)
+        for values in (n_items, moments[0] > _LEAST_VARIANCE, difference, *moments)
     )
-    sd = np.sqrt(np.where(n_disputed > 0, variance, 1.0))
-    z = total / sd
-    density = np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)
-    p = special.ndtr(z) - third_moment / sd**3 * (z**2 - 1) / 6 * density
-    p_below = np.where(z < 0, p, 1.0)
-    return _Scores(
-        n.astype(np.int64), n_disputed.astype(np.int64), np.asarray(total, float), p_below
-    )
+
+
+def _compute_differences(counts: Floats, m: Floats, w: Floats) -> Floats:
+    """Return d (N, k) of a rating of each category on items with these counts (N, k).
+
+    m (N,): ratings of the item; 0 with fewer than three.
+    """
+    weighted = counts @ w
+    own_pairs = weighted - np.diag(w)
+    all_pairs = (weighted * counts).sum(axis=1) - counts @ np.diag(w)
+    m = np.where(m >= 3, m, np.inf)[:, None]
+    others = (all_pairs[:, None] - 2 * own_pairs) / (m - 1) / (m - 2)
+    return np.asarray(own_pairs / (m - 1) - others)
 
 
 def _is_confirmed_without_each(own: _Ratings, rater: int) -> bool:
