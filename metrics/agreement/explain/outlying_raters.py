@@ -222,8 +222,9 @@ def _score_raters(ratings: _Ratings, n_raters: int, only: int | None = None) -> 
     else:
         # One row for each rater and cluster: its sum of d, and the moments of the cluster's sums.
         first, row = rank_rows([ratings.rater, ratings.cluster])
-        group, cluster, n_items = ratings.rater[first], ratings.cluster[first], np.bincount(row)
-        difference = np.bincount(row, by_code[ratings.item, ratings.code])
+        group, cluster = ratings.rater[first], ratings.cluster[first]
+        n_items = np.bincount(row).astype(np.int64)
+        difference = np.bincount(row, by_code[ratings.item, ratings.code]).astype(float)
         n_ratings = np.maximum(np.bincount(cluster, n_items), 1)
         moments = [
             (np.bincount(cluster, difference**power) / n_ratings)[cluster] * n_items
@@ -232,7 +233,7 @@ def _score_raters(ratings: _Ratings, n_raters: int, only: int | None = None) -> 
     is_scored = group < n_raters if only is None else group == only
     group = group[is_scored]
     return _Scores.from_sums(
-        np.bincount(group, values[is_scored], n_raters)
+        np.bincount(group, values[is_scored], n_raters).astype(float)
         for values in (n_items, moments[0] > _LEAST_VARIANCE, difference, *moments)
     )
 
