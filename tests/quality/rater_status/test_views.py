@@ -371,8 +371,7 @@ def test_rater_page_begins_with_a_verdict(
 ) -> None:
     page = client.get(f"{base_url}raters/gus/")
     assert "gus almost always answers “none”." in page.text
-    assert 'judgement">Rates' in page.text
-    assert "Chooses “none” in 100% of comparisons on these 60 items, the others in" in page.text
+    assert 'judgement">Agrees less than the others on the same items: 0.00.' in page.text
     assert '<span class="badge badge--bad">Needs action</span> almost always answers' in page.text
     assert f"{base_url}raters/?question=severity&amp;exclude=gus#without" in page.text
     compared = client.get(f"{base_url}raters/?question=severity&exclude=gus")
