@@ -40,6 +40,6 @@ def list_gold_basis(alert: Alert) -> list[str]:
 
 def list_gold_explanations(alert: Alert) -> list[str]:
     return [
-        _("They understand the guidelines differently: ask first."),
+        _("Raters understand the guidelines differently from the author of the gold answer."),
         _("Some items have several right answers, which gold can allow."),
     ]

@@ -224,7 +224,7 @@ ALERT_TEXTS: dict[str, tuple[str, dict[str, Any], str, dict[str, Any]]] = {
     "1 gold answer may be wrong.": (
         "gold_suspected", {"size": 1, "n": 1}, "gold_suspected", {},
     ),
-    "No similar alerts at that time.": (
+    "No alert about a single rater at that time.": (
         "question_fell", {}, "pair_diverged", {},
     ),
     "in at most 5% of years from other changes (simulated)": (
@@ -389,9 +389,9 @@ def test_fall_of_the_question_and_of_a_rater_mention_each_other(
 ) -> None:
     fall = make_alert_of_kind(AlertKind.QUESTION_FELL)
     basis = KINDS[fall.kind].basis
-    assert "No similar alerts at that time." in basis(fall)
+    assert "No alert about a single rater at that time." in basis(fall)
     alert = make_alert_of_kind(AlertKind.RATER_DRIFT, measure="agreement", size=-0.3)
-    sentence = f"Similar alerts at that time: {alert.rater}."
+    sentence = f"It fell further for these raters: {alert.rater}."
     assert sentence in basis(fall)
     sentence = "The others’ agreement fell then too"
     assert any(text.startswith(sentence) for text in KINDS[alert.kind].basis(alert))
