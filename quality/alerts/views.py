@@ -18,7 +18,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from core.web.tables import clean_row, get_page_size
 from metrics.question_scale import QuestionScale
-from metrics.views.common.charts import vega_lite
+from metrics.views.common import vega_lite
 from metrics.views.common.selection import get_choice, get_page_number
 from projects.models import Member, Project
 from projects.permissions import get_project
