@@ -1,1 +1,4 @@
+"""The API of agreement.
 
+It may import metrics.example and the layers below.
+"""

@@ -1,4 +1,7 @@
-"""Models of quality control: alerts, gold scores, labels, decisions and escalations."""
+"""Models of quality control: alerts, gold scores, labels, decisions and escalations.
+
+It imports no other module of quality.
+"""
 
 from .alert import (
     Alert,

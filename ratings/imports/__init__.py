@@ -7,4 +7,6 @@ raters, and the guesses offered for them. validation: every problem with its lin
 to staging, a scratch SQLite file. writing: staged rows to items and ratings. services: the steps a
 lead takes in the wizard. jobs: the work of a Celery worker. wizard: pages and forms. command: the
 same import from the command line.
+
+It may import ratings.api and the layers below.
 """

@@ -1,1 +1,5 @@
-"""Coefficients of agreement, a family a module, each with its formula, source and declaration."""
+"""Coefficients of agreement, a family a module, each with its formula, source and declaration.
+
+It may import metrics.agreement.bootstrap, metrics.agreement.counts, metrics.agreement.validation
+and the layers below.
+"""

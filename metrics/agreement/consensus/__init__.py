@@ -1,4 +1,7 @@
-"""One label an item from several raters: majority vote, Dawid and Skene's model, calibration."""
+"""One label an item from several raters: majority vote, Dawid and Skene's model, calibration.
+
+It may import metrics.agreement.coefficients and the layers below.
+"""
 
 from .calibration import (
     MIN_GOLD_ITEMS,

@@ -1,1 +1,1 @@
-
+"""Vega-Lite specifications of charts and heat maps."""
