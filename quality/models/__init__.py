@@ -21,10 +21,10 @@ from .escalation import Escalation, LabelRules
 from .gate import (
     MAX_GATE_NAME_LENGTH,
     Gate,
-    GateDecision,
     GateState,
     GateVerdict,
     SigningKey,
+    VerdictValue,
 )
 from .gold import GoldIntervention, GoldItem, GoldResult, GoldReview, GoldScore, GoldState
 from .recomputed import RecomputedResult, StoredRaterComparison
@@ -47,7 +47,6 @@ __all__ = [
     "DriftState",
     "Escalation",
     "Gate",
-    "GateDecision",
     "GateState",
     "GateVerdict",
     "GoldIntervention",
@@ -70,4 +69,5 @@ __all__ = [
     "Sensitivity",
     "SigningKey",
     "StoredRaterComparison",
+    "VerdictValue",
 ]

@@ -269,7 +269,7 @@ class ColumnsForm(ImportOptionsForm):
             self.add_error("question_text", _("Enter the question."))
 
     def apply_to_mapping(self) -> ImportMapping:
-        """Write the lead's decisions into the form's mapping and return it."""
+        """Write the lead's choices into the form's mapping and return it."""
         cleaned_data = self.cleaned_data
         mapping = super().apply_to_mapping()
         before = {column.name: column for column in list_columns(mapping, self.head)}
