@@ -10,6 +10,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from core.jobs.lease import Leased
+from core.text import lower_first
 from projects.models import Project, Question
 
 
@@ -103,8 +104,8 @@ class Preference(models.Model):
     """A user's language and theme; empty values, or no row, mean the browser's preference."""
 
     class Theme(models.TextChoices):
-        LIGHT = "light", _("light")
-        DARK = "dark", _("dark")
+        LIGHT = "light", lower_first(_("Light"))
+        DARK = "dark", lower_first(_("Dark"))
 
     user = models.OneToOneField(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="preference"
@@ -175,12 +176,12 @@ class QueuedMail(Leased):
     """
 
     class Kind(models.TextChoices):
-        DIGEST = "digest", _("digest")
+        DIGEST = "digest", lower_first(_("Digest"))
         NEWS = "news", _("news of a project")
-        JOINED = "joined", _("invitation")  # as a new or an existing account
+        JOINED = "joined", lower_first(_("Invitation"))  # as a new or an existing account
         OFFERED = "offered", _("offer of a role")
-        MESSAGE = "message", _("message from a lead")
-        PAUSED = "paused", _("pause")
+        MESSAGE = "message", lower_first(_("Message from a lead"))
+        PAUSED = "paused", lower_first(_("Pause"))
 
     class State(models.TextChoices):
         PENDING = "pending", _("not sent yet")

@@ -133,6 +133,17 @@ def describe_length(max_length: int) -> str:
     return _("Use at most %(most)s characters, without NUL.") % {"most": max_length}
 
 
+def describe_line(max_length: int) -> str:
+    """Return the error message for a text that is not one line, or too long."""
+    return _("Enter one line of at most %(most)s characters.") % {"most": max_length}
+
+
+@keep_lazy_text
+def lower_first(text: Any) -> str:
+    """Return the text with a lowercase first letter, as within a sentence; acronyms stay."""
+    return text if text[1:2].isupper() else text[:1].lower() + text[1:]
+
+
 @keep_lazy_text
 def _separate_scripts(text: Any) -> str:
     """Return the text with a space between a Chinese and a following Latin letter."""

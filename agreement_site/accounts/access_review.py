@@ -28,6 +28,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET, require_safe
 
 from core import security_log
+from core.text import lower_first
 from core.web.tables import escape_formula
 from events.models import Webhook
 from metrics.models import ShareLink
@@ -253,17 +254,17 @@ def _format_cell(value: Any) -> str:
 MAX_SHOWN_ROWS = 500  # the file has all
 KIND_LABELS = {
     "superuser": gettext_lazy("administrator"),
-    "staff": gettext_lazy("staff"),
-    "member": gettext_lazy("member"),
+    "staff": lower_first(gettext_lazy("Staff")),
+    "member": lower_first(gettext_lazy("Member")),
     "offer": gettext_lazy("invited"),
-    "token": gettext_lazy("token"),
-    "link": gettext_lazy("public link"),
-    "webhook": gettext_lazy("webhook"),
-    "connection": gettext_lazy("connection"),
+    "token": lower_first(gettext_lazy("Token")),
+    "link": lower_first(gettext_lazy("Public link")),
+    "webhook": lower_first(gettext_lazy("Webhook")),
+    "connection": lower_first(gettext_lazy("Connection")),
 }
 ACCESS_LABELS = {
     "superuser": gettext_lazy("everything"),
-    "staff": gettext_lazy("admin site, by permission"),
+    "staff": gettext_lazy("admin site"),
     **dict(Member.Role.choices),
     **dict(ApiToken.Scope.choices),
 }

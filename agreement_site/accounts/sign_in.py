@@ -156,12 +156,12 @@ class ChangePassword(InvalidFormStatusMixin, SuccessMessageMixin, views.Password
     template_name = "registration/change_password.html"
     form_class = ChangePasswordForm
     success_url = reverse_lazy("tokens")
-    success_message = gettext_lazy("Password changed. Other sessions were signed out.")
+    success_message = gettext_lazy("Saved. Other sessions were signed out.")
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
         user: Any = request.user
         if user.is_authenticated and not user.has_usable_password():
-            messages.info(request, _("You sign in with a provider: no password here."))
+            messages.info(request, _("You sign in with a provider, without a password."))
             return redirect("tokens")
         return super().dispatch(request, *args, **kwargs)
 
@@ -198,7 +198,7 @@ class AcceptInvitation(InvalidFormStatusMixin, views.PasswordResetConfirmView):
         proof = self.request.session.pop(joining.PROOF, "")
         super().form_valid(form)
         joining.confirm_address(form.user, proof)
-        message = _("Welcome! Your password is set and you’re signed in.")
+        message = _("Password saved. You’re signed in.")
         messages.success(self.request, message)
         return perform_password_login(self.request, {}, Login(user=form.user))
 

@@ -76,22 +76,22 @@ def compose_invitation(mail: QueuedMail, _row: NotificationSettings) -> MailCont
         return None
     values = _build_values(mail, project)
     subject = _("Invitation to “%(project)s”") % values
-    intro = _("%(by)s added you to the project “%(project)s” as %(role)s.") % {
+    intro = _("%(by)s added you to “%(project)s” as %(role)s.") % {
         **values,
         "role": member.get_role_display(),
     }
     by = mail.by or User()
     if mail.by_id and mail.user_id in membership.get_linkable_user_ids(project=project, by=by):
         path = joining.create_invitation_path(member, address=mail.address)
-        account = _("Your account is %(name)s. Choose a password.")
+        account = _("Choose a password for your account %(name)s.")
         return MailContent(
             subject,
             (
                 intro,
                 account % {"name": mail.user.get_username()},
-                _("It works once and expires in 3 days."),
+                _("The link works once and expires in 3 days."),
             ),
-            action=Line(_("Choose password"), build_absolute_url(path)),
+            action=Line(_("Set password"), build_absolute_url(path)),
             is_first=True,
         )
     if not mail.user.email:
@@ -108,7 +108,7 @@ def compose_offer(mail: QueuedMail, _row: NotificationSettings) -> MailContent |
     if offer is None:
         return None
     values = _build_values(mail, project)
-    text = _("%(by)s invites you to the project “%(project)s” as %(role)s.")
+    text = _("%(by)s invites you to “%(project)s” as %(role)s.")
     return MailContent(
         _("Invitation to “%(project)s”") % values,
         (
@@ -135,7 +135,7 @@ def compose_message(mail: QueuedMail, _row: NotificationSettings) -> MailContent
     values = {"by": sender, "project": project.name}
     return MailContent(
         _("Message about “%(project)s”") % values,
-        (_("%(by)s wrote to you about the project “%(project)s”:") % values,),
+        (_("%(by)s wrote:") % values,),
         quote=message.text,
         action=_build_action(mail),
     )
@@ -153,16 +153,10 @@ def compose_pause(mail: QueuedMail, _row: NotificationSettings) -> MailContent |
     project: Any = mail.project
     reason = _("Your lead paused your rating. Your ratings are kept.")
     if rater.gold_notice == Rater.GoldNotice.PAUSED:
-        reason = _(
-            "Too many known answers were wrong. Your ratings are kept; your lead will decide."
-        )
+        reason = _("Too many known answers were wrong. Your ratings are kept.")
     return MailContent(
         _("You're paused in “%(project)s”") % {"project": project.name},
-        (
-            _("You're paused in the project “%(project)s”.") % {"project": project.name},
-            reason,
-            _("Your lead can tell you more."),
-        ),
+        (reason, _("Ask your lead for details.")),
         action=_build_action(mail),
     )
 

@@ -22,6 +22,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from agreement_site.models import NotificationSettings, Preference
+from core.text import lower_first
 from core.web.links import build_absolute_url
 from projects.models import Member
 from projects.models.roles import Capability, list_roles_with
@@ -133,9 +134,9 @@ SETTINGS_WITHOUT: dict[str, dict[str, object]] = {
     PERSONAL: {"personal": False},
 }
 LABELS = {
-    DIGEST: _("the digest"),
-    NEWS: _("news sent at once"),
-    PERSONAL: _("messages, pauses and new projects"),
+    DIGEST: lower_first(_("Digest")),
+    NEWS: _("news of a project"),
+    PERSONAL: lower_first(_("Messages, pauses and new projects")),
 }
 
 

@@ -32,7 +32,7 @@ class NotificationForm(forms.Form):
         label=gettext_lazy("Digest"), choices=NotificationSettings.Digest.choices
     )
     weekday = forms.TypedChoiceField(
-        label=gettext_lazy("Day of a weekly digest"), coerce=int, choices=list(WEEKDAYS.items())
+        label=gettext_lazy("Day of weekly digests"), coerce=int, choices=list(WEEKDAYS.items())
     )
     hour = forms.TypedChoiceField(
         label=gettext_lazy("Time"),
@@ -45,13 +45,13 @@ class NotificationForm(forms.Form):
         widget=forms.TextInput({"list": "time-zones", "autocomplete": "off"}),
     )
     at_once = forms.MultipleChoiceField(
-        label=gettext_lazy("At once, in projects whose results you see"),
+        label=gettext_lazy("Send at once"),
         required=False,
         choices=[(name, news.label) for name, news in NEWS.items()],
         widget=forms.CheckboxSelectMultiple,
     )
     personal = forms.BooleanField(
-        label=gettext_lazy("Messages from leads, pauses and new projects"), required=False
+        label=gettext_lazy("Messages, pauses and new projects"), required=False
     )
     language = forms.ChoiceField(
         label=gettext_lazy("Language"),
@@ -63,9 +63,7 @@ class NotificationForm(forms.Form):
     def clean_time_zone(self) -> str:
         zone = normalize_time_zone(self.cleaned_data["time_zone"])
         if zone not in list_time_zones():
-            raise forms.ValidationError(
-                gettext_lazy("Choose a listed time zone, such as Europe/Berlin.")
-            )
+            raise forms.ValidationError(gettext_lazy("Choose a time zone such as Europe/Berlin."))
         return zone
 
 

@@ -178,7 +178,7 @@ def _build_cells(column: Column) -> list[list[str]]:
     values, label = column.values, column.label
     if not any(isinstance(value, Interval) and value.low is not None for value in values):
         return [[label, *map(format_cell, values)]]
-    suffixes = (_("lower bound"), _("upper bound"), _("text"))
+    suffixes = (_("lower bound"), _("upper bound"), _("Text").lower())
     labels = [label, *(f"{label}: {suffix}" if label else suffix for suffix in suffixes)]
     rows = [_split_value(value) for value in values]
     columns = [

@@ -127,7 +127,7 @@ def describe_event(event: Event | None, project_id: int | None) -> ChatMessage:
     """
     if event is None:
         path = reverse("dashboard", args=[project_id]) if project_id else reverse("projects")
-        text = _("This is a test. Events appear here.")
+        text = _("This is a test.")
         return ChatMessage(_("Concord: test"), (text,), build_absolute_url(path))
     title = f"{_shorten(event.project.name)}: {TITLES[event.kind]}"
     path = _get_path(event)

@@ -9,6 +9,8 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from core.text import lower_first
+
 from .roles import Capability, may
 
 
@@ -211,9 +213,9 @@ class Deletion(models.Model):
     """
 
     class Kind(models.TextChoices):
-        ITEM = "item", _("item")
+        ITEM = "item", lower_first(_("Item"))
         RATER = "rater", _("rater")
-        PROJECT = "project", _("project")
+        PROJECT = "project", lower_first(_("Project"))
         PERSON = "person", _("person, whose ratings stay: rater")
 
     kind = models.CharField(max_length=7, choices=Kind.choices)

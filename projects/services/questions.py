@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from core import security_log
-from core.text import has_control_character, has_nul
+from core.text import describe_line, has_control_character, has_nul
 from projects import hooks, locks
 from projects.models import Category, Project, Question, Scale, ScaleVersion, Weights
 
@@ -92,7 +92,7 @@ def change_weights(
             {"weight_matrix": _("Custom weights need one row and column per category.")}
         )
     if matrix is not None and (
-        matrix_problem := question_validation.find_matrix_problem(matrix, len(labels), labels)
+        matrix_problem := question_validation.find_matrix_problem(matrix, len(labels))
     ):
         raise InvalidProjectChange({"weight_matrix": matrix_problem})
     return _set_scale(question, by=by, weights=weights, weight_matrix=matrix)
@@ -125,9 +125,7 @@ def _clean_line(name: str, text: str) -> str:
     as line ends.
     """
     if len(text) > MAX_NOTE_LENGTH or has_control_character(text):
-        raise InvalidProjectChange(
-            {name: _("Enter one line of at most %(most)s characters.") % {"most": MAX_NOTE_LENGTH}}
-        )
+        raise InvalidProjectChange({name: describe_line(MAX_NOTE_LENGTH)})
     return text.strip()
 
 
@@ -200,10 +198,8 @@ def _reject_used_categories(question: Question, removed: Sequence[Category]) -> 
     uses = hooks.count_category_uses(question.pk, [category.code for category in removed])
     messages = [
         ngettext(
-            "“%(label)s” is used by %(count)s rating or gold answer. Change that "
-            "first, or rename the category.",
-            "“%(label)s” is used by %(count)s ratings or gold answers. Change those "
-            "first, or rename the category.",
+            "“%(label)s” has %(count)s rating or gold answer. Rename it instead.",
+            "“%(label)s” has %(count)s ratings or gold answers. Rename it instead.",
             uses[category.code],
         )
         % {"label": category.label, "count": uses[category.code]}
@@ -257,9 +253,7 @@ def add_question(*, project: Project, question: NewQuestion, by: Any) -> Questio
     Project.objects.select_for_update().get(pk=project.pk)
     existing = list(project.questions.values_list("key", "position"))
     if question.key in dict(existing):
-        raise InvalidProjectChange(
-            {"key": _("Question “%(key)s” already exists.") % {"key": question.key}}
-        )
+        raise InvalidProjectChange({"key": _("“%(key)s” already exists.") % {"key": question.key}})
     if len(existing) >= MAX_QUESTIONS:
         raise InvalidProjectChange(
             {"key": _("A project can have at most %(most)s questions.") % {"most": MAX_QUESTIONS}}

@@ -144,7 +144,10 @@ KINDS: dict[str, AlertKindDefinition] = {
         causes=RATER_CAUSES,
         hint=gettext_lazy("Once confirmed, later ratings aren’t used to compare others."),
         sections=frozenset({DEVIATING_RATINGS, CATEGORY_USE}),
-        chart=gettext_lazy("Lines: before and since. Shaded: when it began (95% interval)."),
+        chart=gettext_lazy(
+            "Lines: before and since. Shaded: when it began (95% interval). Adjusted for the "
+            "levels of the others."
+        ),
         about=ABOUT_RATER,
     ),
     AlertKind.RATER_SAME_ANSWER: _rater_kind(

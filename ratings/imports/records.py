@@ -19,39 +19,46 @@ from django.utils.translation import gettext_lazy as _
 MAX_LISTED_LINES = 20  # lines listed for each reason
 MAX_VALUE_LENGTH = 100  # characters of a part of the file that is quoted
 
+_PARTS_OF_ITEMS = _("labels of parts of items")
+_NO_LABEL = _("rows without a label")
+_HEADER_ROWS = _("extra header rows")
+_AROUND_TABLE = _("lines around the table")
+_INCOMPLETE = _("incomplete records")
+_NO_SINGLE_RATER = _("labels without a single rater")
+_OTHER_FIELDS = _("other fields")
 # Reason -> description. The reasons are also keys of the output of `manage.py import_file`.
 SKIPPED_RECORD_REASONS: dict[str, str | Promise] = {
-    "spans": _("labels of text spans, not of items"),
-    "boxes": _("boxes and marks in an image or recording; a rating is about a whole item"),
-    "relations": _("relations between parts of items"),
+    "spans": _PARTS_OF_ITEMS,
+    "boxes": _PARTS_OF_ITEMS,
+    "relations": _PARTS_OF_ITEMS,
     "several_labels": _("several labels at once"),
-    "free_text": _("free text instead of a label"),
-    "ranking": _("rankings; a rating is one label"),
+    "free_text": _("free text"),
+    "ranking": _("rankings"),
     "number": _("numbers next to labels"),
-    "no_label": _("items without a label"),
-    "missing": _("missing values instead of labels"),
-    "no_content": _("records without content or ID"),
-    "no_rater": _("answers without a single rater"),
+    "no_label": _NO_LABEL,
+    "missing": _("missing values"),
+    "no_content": _INCOMPLETE,
+    "no_rater": _NO_SINGLE_RATER,
     "rejected": _("rejected answers"),
     "about_raters": _("descriptions of raters"),
-    "merged": _("labels merged from several raters"),
-    "lists_differ": _("rater and label lists of different lengths"),
+    "merged": _NO_SINGLE_RATER,
+    "lists_differ": _INCOMPLETE,
     "draft": _("drafts"),
-    "ignored": _("records without answers"),
+    "ignored": _INCOMPLETE,
     "other_question": _("rows of other questions"),
     "review": _("reviews of annotations"),
     "other_sheets": _("other sheets"),
-    "unknown_fields": _("fields the first records don't have"),
-    "title_row": _("rows above the header row"),
+    "unknown_fields": _("fields that the first records lack"),
+    "title_row": _AROUND_TABLE,
     "comment_row": _("comment lines"),
-    "header_row": _("extra header rows of survey tools"),
-    "repeated_header": _("rows that repeat the header row"),
-    "notes": _("labels, reasons and notes of decisions"),
-    "further_answers": _("other fields of answers"),
-    "rule_row": _("lines that frame the printed table"),
-    "no_label_row": _("rows without any label"),
+    "header_row": _HEADER_ROWS,
+    "repeated_header": _HEADER_ROWS,
+    "notes": _OTHER_FIELDS,
+    "further_answers": _OTHER_FIELDS,
+    "rule_row": _AROUND_TABLE,
+    "no_label_row": _NO_LABEL,
     "total_row": _("totals at the end"),
-    "note_row": _("notes below the table"),
+    "note_row": _AROUND_TABLE,
     "unnamed_column": _("cells in unnamed columns"),
 }
 

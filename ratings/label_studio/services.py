@@ -69,7 +69,7 @@ def get_connection(
     project = get_project(user, project_id, role=Member.Role.LEAD, token=token)
     connection = list_connections(project).filter(pk=connection_id).first()
     if connection is None:
-        raise Http404(_("No such connection."))
+        raise Http404(_("Page not found."))
     connection.project = project
     return connection
 
@@ -123,7 +123,8 @@ def _validate_state(project: Project, address: str, remote_project: int) -> None
         raise InvalidConnection(remote_project=_("This project is connected already."))
     if connections.count() >= MAX_CONNECTIONS:
         raise InvalidConnection(
-            address=_("At most %(n)s connections. Disconnect one first.") % {"n": MAX_CONNECTIONS}
+            address=_("At most %(n)s of these are allowed. Remove one first.")
+            % {"n": MAX_CONNECTIONS}
         )
 
 

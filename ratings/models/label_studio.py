@@ -28,7 +28,7 @@ class LabelStudioConnection(Leased):
     class WriteBack(models.TextChoices):
         OFF = "off", _("Write nothing")
         PREDICTIONS = "predictions", _("Write final labels as predictions")
-        GROUND_TRUTH = "ground_truth", _("Write final labels as ground truth annotations")
+        GROUND_TRUTH = "ground_truth", _("Write final labels as ground truth")
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="label_studio_connections")
     address = models.CharField(max_length=500)

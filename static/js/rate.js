@@ -272,7 +272,7 @@
     if (!text || text.dataset.version === goneBy) return undefined;
     goneBy = text.dataset.version;
     document.getElementById("guidelines-body").replaceChildren(...text.childNodes);
-    tellGuidelines(texts.textGuidelines.replace("%s", goneBy));
+    tellGuidelines(`${texts.textGuidelines} ${goneBy}`);
     return writeVersion();
   }
 
@@ -887,6 +887,6 @@
   if (document.activeElement === document.body) focusItem();
   if ("begins" in desk.dataset) tellGuidelines(texts.textBegin);
   // Changed while the rater was away: told until they have answered under the new ones.
-  if (texts.lastGuidelines && Number(texts.lastGuidelines) < Number(goneBy)) tellGuidelines(texts.textGuidelines.replace("%s", goneBy));
+  if (texts.lastGuidelines && Number(texts.lastGuidelines) < Number(goneBy)) tellGuidelines(`${texts.textGuidelines} ${goneBy}`);
   sendRestored();
 })();

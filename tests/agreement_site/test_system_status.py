@@ -120,7 +120,7 @@ def test_mails_that_wait_or_failed_are_problems(
     QueuedMail.objects.filter(pk=waiting.pk).update(next_at=now - 7 * minute)
     QueuedMail.objects.create(**digest, state="failed", ended_at=now - HOUR)
     late, failed = get_problems(client)
-    assert "waiting 7 min" in late
+    assert "waiting for 7 min" in late
     assert failed.startswith("1 email failed in the last day")
     QueuedMail.objects.filter(pk=waiting.pk).update(leased_until=now + minute)  # being sent
     assert get_problems(client) == [failed]

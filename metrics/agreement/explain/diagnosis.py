@@ -162,8 +162,8 @@ def _diagnose_definitions(value: dict[str, float | None]) -> DiagnosticFinding |
     by_rating, by_item, alpha = defined
     return DiagnosticFinding(
         "definitions_apart",
-        f"The value depends on the definition: Fleiss' kappa is {by_rating:.2f} with chance by "
-        f"rating and {by_item:.2f} with chance by item, alpha is {alpha:.2f}.",
+        f"The value depends on the definition: unweighted, Fleiss' kappa is {by_rating:.2f} with "
+        f"chance by rating and {by_item:.2f} with chance by item, alpha is {alpha:.2f}.",
         values,
     )
 

@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from metrics.agreement.coefficients import cohen, two_raters
 from metrics.agreement.coefficients.intraclass.icc import icc_from_counts
-from metrics.agreement.estimate import Floats, Value, t_quantile, wilson_interval
+from metrics.agreement.estimate import Floats, Value, to_finite_float, wilson_interval
 
 MIN_REPEATS = 10  # repeated items from which a rater is compared with the others
 MIN_RATERS = 3
@@ -161,7 +161,11 @@ def _build_undefined(n: int) -> Value:
 
 
 def _compute_stratified_kappa(n: int, raters: list[RepeatAgreement]) -> Value:
-    """Return the stratified kappa of n repeats over the raters with a defined kappa."""
+    """Return the stratified kappa of n repeats over the raters with a defined kappa.
+
+    Its interval combines the distances of the raters' limits from their kappas (Zou & Donner
+    2008), so that a few equal answers do not make it 1 to 1.
+    """
     undefined = _build_undefined(n)
     if n == 0:
         return undefined
@@ -172,17 +176,18 @@ def _compute_stratified_kappa(n: int, raters: list[RepeatAgreement]) -> Value:
     size = np.array([rater.n for rater in used], float)
     observed = np.array([rater.kappa["observed"] for rater in used], float)
     expected = np.array([rater.kappa["expected"] for rater in used], float)
-    errors = np.array([rater.kappa["se"] for rater in used], float)
-    beyond_chance = size * (1 - expected)
-    kappa = float((size * (observed - expected)).sum() / beyond_chance.sum())
-    se = float(np.sqrt(((beyond_chance * errors) ** 2).sum()) / beyond_chance.sum())
-    margin = float(t_quantile(size.sum() - 1)) * se
+    share = size * (1 - expected) / (size * (1 - expected)).sum()
+    value, se, low, high = (
+        np.array([rater.kappa[name] for rater in used], float)
+        for name in ("value", "se", "low", "high")
+    )
+    kappa = float(share @ value)
     return {
         **undefined,
         "value": kappa,
-        "low": kappa - margin,
-        "high": min(kappa + margin, 1.0),
-        "se": se,
+        "low": to_finite_float(kappa - np.linalg.norm(share * (value - low))),
+        "high": to_finite_float(min(kappa + np.linalg.norm(share * (high - value)), 1.0)),
+        "se": float(np.linalg.norm(share * se)),
         "observed": float((size * observed).sum() / size.sum()),
         "expected": float((size * expected).sum() / size.sum()),
         "reason": None,

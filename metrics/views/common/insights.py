@@ -290,8 +290,8 @@ def _describe_consistency_without_agreement(finding: NamedFinding) -> str:
 def describe_definitions(figures: Mapping[str, Any]) -> str:
     """Return a sentence on three definitions of agreement beyond chance that differ."""
     return _(
-        "The definition matters: Fleiss’ kappa is %(by_rating)s with chance by rating and "
-        "%(by_item)s with chance by item; alpha is %(alpha)s."
+        "The definition matters: unweighted, Fleiss’ kappa is %(by_rating)s with chance by rating "
+        "and %(by_item)s with chance by item; alpha is %(alpha)s."
     ) % {
         "by_rating": format_number(figures["fleiss_kappa"]),
         "by_item": format_number(figures["fleiss_kappa_gwet"]),

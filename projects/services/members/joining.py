@@ -64,8 +64,8 @@ def validate_role(role: str) -> None:
     if role not in Member.Role.values:
         raise InvalidProjectChange(
             {
-                "role": _("Choose one of these roles: %(roles)s.")
-                % {"roles": ", ".join(Member.Role.values)}
+                "role": _("“%(found)s” isn't valid. Choose one of %(allowed)s.")
+                % {"found": role[:40], "allowed": ", ".join(Member.Role.values)}
             }
         )
 
@@ -87,8 +87,8 @@ def create_offer(*, project: Project, username: str, user: User | None, role: st
         MemberOffer.objects.filter(project=project).exclude(username=username).count()
         >= MAX_OPEN_OFFERS
     ):
-        message = _("At most %(most)s invitations can be open. Withdraw some first.")
-        raise InvalidProjectChange({"username": message % {"most": MAX_OPEN_OFFERS}})
+        message = _("At most %(n)s of these are allowed. Remove one first.")
+        raise InvalidProjectChange({"username": message % {"n": MAX_OPEN_OFFERS}})
     role_and_by = {"role": role, "by": by}
     offer, is_new = MemberOffer.objects.update_or_create(
         project=project,
@@ -167,9 +167,7 @@ def accept_offer(*, offer: MemberOffer, role: str) -> Member:
     locked = MemberOffer.objects.select_for_update().filter(pk=offer.pk, role=role)
     current = locked.select_related(None).first()
     if current is None:
-        raise InvalidProjectChange(
-            {"role": _("This invitation was changed or withdrawn. Check it again.")}
-        )
+        raise InvalidProjectChange({"role": _("This invitation was changed or withdrawn.")})
     member = join_project(current.project, user, current.role, user)
     current.delete()
     security_log.log_event(

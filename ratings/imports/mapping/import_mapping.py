@@ -17,7 +17,7 @@ OWN_SOURCE = "concord"  # the source of this program's own exports as JSON Lines
 DUPLICATE_POLICIES = {
     "last": gettext_lazy("keep the last row"),
     "first": gettext_lazy("keep the first row"),
-    "repeat": gettext_lazy("keep the first row, save the second as a repeat"),
+    "repeat": gettext_lazy("save later rows as repeats"),
 }
 # Which of the sheets of a workbook with the same columns are read, and what each of them is.
 SHEETS_ARE_RATERS, SHEETS_ARE_ROWS, FIRST_SHEET = "raters", "rows", "first"
@@ -29,7 +29,7 @@ SHEET_CHOICES = {
 # An additional policy, offered when the project already has ratings of the same items and raters.
 KEEP_EXISTING_POLICY = (
     "again",
-    gettext_lazy("keep existing ratings, save those of the file as repeats"),
+    gettext_lazy("save the file's ratings as repeats"),
 )
 
 

@@ -54,7 +54,7 @@ class LabelAndItemColumns(RolesByName):
             is_key = len(pairs) == len(cells.texts) and len(cells.filled) == len(cells.texts)
             if is_key and len(cells.values) > 1 and index not in candidates[1:]:
                 self.columns["item"] = index
-                self.reasons[index] = "pairs"
+                self.reasons[index] = "values"
                 return
 
     def complete_long_key(
@@ -91,7 +91,7 @@ class LabelAndItemColumns(RolesByName):
             is_item = self._is_key_part(index) and REDUCTION * count_repeats(index) <= n_repeats
             if n_repeats and is_item and columns[item].is_determined_by(columns[index]):
                 self.columns["item"] = index
-                self.reasons[index] = "pairs"
+                self.reasons[index] = "values"
                 self.reasons.pop(item, None)
                 return [], []
         parts = systems = self._list_systems_of_item(item)

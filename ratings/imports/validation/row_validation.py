@@ -360,7 +360,7 @@ class RecordValidator:
             return int(version)
         column = self.columns.get("guidelines", "")
         self.problems.add(
-            "guidelines", line, column, value=version[:40], limit=MAX_GUIDELINES_VERSION
+            "guidelines", line, column, value=version[:40], low=1, limit=MAX_GUIDELINES_VERSION
         )
         return None
 

@@ -73,7 +73,6 @@ class ColumnsForm(ImportOptionsForm):
     )
     key_columns = _build_columns_field(
         gettext_lazy("More item ID columns"),
-        gettext_lazy("If several columns identify an item."),
     )
     text = _build_column_field(gettext_lazy("Text"))
     html = _build_column_field("HTML")
@@ -185,7 +184,7 @@ class ColumnsForm(ImportOptionsForm):
         zone = normalize_time_zone(cleaned_data.get("zone") or "")
         cleaned_data["zone"] = zone
         if zone and zone not in list_time_zones():
-            self.add_error("zone", _("Choose a listed time zone, such as Europe/Berlin."))
+            self.add_error("zone", _("Choose a time zone such as Europe/Berlin."))
         if cleaned_data.get("target") == NEW_QUESTION and cleaned_data.get("layout") != "items":
             self._validate_new_question(cleaned_data)
         has_questions = len(cleaned_data.get("label_columns") or ()) > 1 or any(

@@ -78,10 +78,11 @@ def render_columns_or_start_check(
     is_readable = data is None or reading_form.is_valid()
     if data is not None and is_readable:
         mapping.encoding = reading_form.cleaned_data.get("encoding", "")
+    encoding_problem = run.summary.get("encoding_problem")
     context = build_context(
         run,
         reading=reading_form,
-        encoding_problem=run.summary.get("encoding_problem"),
+        encoding_problems=group_problems([encoding_problem] if encoding_problem else [], {}),
         source_name=source.name,
     )
     try:

@@ -47,7 +47,7 @@ def get_run(request: HttpRequest, run_id: int, project_id: int | None) -> Import
         project = None
         run = runs.filter(project=None, by_id=request.user.pk, pk=run_id).first()
     if run is None:
-        raise Http404(_("Import not found."))
+        raise Http404(_("Page not found."))
     run.project = project  # carries the user's role
     return run
 

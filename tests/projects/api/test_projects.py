@@ -157,7 +157,7 @@ INVALID_QUESTIONS = [
         (
             {"categories": [{"label": "a", "hotkey": key}, {"label": "b"}]},
             ["categories", "0", "hotkey"],
-            f"“{key}” is reserved (U, S, C, F, G, ?).",
+            f"“{key}” is reserved.",
         )
         for key in "uscfgU?"
     ),

@@ -188,7 +188,7 @@ def test_nobody_rates_in_an_archived_project(
     annotator_client.get(f"/projects/{project.pk}/rate/")
     client_for(lead).post(address, {"do": "archive"})
     assert (
-        "This project is archived"
+        "Archived projects accept no ratings."
         in annotator_client.get(f"/projects/{project.pk}/rate/").content.decode()
     )
     item = project.items.get()
@@ -253,9 +253,7 @@ def test_import_into_an_archived_project_fails_with_the_reason(
     wizard.start_import()
     run = wizard.run_worker()
     assert run.state == "failed"
-    assert "Project 'Reviews' is archived and accepts no ratings." in get_page_text(
-        wizard.get_page()
-    )
+    assert "Archived projects accept no ratings." in get_page_text(wizard.get_page())
     assert not Rating.objects.exists()
     assert not Item.objects.exists()
 

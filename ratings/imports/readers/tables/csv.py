@@ -16,8 +16,6 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from django.utils.translation import gettext_lazy as _
-
 from ratings.imports.decoding.encodings import PROVISIONAL_ENCODING, TextChunks
 from ratings.imports.decoding.sample import FileSample
 from ratings.imports.mapping.import_mapping import ImportMapping
@@ -118,7 +116,7 @@ DELIMITER_PROBLEMS = ("cell_long", "columns_many", "quote_open", "invalid_quote"
 class CsvSource(TableSource):
     """Source of CSV files (see FileSource)."""
 
-    name = _("table: CSV")
+    name = "CSV"
     extensions = (".csv", ".tsv", ".txt")
     has_encoding = True
     has_delimiter = True

@@ -14,8 +14,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from django.utils.translation import gettext_lazy as _
-
 from ratings.imports.decoding.encodings import PROVISIONAL_ENCODING
 from ratings.imports.decoding.json_stream import JsonObject, JsonStream
 from ratings.imports.decoding.sample import FileSample
@@ -215,7 +213,7 @@ HEADER_RECORDS = 1000  # first records, whose fields are the columns
 class JsonSource(TableSource):
     """Source of JSON tables (see FileSource)."""
 
-    name = _("table: JSON")
+    name = "JSON"
     extensions = (".json", ".jsonl", ".ndjson")
     has_encoding = True
 

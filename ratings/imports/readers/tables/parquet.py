@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.utils.translation import gettext_lazy as _
 
 from ratings.files.parquet_file import has_parquet
 from ratings.imports.decoding.sample import FileSample
@@ -27,7 +26,7 @@ BATCH_ROWS = 1000
 class ParquetSource(TableSource):
     """Source of Parquet files (see FileSource)."""
 
-    name = _("table: Parquet")
+    name = "Parquet"
     extensions = (".parquet",)
     has_encoding = False
 

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.utils.translation import gettext_lazy as _
 
 from ratings.imports.decoding.sample import FileSample
 from ratings.imports.mapping.column_cells import TableHead
@@ -48,7 +47,7 @@ ERROR_VALUES = ("#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!")
 class XlsxSource(TableSource):
     """Source of Excel workbooks (see FileSource)."""
 
-    name = _("table: Excel workbook")
+    name = "Excel"
     extensions = (".xlsx",)
     has_encoding = False
 

@@ -75,3 +75,11 @@ def test_shift_is_second_minus_first():
     shift = agreement.raters[0].shift
     assert shift is not None
     assert shift["value"] == pytest.approx(0.5)
+
+
+def test_few_equal_answers_do_not_make_the_project_interval_a_point():
+    """Two raters who gave all five second answers alike: kappa 1, from a wide interval."""
+    tables = [np.diag([2, 1]), np.diag([1, 1])]
+    kappa = repeats.compute_intra_rater_agreement(tables).project.kappa
+    assert kappa["value"] == kappa["high"] == 1
+    assert kappa["low"] < 0.6

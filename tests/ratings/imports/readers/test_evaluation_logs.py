@@ -229,9 +229,9 @@ def test_annotations_of_phoenix(is_table: bool, tmp_path: Path, lead: Any) -> No
     ("text", "advice"),
     [
         ('{"results": {"t": {"acc,none": 0.5}}, "versions": {"t": 1}, "n-shot": {"t": 0}}', "--log_samples"),
-        ("q,[openai:x] Say {{q}}\nA,[PASS] B\nC,[FAIL] D\n", "results as JSON"),
+        ("q,[openai:x] Say {{q}}\nA,[PASS] B\nC,[FAIL] D\n", "Import the JSON results"),
         ("#FORMAT=WebAnno TSV 3.3\n\n1-1\t0-4\tAnna\t*\n", "UIMA CAS JSON"),
-        ("- id: d1\n  rater: a\n  label: yes\n", "YAML isn't supported"),
+        ("- id: d1\n  rater: a\n  label: yes\n", "file type isn't supported"),
     ],
 )  # fmt: skip
 def test_files_without_ratings_are_refused_with_the_next_step(
