@@ -350,7 +350,7 @@ def submit_exam_action(request: HttpRequest, project_id: int, rater_id: int) -> 
         attempts_and_waivers.waive_exam if is_waiver else attempts_and_waivers.grant_attempt
     )
     try:
-        action(
+        apply_action(
             question=question, rater=rater, by=request.user, reason=request.POST.get("reason", "")
         )
     except attempts_and_waivers.InvalidExamAction as invalid:
