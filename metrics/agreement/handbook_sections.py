@@ -403,7 +403,7 @@ shown is more than 25% wider than by the standard error. All figures are in
 the present size: the error is that of clusters, t has the degrees of freedom of their number, and
 s^2 grows by 1 / (2 (clusters - 1)). `manage.py plan` prints the design effect, too.
 
-The error of a small pilot is itself uncertain, most of all with weights, where it rests on a few
+The error of a small pilot is itself uncertain, most of all with weights, where it depends on a few
 large differences. The page therefore also shows the number that is expected if the error stays as
 it is. Where the true error exceeds the one so far by more than 25% in one of ten studies, the two
 numbers lie far apart: the page then gives the number of items whose error is known better, to be

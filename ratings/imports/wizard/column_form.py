@@ -23,13 +23,8 @@ from ratings.models import ImportRun
 
 from .forms import ImportOptionsForm
 
-VALUE_LAYOUTS = (
-    "wide",
-    "counts",
-    "crossed",
-    "combinations",
-    "raters",
-)  # columns without another meaning have labels
+# Layouts in which every column without a role holds labels.
+VALUE_LAYOUTS = ("wide", "counts", "crossed", "combinations", "raters")
 KEYLESS_LAYOUTS = ("crossed", "combinations", "raters")  # no column has the IDs of items
 NEW_QUESTION = "new"  # choice: a new question
 EVERY_QUESTION = "every"  # choice: the questions named in the file
