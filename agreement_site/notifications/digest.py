@@ -121,5 +121,5 @@ def _list_changes(user: Any, after: int, until: int) -> list[Section]:
 
 
 def _build_more_line(number: int, path: str) -> Line:
-    text = _("%(n)s more") % {"n": format_count(number)}
+    text = _("and %(n)s more") % {"n": format_count(number)}
     return Line(text, build_absolute_url(path))

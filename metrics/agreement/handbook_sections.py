@@ -672,10 +672,11 @@ its share in the others' answers. Of two raters nobody is named. Who shares item
 alone looks lenient. So the raters' levels are also estimated from the pairs, by least squares of
 the mean difference of two raters = level less level, weighted by shared items; the level must
 differ from the median level of the raters connected by shared items (three at least) by as much,
-and beyond its own error. A rater with higher answers is harsh where words such as *minor*, *severe*
-or *poor* are in the labels of the upper half of the scale, or words such as *good* in those of the
-lower half, and lenient where it is the other way round. Where no label says so, the reason is
-`higher` or `lower`.
+and beyond its own error. Raters who almost always give the same answer (see below) have no level of
+their own, and are left out of this estimate. A rater with higher answers is harsh where words such
+as *minor*, *severe* or *poor* are in the labels of the upper half of the scale, or words such as
+*good* in those of the lower half, and lenient where it is the other way round. Where no label says
+so, the reason is `higher` or `lower`.
 
 Where the bias is significant and the own level is not, the page says so, with the level as the
 distance from the median level: these others rate high, or low.
@@ -691,14 +692,16 @@ of two raters, nobody is named. The reason is as severe as one of `low_agreement
 
 **Almost always the same answer** (`same_answer` without an alert). Of the raters with 30 or more
 compared items, one is named whose most frequent answer has at least 0.9 of the answers, who leaves
-it at most a quarter as often as the others on the same items (these in a quarter of their answers
-or more), and less often than chance explains with their share: a binomial test at 5% for the
+it at most a quarter as often as the others on the same items (these in a fifth of their answers or
+more), and less often than chance explains with their share: a binomial test at 5% for the
 question (Bonferroni's correction for the raters). No alert is raised: `rater_same_answer` asks for
 far more evidence, and keeps its promise.
 
 **Inconsistent with oneself** (`self`). Of the raters with ten or more repeated items (three at
 least), one is named whose share of equal second answers lies more than 0.05 below the median share,
-by Wilson's upper limit at 5% for the question (Bonferroni's correction for the raters).
+by Wilson's upper limit at 5% for the question (Bonferroni's correction for the raters). The median
+is of the raters whose most frequent answer has less than 0.9 of the answers to repeated items: a
+single answer repeats itself.
 
 **Sensitivity.** The sensitivity of a project sets the evidence A at which alerts are raised: 5,000
 (`low`, the default), 1,000 (`medium`) or 250 (`high`). The guarantee changes with it: at most one

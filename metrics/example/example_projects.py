@@ -195,7 +195,7 @@ def _create_worked(example: WorkedExample, owner: Any) -> Project:
 def _build_severity_question() -> NewQuestion:
     return NewQuestion(
         key="severity",
-        text=_("How severe is the worst error in this translation?"),
+        text=_("How severe is the worst error?"),
         scale="ordinal",
         weights="quadratic",
         weight_matrix=SEVERITY_MATRIX,

@@ -165,14 +165,11 @@ def describe_level_shift(a: Rater, b: Rater, points: list[TrendPoint]) -> str:
     shift = find_level_shift(points)
     if shift is None:
         return ""
-    params = {
-        "a": a.key,
-        "b": b.key,
+    higher, lower = (b, a) if shift.change < 0 else (a, b)
+    text = _("Since %(day)s, %(a)s has answered %(size)s higher relative to %(b)s than before.")
+    return text % {
+        "a": higher.key,
+        "b": lower.key,
         "size": format_number(abs(shift.change)),
         "day": shift.start.isoformat(),
     }
-    if shift.change < 0:
-        text = _("Since %(day)s, %(a)s has answered %(size)s lower relative to %(b)s than before.")
-    else:
-        text = _("Since %(day)s, %(a)s has answered %(size)s higher relative to %(b)s than before.")
-    return text % params

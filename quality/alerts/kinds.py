@@ -35,7 +35,7 @@ def get_rater_link(alert: Alert) -> tuple[str, str]:
 def get_pair_link(alert: Alert) -> tuple[str, str]:
     assert alert.rater is not None and alert.other_rater is not None
     return _build_url(alert, "pair", a=alert.rater.key, b=alert.other_rater.key), _(
-        "Compare the two raters"
+        "Compare raters"
     )
 
 

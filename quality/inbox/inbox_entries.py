@@ -303,7 +303,7 @@ class TopEntry:
 
     @property
     def more_text(self) -> str:
-        return _("%(n)s more") % {"n": format_count(self.n_more)}
+        return _("and %(n)s more") % {"n": format_count(self.n_more)}
 
 
 class ProjectInbox:

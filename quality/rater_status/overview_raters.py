@@ -11,7 +11,11 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from metrics.views.common.number_formats import format_count, format_expected_count
+from metrics.views.common.number_formats import (
+    format_count,
+    format_expected_count,
+    get_list_separator,
+)
 from metrics.views.common.selection import Selection
 from metrics.views.dashboard.overview_context import (
     FilteredAgreements,
@@ -62,7 +66,7 @@ def list_report_notes(question: Question) -> list[str]:
     n_raters = len(_select_raters_to_check(RaterList(question).raters))
     counts = {entry_counts.RATERS: n_raters, entry_counts.ALERTS: n_alerts}
     texts = [entry_counts.describe_number(kind, n) for kind, n in counts.items() if n]
-    return [_("Now: %(what)s.") % {"what": ", ".join(texts)}] if texts else []
+    return [_("Now: %(what)s.") % {"what": get_list_separator().join(texts)}] if texts else []
 
 
 def _select_raters_to_check(raters: Iterable[RaterListEntry]) -> list[RaterListEntry]:
@@ -101,7 +105,9 @@ def _suggest_raters(
     if not to_check:
         return []
     worst = to_check[0]
-    names = ", ".join(rater.name or rater.key for rater in to_check[:MAX_NAMED_RATERS])
+    names = get_list_separator().join(
+        rater.name or rater.key for rater in to_check[:MAX_NAMED_RATERS]
+    )
     n_more = len(to_check) - MAX_NAMED_RATERS
     if n_more > 0:
         names = ngettext("%(raters)s and %(n)s more", "%(raters)s and %(n)s more", n_more) % {

@@ -6,7 +6,7 @@ or other flags. Whole summaries are read for one page only.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -20,6 +20,7 @@ from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from core.text import parse_id
 from metrics.filters import build_invalid_value_error
+from metrics.results.values import build_uncounted_value
 from metrics.views.common.selection import get_choice
 from projects.models import Question, Rater
 from projects.selectors import MAX_SELECTED, build_selection_error
@@ -240,7 +241,7 @@ def build_entry(
     reasons = list_reasons(
         rater.pk,
         rater_comparison,
-        comparison.get_peers(result),
+        _get_peers(result),
         drift=drift,
         gold=gold,
         repeats=repeats,
@@ -291,3 +292,10 @@ def parse_rater_ids(texts: Sequence[str]) -> list[int]:
     if len(texts) > MAX_SELECTED or len(rater_ids) < len(texts):
         raise build_selection_error()
     return rater_ids
+
+
+def _get_peers(result: comparison.ComparedRater | None) -> Mapping[str, Any]:
+    """Return value and number of items of a rater's kappa with the others."""
+    if result is None:
+        return build_uncounted_value()
+    return {"value": result.value, "n_items": result.n_items}

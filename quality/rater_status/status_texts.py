@@ -114,7 +114,7 @@ STATUS_LABELS: dict[str, Promise] = {
 # Texts of the reasons that no alert states.
 REASON_TEXTS: dict[str, Promise] = {
     ReasonCode.GOLD: gettext_lazy("below the pass mark on gold answers"),
-    ReasonCode.DRIFT: gettext_lazy("may be drifting; too little evidence for an alert"),
+    ReasonCode.DRIFT: gettext_lazy("may be drifting (too little evidence yet)"),
     ReasonCode.SAME_ANSWER: gettext_lazy("almost always gives the same answer"),
     ReasonCode.REVERSED: gettext_lazy("answers opposite to the others: scale misread?"),
     ReasonCode.EXAM: gettext_lazy("Exam not passed"),

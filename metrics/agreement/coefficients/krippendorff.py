@@ -235,7 +235,8 @@ KRIPPENDORFF_NOMINAL = Coefficient(
     name="krippendorff_alpha_nominal",
     label=_("Krippendorff’s alpha, nominal"),
     description=_(
-        "Agreement beyond chance of any raters, with any ratings missing, corrected for few items."
+        "Agreement beyond chance with any number of raters and missing ratings, corrected for "
+        "few items."
     ),
     formula=_ALPHA_FORMULA + "d_cl = [c != l]",
     low=None,

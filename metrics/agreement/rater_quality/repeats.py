@@ -26,6 +26,7 @@ from metrics.agreement.estimate import Floats, Value, to_finite_float, wilson_in
 
 MIN_REPEATS = 10  # repeated items from which a rater is compared with the others
 MIN_RATERS = 3
+MAX_REFERENCE_SHARE = 0.9  # of one answer among those of a rater with whom others are compared
 MIN_SHARE_GAP = 0.05  # of equal answers, below the middle rater
 FALSE_POSITIVE_RATE = 0.05  # of naming anyone where all are equally consistent
 NO_REPEATS = "no_repeats"
@@ -194,20 +195,23 @@ def _compute_stratified_kappa(n: int, raters: list[RepeatAgreement]) -> Value:
     }
 
 
-def find_inconsistent_raters(same: np.ndarray, n_repeats: np.ndarray) -> np.ndarray:
+def find_inconsistent_raters(
+    same: np.ndarray, n_repeats: np.ndarray, largest_share: np.ndarray
+) -> np.ndarray:
     """Return a mask (R,) of raters who repeat their answers less often than the middle rater.
 
-    same, n_repeats (R,): equal second answers, and all second answers. A rater is inconsistent if
-    Wilson's interval of the share (Bonferroni's correction for the raters) lies more than
-    MIN_SHARE_GAP below the median of the raters with at least MIN_REPEATS repeats, of whom at least
-    three are needed.
+    same, n_repeats (R,): equal second answers, and all second answers; largest_share (R,): of the
+    most frequent answer in both. A rater is inconsistent if Wilson's interval of the share of equal
+    answers (Bonferroni's correction for the raters) lies more than MIN_SHARE_GAP below the median
+    of the raters with at least MIN_REPEATS repeats, of whom at least three are needed. Raters who
+    nearly always give one answer repeat it without being consistent, so the median leaves them out.
     """
     is_usable = n_repeats >= MIN_REPEATS
-    n_raters = np.count_nonzero(is_usable)
-    if n_raters < MIN_RATERS:
+    is_reference = is_usable & (largest_share < MAX_REFERENCE_SHARE)
+    if np.count_nonzero(is_reference) < MIN_RATERS:
         return np.zeros(len(same), bool)
-    level = 1 - FALSE_POSITIVE_RATE / n_raters
-    bound = np.median(same[is_usable] / n_repeats[is_usable]) - MIN_SHARE_GAP
+    level = 1 - FALSE_POSITIVE_RATE / np.count_nonzero(is_usable)
+    bound = np.median(same[is_reference] / n_repeats[is_reference]) - MIN_SHARE_GAP
     is_below = [
         wilson_interval(int(n_same), int(n), level)[1] < bound
         for n_same, n in zip(same[is_usable], n_repeats[is_usable], strict=True)

@@ -40,7 +40,7 @@ class HeadlineForm(forms.Form):
     target_agreement = forms.FloatField(
         label=gettext_lazy("Target (whole project)"),
         required=False,
-        help_text=gettext_lazy("Such as 0.667, 0.75 or 0.8. Blank: none."),
+        help_text=gettext_lazy("Such as 0.8. Blank: none."),
         widget=forms.NumberInput({"step": "any", "min": 0, "max": 1}),
     )
 

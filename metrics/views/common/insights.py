@@ -29,7 +29,7 @@ from metrics.results.pair_results import MAX_HEATMAP_RATERS
 from projects.models import Rater
 
 from . import display_names
-from .number_formats import format_count, format_number, format_percent
+from .number_formats import format_count, format_number, format_percent, get_list_separator
 
 WEIGHTINGS = "weightings"  # a finding in the words of a band scheme
 # Lowest and highest value under any weights: closer values hardly differ, whatever their bands, and
@@ -112,7 +112,9 @@ def build_outlier_sentences(raters: list[Rater], project: int, query: str) -> li
     Each name links to the rater's page, with the query string ``query``.
     """
     names = format_html_join(
-        ", ", "{}", ((_build_rater_link(rater, project, query),) for rater in raters[:3])
+        get_list_separator(),
+        "{}",
+        ((_build_rater_link(rater, project, query),) for rater in raters[:3]),
     )
     if len(raters) > 3:
         template = _("{n} raters agree less than the others, such as {names}.")

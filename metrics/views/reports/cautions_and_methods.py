@@ -18,7 +18,12 @@ from metrics.reports import ReportFacts
 from metrics.results.values import Value
 from metrics.views.common import display_names
 from metrics.views.common.cluster_texts import format_cluster_note
-from metrics.views.common.number_formats import format_count, format_interval, format_number
+from metrics.views.common.number_formats import (
+    format_count,
+    format_interval,
+    format_number,
+    get_list_separator,
+)
 from projects.models import BandScheme, Scale
 
 from . import headline_texts
@@ -113,7 +118,7 @@ def _list_band_cautions(facts: ReportFacts) -> list[str]:
                 "high": display_names.get_band_name(high),
             }
             caution_texts.append(
-                _("That it is in one band: it reaches from %(low)s to %(high)s.") % params
+                _("That it is in one band: its interval reaches from %(low)s to %(high)s.") % params
             )
     if not bands.is_designed_for(headline["name"], scheme):
         caution_texts.append(
@@ -198,30 +203,22 @@ def _build_paragraph(facts: ReportFacts) -> str:
 
 
 def _describe_raters(facts: ReportFacts) -> str:
-    params = {
+    params = {"people": format_count(facts["n_people"]), "models": format_count(facts["n_models"])}
+    if facts["n_models"]:
+        raters = _("%(people)s human and %(models)s model raters") % params
+    else:
+        raters = ngettext("%(people)s human rater", "%(people)s human raters", facts["n_people"])
+        raters %= params
+    return _(
+        "%(raters)s gave %(ratings)s ratings of %(items)s items (“%(question)s”; state of %(day)s,"
+        " UTC)."
+    ) % {
+        "raters": raters,
         "question": facts["question"]["text"],
         "ratings": format_count(facts["n_ratings"]),
         "items": format_count(facts["n_rated"]),
-        "people": format_count(facts["n_people"]),
-        "models": format_count(facts["n_models"]),
         "day": datetime.datetime.fromisoformat(facts["as_of"]).date().isoformat(),
     }
-    if facts["n_models"]:
-        return (
-            _(
-                "%(people)s human and %(models)s model raters gave %(ratings)s ratings of "
-                "%(items)s items (“%(question)s”; state of %(day)s, UTC)."
-            )
-            % params
-        )
-    template = ngettext(
-        "%(people)s human rater gave %(ratings)s ratings of %(items)s items (“%(question)s”; "
-        "state of %(day)s, UTC).",
-        "%(people)s human raters gave %(ratings)s ratings of %(items)s items (“%(question)s”; "
-        "state of %(day)s, UTC).",
-        facts["n_people"],
-    )
-    return template % params
 
 
 def _describe_scale(facts: ReportFacts) -> str:
@@ -229,7 +226,9 @@ def _describe_scale(facts: ReportFacts) -> str:
     params = {
         "scale": Scale(declared["scale"]).label,
         "k": len(declared["categories"]),
-        "labels": ", ".join(category["label"] for category in declared["categories"]),
+        "labels": get_list_separator().join(
+            category["label"] for category in declared["categories"]
+        ),
         "weights": Scale(declared["scale"]).describe_weights(declared["weights"]),
     }
     return (

@@ -134,10 +134,7 @@ def _count_years(alert: Alert) -> int:
 
 
 def describe_gold_error_rate(alert: Alert) -> str:
-    return _(
-        "Each is more likely wrong than right, judging by three or more raters who "
-        "are right elsewhere."
-    )
+    return _("Each is probably wrong, judging by three or more raters who are right elsewhere.")
 
 
 def describe_count_error_rate(alert: Alert) -> str:

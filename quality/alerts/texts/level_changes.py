@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.utils.translation import gettext as _
 
+from metrics.views.common.number_formats import get_list_separator
 from quality.models import Alert, AlertKind, AlertMeasure
 
 from .common import build_text_params, list_guideline_changes, list_timing_sentences
@@ -62,7 +63,7 @@ def _list_other_falling_raters(alert: Alert) -> list[str]:
     if not names:
         return [_("No similar alerts at that time.")]
     text = _("Similar alerts at that time: %(names)s.")
-    return [text % {"names": ", ".join(names)}]
+    return [text % {"names": get_list_separator().join(names)}]
 
 
 def list_explanations(alert: Alert) -> list[str]:

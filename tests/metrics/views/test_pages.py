@@ -765,7 +765,7 @@ def test_up_to_date_includes_deferred_results(
     cast.rate(question, "i4", "b", "minor")
     update_question_for_seconds(question.pk)
     assert "up to date" not in get_freshness()
-    assert "updating intervals" in get_freshness()
+    assert "Updating …" in get_freshness()
     deferred_results.recompute_deferred_results(question.pk)
     assert "up to date" in get_freshness()
 

@@ -69,7 +69,7 @@ FIELDS_BY_KIND: dict[str, dict[str, Any]] = {
     },
 }  # fmt: skip
 SENTENCES = {
-    AlertKind.RATER_DRIFT: "ann has rated about",
+    AlertKind.RATER_DRIFT: "ann has rated lower since",
     AlertKind.RATER_SAME_ANSWER: "ann almost always answers “none”",
     AlertKind.RATER_TOO_FAST: "ann takes 2.0 seconds where others take",
     AlertKind.RATER_DISAGREES: "ann has agreed far less than the others from the start",
@@ -174,8 +174,8 @@ def test_rater_table_shows_short_sentences(
     }
     beginnings = [" ".join(sentence.split()[:4]) for sentence in sentences_by_rater["ann"]]
     assert beginnings == [
-        "has rated about 0.36",
-        "has rated about 0.50",
+        "has rated lower since",
+        "has rated higher since",
         "has agreed about 0.36",
         "almost always answers “none”",
         "takes 2.0 seconds where",
@@ -200,10 +200,10 @@ ALERT_TEXTS: dict[str, tuple[str, dict[str, Any], str, dict[str, Any]]] = {
     "has diverged from": (
         "rater_drift", {"with_other": True}, "rater_drift", {},
     ),
-    "Ann has rated about 0.36 categories lower": (
+    "Ann has rated lower since 2026-08-17, by about 0.36 categories": (
         "rater_drift", {}, "rater_drift", {"size": 0.36},
     ),
-    "Ann has rated about 0.36 categories higher": (
+    "Ann has rated higher since 2026-08-17, by about 0.36 categories": (
         "rater_drift", {"size": 0.36}, "rater_drift", {"size": 0.36} | OF_AGREEMENT,
     ),
     "has agreed about 0.36 less since": (
@@ -212,7 +212,7 @@ ALERT_TEXTS: dict[str, tuple[str, dict[str, Any], str, dict[str, Any]]] = {
     "It began 2026-08-10 to 2026-08-24": (
         "rater_drift", {}, "rater_drift", {"since_earliest": AUGUST, "since_latest": AUGUST},
     ),
-    "Not explained by the others on the same days": (
+    "The others on the same days and items don’t explain it.": (
         "rater_drift", OF_AGREEMENT, "rater_drift", {},
     ),
     "“minor” is hardly used any more": (
@@ -396,7 +396,7 @@ def test_fall_of_the_question_and_of_a_rater_mention_each_other(
     sentence = "The others’ agreement fell then too"
     assert any(text.startswith(sentence) for text in KINDS[alert.kind].basis(alert))
     fall.delete()
-    sentence = "Not explained by the others on the same days and items."
+    sentence = "The others on the same days and items don’t explain it."
     assert sentence in KINDS[alert.kind].basis(alert)
 
 

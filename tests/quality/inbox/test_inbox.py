@@ -157,7 +157,7 @@ def test_projects_are_sorted_by_need(site: Any, client_for: Any, lead: User):
     assert names == ["Drifting", "Several", "Uncertain", "Reviewed", "Calm"]
     text = html.unescape(page.text)
     assert ">1 proposed warning or pause</a>" in text
-    assert f'href="/inbox/?project={site["Several"].pk}">4 more</a>' in text
+    assert f'href="/inbox/?project={site["Several"].pk}">and 4 more</a>' in text
 
 
 @pytest.mark.parametrize("number", [3, 40])

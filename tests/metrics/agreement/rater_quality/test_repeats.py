@@ -83,3 +83,12 @@ def test_few_equal_answers_do_not_make_the_project_interval_a_point():
     kappa = repeats.compute_intra_rater_agreement(tables).project.kappa
     assert kappa["value"] == kappa["high"] == 1
     assert kappa["low"] < 0.6
+
+
+def test_raters_of_one_answer_are_no_reference_for_consistency():
+    """Three raters always repeat their only answer; among the others, 15 of 30 is ordinary."""
+    same, n = np.array([30, 30, 30, 20, 19, 18, 15]), np.full(7, 30)
+    one_answer = np.array([1.0, 1.0, 0.95, 0.5, 0.6, 0.5, 0.6])
+    assert not repeats.find_inconsistent_raters(same, n, one_answer).any()
+    same[3:6] = 28
+    assert repeats.find_inconsistent_raters(same, n, one_answer).nonzero()[0].tolist() == [6]

@@ -93,7 +93,7 @@ def test_cautions_are_those_of_the_ratings(make_project: Any, rate: Any) -> None
         ("not 20.", False),
         ("Anything about raters other than these two.", False),
         ("Anything about the 5 items with fewer than two ratings", False),
-        ("That it is in one band: it reaches from", None),
+        ("That it is in one band: its interval reaches from", None),
         ("That these raters are better or worse than others", True),
         ("That answers are right", True),
     ):
@@ -152,7 +152,7 @@ CAUTIONS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "Agreement beyond chance.": (
         {"headline": {"name": "percent_agreement"}}, {"headline": {"name": "gwet_ac1"}},
     ),
-    "it reaches from substantial to almost perfect": (
+    "its interval reaches from substantial to almost perfect": (
         {"value": {"high": 0.82}}, {"value": {"high": 0.8}},
     ),
     "made for another coefficient": (
