@@ -1,4 +1,4 @@
 """Events: what happened, recorded in the transaction of the change; their feed and webhooks.
 
-It may import projects and the layers below.
+It may import the layers from projects down.
 """

@@ -1,4 +1,4 @@
 """Agreement: formulas, counting, results, and their pages and API.
 
-It may import ratings and the layers below.
+It may import the layers from ratings down.
 """

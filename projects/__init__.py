@@ -1,4 +1,4 @@
 """Projects, questions, items, raters, members and permissions: what is rated, and by whom.
 
-It may import core.
+It may import the layers from core down.
 """

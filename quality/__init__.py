@@ -1,4 +1,4 @@
 """Actions on quality: alerts, gold answers, review, labels, gates and planning.
 
-It may import metrics and the layers below.
+It may import the layers from metrics down.
 """

@@ -12,12 +12,11 @@ class QualityConfig(AppConfig):
 def _register_pages() -> None:
     """Add what pages of lower packages show of quality."""
     from metrics.models import SavedView
-    from metrics.views import charts
+    from metrics.views import charts, saved_views
     from metrics.views.common import question_rows
-    from metrics.views.dashboard import overview_context, rater_table
+    from metrics.views.dashboard import overview_context, tables
     from metrics.views.project_list import project_row as listing_rows
     from metrics.views.reports import document
-    from metrics.views.saved_views import shared_views
     from ratings.items import bulk_views
 
     from .alerts import chart_annotations
@@ -28,12 +27,12 @@ def _register_pages() -> None:
 
     listing_rows.PROJECT_INBOX.register(inbox_entries.ProjectInbox())
     question_rows.INBOX_SOURCES.register(entry_counts.get_entries_by_question)
-    raters = shared_views.SharedPage(
+    raters = saved_views.SharedPage(
         rater_status_views.render_raters, {"funnel": rater_status_views.render_funnel}
     )
-    shared_views.SHARED_PAGES.register(raters, SavedView.Page.RATERS)
+    saved_views.SHARED_PAGES.register(raters, SavedView.Page.RATERS)
     charts.ANNOTATION_SOURCES.register(chart_annotations.list_chart_annotations)
-    rater_table.ANNOTATION_SOURCES.register(chart_annotations.get_rater_annotations)
+    tables.ANNOTATION_SOURCES.register(chart_annotations.get_rater_annotations)
     overview_context.OVERVIEW_RATERS.register(overview_raters.select_overview_raters)
     document.RATER_NOTES.register(overview_raters.list_report_notes)
     bulk_views.ACTIONS.register(send_to_review.assign_selected_items, "decide")

@@ -1,4 +1,4 @@
 """Ratings: recording, annotation pages, imports, exports and API.
 
-It may import events and the layers below.
+It may import the layers from events down.
 """

@@ -1,4 +1,4 @@
 """Accounts: sign-in, second factor, identity providers, sessions, attempt limits, preferences.
 
-It may import agreement_site.celery and the layers below.
+It may import the layers from agreement_site.celery down.
 """

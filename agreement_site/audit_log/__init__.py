@@ -1,4 +1,4 @@
 """The audit log: recording, texts, page, file and API.
 
-It may import agreement_site.celery and the layers below.
+It may import the layers from agreement_site.celery down.
 """

@@ -14,7 +14,7 @@ from core.web.tables import escape_formula
 
 from .base import BaseMiddleware
 
-SHARED_PREFIX = "/shared/"  # pages of share links (metrics.views.saved_views.shared_views)
+SHARED_PREFIX = "/shared/"  # pages of share links (metrics.views.saved_views)
 
 
 class TableExportMiddleware(BaseMiddleware):

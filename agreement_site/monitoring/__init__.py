@@ -1,4 +1,4 @@
 """Health, Prometheus metrics, logs and traces.
 
-It may import agreement_site.middleware and the layers below.
+It may import the layers from agreement_site.middleware down.
 """

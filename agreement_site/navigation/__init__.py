@@ -1,4 +1,4 @@
 """Sidebar, tabs, user menu, search, and the admin site.
 
-It may import agreement_site.celery and the layers below.
+It may import the layers from agreement_site.celery down.
 """

@@ -22,7 +22,7 @@ from agreement_site.navigation import sidebar
 from core.text import parse_id
 from metrics import saved_views
 from metrics.views.common.getting_started import SetupStep
-from metrics.views.saved_views import views
+from metrics.views.saved_views import build_view_url
 from projects.models import Item, Member, Project, Question, Rater
 from projects.permissions import Capability, can_create_projects, get_project, may
 
@@ -81,7 +81,7 @@ def _search_views(project: Any, text: str) -> Iterator[PaletteResult]:
     needle = text.casefold()
     for view in saved_views.list_saved_views(project):
         if needle in view.name.casefold():
-            yield PaletteResult(_("View"), view.name, views.build_view_url(view))
+            yield PaletteResult(_("View"), view.name, build_view_url(view))
 
 
 def _search_questions(project: Any, text: str) -> Iterator[PaletteResult]:

@@ -1,4 +1,4 @@
 """The programs behind `make run`: supervisor, web server, worker and embedded broker.
 
-It may import agreement_site.celery and the layers below.
+It may import the layers from agreement_site.celery down.
 """

@@ -1,4 +1,4 @@
 """Base of API views: parsers, parameters, pagination, errors, schema, strict fields.
 
-It may import core.jobs and the layers below.
+It may import the layers from core.jobs down.
 """

@@ -1,4 +1,4 @@
 """Bulk SQL, PostgreSQL's COPY, row mapping, transactions, squashed migrations, the SQLite backend.
 
-It may import core.security_log and the layers below.
+It may import the layers from core.security_log down.
 """

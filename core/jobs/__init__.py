@@ -1,4 +1,4 @@
 """Leases of rows, on-demand jobs, dispatch to the queue, retries of outboxes.
 
-It may import core.db, core.web and the layers below.
+It may import the layers from core.db down.
 """

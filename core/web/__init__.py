@@ -1,4 +1,4 @@
 """Tables of pages and files, forms of settings, links, dates, safe HTML.
 
-It may import core.security_log and the layers below.
+It may import the layers from core.security_log down.
 """

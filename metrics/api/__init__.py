@@ -1,4 +1,4 @@
 """The API of agreement.
 
-It may import metrics.example and the layers below.
+It may import the layers from metrics.example down.
 """

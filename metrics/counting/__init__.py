@@ -1,4 +1,4 @@
 """Ratings to stored counts, exact, under the question's lock.
 
-It may import metrics.saved_views and the layers below.
+It may import the layers from metrics.saved_views down.
 """

@@ -1,4 +1,4 @@
 """The example projects: a classic study, a larger simulated project, and worked examples.
 
-It may import metrics.filtered, metrics.attribution, metrics.reports and the layers below.
+It may import the layers from metrics.filtered down.
 """

@@ -1,4 +1,4 @@
 """Results of selected ratings, which a page requests and a worker computes.
 
-It may import its layer, metrics.rating_history and the layers below.
+It may import its layer and the layers from metrics.rating_history down.
 """

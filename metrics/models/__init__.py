@@ -5,7 +5,7 @@ arrays in C order, with columns by category *code* (so that re-ordering or addin
 nothing); ``width`` is the number of codes. Patterns are int64; tables and moments use as many
 bytes a cell as their length implies (counting.store.encode_arrays).
 
-It may import metrics.agreement.
+It may import the layers from metrics.agreement down.
 """
 
 from .counts import (

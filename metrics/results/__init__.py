@@ -1,4 +1,4 @@
 """Counts to stored results of questions, raters and pairs.
 
-It may import metrics.counting and the layers below.
+It may import the layers from metrics.counting down.
 """

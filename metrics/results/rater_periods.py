@@ -25,7 +25,7 @@ from django.db.models import Max, Q, QuerySet, Sum
 from metrics import periods
 from metrics.models import ALL_DAYS, PeerTally
 from metrics.question_scale import QuestionScale
-from metrics.results.peer_sums import COLUMNS, WITHOUT_MOMENTS, PeerSums
+from metrics.results.rater_results import COLUMNS, WITHOUT_MOMENTS, PeerSums
 from projects.models import Question, Rater
 from ratings.services.rating_times import EPOCH, date_from_day
 

@@ -1,4 +1,4 @@
 """The pages of results, one package or module for each page.
 
-It may import metrics.example and the layers below.
+It may import the layers from metrics.example down.
 """

@@ -1,4 +1,4 @@
 """Forms of projects, questions, members and tokens.
 
-It may import projects.authentication and the layers below.
+It may import the layers from projects.authentication down.
 """

@@ -1,4 +1,4 @@
 """Commands of manage.py about projects.
 
-It may import projects.templatetags and the layers below.
+It may import the layers from projects.templatetags down.
 """

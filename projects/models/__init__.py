@@ -1,6 +1,6 @@
 """Models of projects, members, items, questions and raters.
 
-It may import projects.hidden_names, projects.legal_hold.
+It may import the layers from projects.hidden_names down.
 """
 
 from .approval import Approval

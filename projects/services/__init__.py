@@ -1,4 +1,4 @@
 """Changes of projects, questions, items, raters, members and tokens.
 
-It may import projects.selectors and the layers below.
+It may import the layers from projects.selectors down.
 """

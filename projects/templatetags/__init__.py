@@ -1,4 +1,4 @@
 """Template tags of projects and of forms.
 
-It may import projects.views, projects.api and the layers below.
+It may import the layers from projects.views down.
 """

@@ -1,4 +1,4 @@
 """Pages of settings, questions, people, tokens and approvals.
 
-It may import projects.forms and the layers below.
+It may import the layers from projects.forms down.
 """

@@ -1,4 +1,4 @@
 """The label of each item from its ratings.
 
-It may import quality.recomputation, quality.validation and the layers below.
+It may import the layers from quality.recomputation down.
 """

@@ -1,4 +1,4 @@
 """Final labels as page, files, data card and API.
 
-It may import its layer, quality.own_rater and the layers below.
+It may import its layer and the layers from quality.own_rater down.
 """

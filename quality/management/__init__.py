@@ -1,4 +1,4 @@
 """Commands of manage.py about quality.
 
-It may import quality.templatetags and the layers below.
+It may import the layers from quality.templatetags down.
 """

@@ -21,8 +21,7 @@ from metrics.filters import RatingFilter, join_keys
 from metrics.question_scale import get_weighted_name
 from metrics.results.question_agreement import load_question_agreement
 from metrics.results.values import Value
-from metrics.views.common import display_names, live_updates
-from metrics.views.common.charts import vega_lite
+from metrics.views.common import display_names, live_updates, vega_lite
 from metrics.views.common.selection import Selection, get_choice, get_page_number, get_selection
 from metrics.views.common.sources.filtered import FilteredProjectSource
 from projects.models import Member, Project, Rater

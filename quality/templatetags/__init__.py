@@ -1,4 +1,4 @@
 """Template tags of quality on pages of other packages.
 
-It may import quality.tasks and the layers below.
+It may import the layers from quality.tasks down.
 """

@@ -8,5 +8,5 @@ to staging, a scratch SQLite file. writing: staged rows to items and ratings. se
 lead takes in the wizard. jobs: the work of a Celery worker. wizard: pages and forms. command: the
 same import from the command line.
 
-It may import ratings.api and the layers below.
+It may import the layers from ratings.api down.
 """

@@ -1,4 +1,4 @@
 """Items with their ratings: search, contents, forms, removal.
 
-It may import ratings.personal_data, ratings.rater_pseudonyms and the layers below.
+It may import the layers from ratings.personal_data down.
 """

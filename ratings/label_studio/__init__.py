@@ -1,4 +1,4 @@
 """Connections with Label Studio: its annotations are read every minute, final labels written.
 
-It may import ratings.imports and the layers below.
+It may import the layers from ratings.imports down.
 """

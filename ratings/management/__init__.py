@@ -1,4 +1,4 @@
 """Commands of manage.py about ratings.
 
-It may import its layer, ratings.templatetags and the layers below.
+It may import its layer and the layers from ratings.templatetags down.
 """

@@ -1,6 +1,6 @@
 """Models of ratings, assignments, exams, imports and messages to raters.
 
-It may import ratings.label_normalization.
+It may import the layers from ratings.label_normalization down.
 """
 
 from .assignment import Assignment, CheckAnswer, RaterMessage, RaterQueue

@@ -1,4 +1,4 @@
 """The only way to record a rating: rating, history, slots, days, what is uncounted.
 
-It may import ratings.models and the layers below.
+It may import the layers from ratings.models down.
 """

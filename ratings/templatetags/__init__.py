@@ -1,4 +1,4 @@
 """Template tags of the annotation pages.
 
-It may import ratings.tasks and the layers below.
+It may import the layers from ratings.tasks down.
 """

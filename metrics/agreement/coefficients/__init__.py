@@ -1,5 +1,4 @@
 """Coefficients of agreement, a family a module, each with its formula, source and declaration.
 
-It may import metrics.agreement.bootstrap, metrics.agreement.counts, metrics.agreement.validation
-and the layers below.
+It may import the layers from metrics.agreement.bootstrap down.
 """

@@ -1,6 +1,6 @@
 """One label an item from several raters: majority vote, Dawid and Skene's model, calibration.
 
-It may import metrics.agreement.coefficients and the layers below.
+It may import the layers from metrics.agreement.coefficients down.
 """
 
 from .calibration import (

@@ -1,4 +1,4 @@
 """Integer counts of ratings that add up over disjoint sets of items.
 
-It may import metrics.agreement.scales, metrics.agreement.weights and the layers below.
+It may import the layers from metrics.agreement.scales down.
 """

@@ -8,7 +8,7 @@ and estimates the variance of a day, common_changes.py measures what is common t
 evidence.py computes the evidence, shift_estimates.py estimates onset and size, control_charts.py
 builds the charts of one round, detection.py raises the alerts.
 
-It may import metrics.agreement.explain and the layers below.
+It may import the layers from metrics.agreement.explain down.
 """
 
 from .comparisons import UNDATED

@@ -1,4 +1,4 @@
 """Explanations of results: interpretation bands, diagnoses and attribution.
 
-It may import metrics.agreement.batch and the layers below.
+It may import the layers from metrics.agreement.batch down.
 """

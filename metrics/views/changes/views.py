@@ -14,7 +14,7 @@ from django.views.decorators.http import require_safe
 from core.web import tables
 from metrics.attribution import get_or_request_attribution
 from metrics.views.common import display_names, live_updates
-from metrics.views.common.freshness import Freshness
+from metrics.views.common.live_updates import Freshness
 from metrics.views.common.number_formats import (
     format_count,
     format_interval,
@@ -25,7 +25,7 @@ from metrics.views.common.selection import get_permitted_selection
 from metrics.views.common.trends import period_comparison
 from metrics.views.common.trends.period_comparison import LAST_TWO, PeriodComparison
 
-from ..changes import bar_chart, contributions
+from . import contributions
 from .contributions import ChangeExplanation, Contribution
 
 
@@ -155,7 +155,7 @@ def show_change(request: HttpRequest, project_id: int) -> HttpResponse:
         "row": attribution,
         "found": explanation,
         "bars": n_bars,
-        "bars_size": bar_chart.get_height(n_bars)[0],
+        "bars_size": contributions.get_height(n_bars)[0],
         "sentences": build_sentences(comparison, explanation) if explanation else [],
         "clear": is_clear,
         "pale": None if is_clear else 1,

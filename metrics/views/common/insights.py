@@ -1,6 +1,7 @@
-"""Insights: sentences on stored findings in the reader's language.
+"""Insights: sentences on stored findings in the reader's language, with links to the items.
 
-Also the raters who agree clearly less with the others than these do with each other.
+Also the raters who agree clearly less with the others than these do with each other, and the pairs
+of categories that raters confuse most.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlencode
 
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
@@ -22,14 +24,49 @@ from metrics.question_scale import QuestionScale
 from metrics.results.disagreement.findings import (
     OUTLYING_RATERS,
     RECENT_CHANGE,
+    Confusions,
     Findings,
     get_outlying_raters,
 )
 from metrics.results.pair_results import MAX_HEATMAP_RATERS
-from projects.models import Rater
+from projects.models import Question, Rater
 
 from . import display_names
 from .number_formats import format_count, format_number, format_percent, get_list_separator
+
+
+@dataclass(frozen=True)
+class CategoryConfusion:
+    """Two categories, their share of all disagreement, and the URL of the items concerned.
+
+    ``n_comparisons``: the comparisons that differ, of which it is the share, where they are known.
+    """
+
+    a: str
+    b: str
+    share: float
+    url: str
+    n_comparisons: int = 0
+
+
+def build_confusions(question: Question, stored: Confusions) -> list[CategoryConfusion]:
+    """Return the stored confusions with labels, without categories that were removed since."""
+    labels = QuestionScale.for_question(question).labels
+    confusions = []
+    for index, other_index, share in stored:
+        if other_index < len(labels):
+            a, b = labels[index], labels[other_index]
+            url = build_items_url(question.project_id, question.key, a, b)
+            confusions.append(CategoryConfusion(a, b, share, url))
+    return confusions
+
+
+def build_items_url(project_id: int, question: str, a: str, b: str) -> str:
+    """Return the URL of the items that were rated with both categories, the most disputed first."""
+    parameters = {"answer": a, "other_answer": b, "sort": "disagreement"}
+    query = urlencode({"question": question, **parameters})
+    return f"{reverse('items', args=[project_id])}?{query}"
+
 
 WEIGHTINGS = "weightings"  # a finding in the words of a band scheme
 # Lowest and highest value under any weights: closer values hardly differ, whatever their bands, and

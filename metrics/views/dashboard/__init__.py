@@ -1,4 +1,4 @@
 """The overview and the statistics of a question, and their tables as files.
 
-It may import metrics.views.project_list, metrics.views.raters and the layers below.
+It may import the layers from metrics.views.project_list down.
 """

@@ -17,7 +17,7 @@ from django.utils.translation import ngettext
 from metrics.agreement.explain import bands
 from metrics.results.values import Value
 from metrics.views.common import insights, number_formats
-from metrics.views.common.confused_categories import build_items_url
+from metrics.views.common.insights import build_items_url
 from metrics.views.common.selection import Selection
 from metrics.views.common.sources.base import ProjectSource
 

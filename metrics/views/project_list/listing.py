@@ -40,8 +40,7 @@ from projects.selectors import count_items_by_project
 from ratings.models import Rating
 from ratings.services import uncounted as services_uncounted
 
-from .avatars import AvatarGroup, get_avatars
-from .project_row import PROJECT_INBOX, ProjectGroup, ProjectRow
+from .project_row import PROJECT_INBOX, AvatarGroup, ProjectGroup, ProjectRow, get_avatars
 
 PROJECTS_PER_PAGE = 25
 MAX_PROJECTS = 500  # the newest projects

@@ -1,13 +1,16 @@
-"""Row of a project in the list of projects."""
+"""Row of a project in the list of projects, with the avatars of the people who rate in it."""
 
 from __future__ import annotations
 
 import datetime
-from collections.abc import Collection, Mapping
+import zlib
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from django.db import models
+from django.db.models import Count, F, Window
+from django.db.models.functions import RowNumber
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy
 
@@ -17,11 +20,56 @@ from metrics.results.values import Value
 from metrics.views.common.getting_started import SetupStep
 from metrics.views.common.question_rows import QuestionRow
 from metrics.views.common.trends import recent_weeks
-from projects.models import Project
+from projects.models import Project, Rater
 from projects.models.roles import Capability, may
+from projects.services.members.usernames import get_initials
 from ratings.annotation.rater_progress import RaterProject
 
-from .avatars import AvatarGroup
+MAX_AVATARS = 4  # of a project; the number of further people is shown
+AVATAR_COLOURS = 6  # CSS classes .person--0 to .person--5
+
+
+@dataclass(frozen=True)
+class Avatar:
+    """A person as two letters, in the same colour everywhere."""
+
+    name: str
+
+    @property
+    def letters(self) -> str:
+        return get_initials(self.name)
+
+    @property
+    def colour(self) -> int:
+        return zlib.crc32(self.name.encode()) % AVATAR_COLOURS
+
+
+@dataclass(frozen=True)
+class AvatarGroup:
+    """The first people who rate in a project, and their number in all."""
+
+    avatars: list[Avatar] = field(default_factory=list)
+    n_people: int = 0
+
+    @property
+    def n_more(self) -> int:
+        return self.n_people - len(self.avatars)
+
+
+def get_avatars(projects: Sequence[Project]) -> dict[int, AvatarGroup]:
+    """Return {project id: avatars of the people who rate in it}; one query."""
+    raters = Rater.objects.filter(project__in=projects, kind=Rater.Kind.HUMAN)
+    position = Window(RowNumber(), partition_by=F("project"), order_by="key")
+    number = Window(Count("pk"), partition_by=F("project"))
+    first = raters.annotate(position=position, number=number).filter(position__lte=MAX_AVATARS)
+    avatar_groups: dict[int, AvatarGroup] = {}
+    for project, name, key, n in first.order_by("project", "key").values_list(
+        "project", "name", "key", "number"
+    ):
+        avatar_groups.setdefault(project, AvatarGroup(n_people=n)).avatars.append(
+            Avatar(name or key)
+        )
+    return avatar_groups
 
 
 class ProjectGroup(models.TextChoices):

@@ -769,7 +769,7 @@ CASES: list[tuple[str, Callable[[AuditScenario], Any], bool, Any, Any]] = [
     ("admin_removed", _delete_group_in_admin, False, {"object": "team"}, None),
 ]
 # Only by commands and files: the command `person`, tests/ratings/importing; by an anonymous user:
-# tests/metrics/views/saved_views/test_saved_views.py; by a worker: tests/events/webhooks; with
+# tests/metrics/views/test_saved_views.py; by a worker: tests/events/webhooks; with
 # another server: tests/ratings/label_studio
 ACTIONS_TESTED_ELSEWHERE = {
     "account_removed",

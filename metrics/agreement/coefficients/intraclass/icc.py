@@ -26,7 +26,7 @@ from metrics.agreement.coefficients.declaration import COMPLETE_ITEM_REASONS, Co
 from metrics.agreement.coefficients.intraclass.mean_squares import ROUNDING_TOLERANCE, MeanSquares
 from metrics.agreement.glossary import gettext_noop as _
 
-from .confidence_limits import agreement_limits, f_limits, f_test, spearman_brown
+from .mean_squares import agreement_limits, f_limits, f_test, spearman_brown
 
 ICC_NAMES = ("icc1", "icc2", "icc3", "icc1k", "icc2k", "icc3k")
 

@@ -7,7 +7,7 @@ import json
 import pytest
 import vl_convert
 
-from metrics.views.common.charts import heat_maps
+from metrics.views.common import heat_maps
 
 
 def test_confusion_chart_shows_sums() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metrics.templatetags.inline_charts import MARK_RADIUS, agreement_mark
-from metrics.views.common.charts import heat_maps, vega_lite
+from metrics.views.common import heat_maps, vega_lite
 
 kappas = st.floats(-1, 1, allow_nan=False)
 

@@ -16,7 +16,7 @@ from django.utils import timezone
 from agreement_site.models import AuditLogEntry
 from metrics import saved_views, tasks
 from metrics.models import SavedView, ShareLink
-from metrics.views.saved_views.shared_views import SHARED_PAGES
+from metrics.views.saved_views import SHARED_PAGES
 from projects.models import Member, Project
 from projects.services.projects import change_project
 from quality.rater_status import comparison

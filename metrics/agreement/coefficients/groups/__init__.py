@@ -1,1 +1,0 @@
-"""Coefficients of groups of raters, and of a rater against the peers."""
