@@ -181,7 +181,7 @@ def test_rows_of_one_question(write_file, capsys):
         (
             "item,rater,label\na,b,x\nc,d\n",
             [],
-            "Line 3: 2 cells, but the header row has 3",
+            "Line 3: The header row has 3 cells, but this row has 2",
         ),
         ("item,rater,label\na,b,\n", [], "Every label in the file stands for a missing value"),
         (
