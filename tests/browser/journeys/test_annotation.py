@@ -548,7 +548,7 @@ def test_enter_submits_after_a_tool_was_clicked(open_annotation, annotator, item
     wait_for_value(get_stored_codes, {"i00": 0})
 
 
-def test_written_comment_stays_visible(open_annotation, annotator, items):
+def test_written_comment_stays_visible_and_flags_the_item(open_annotation, annotator, items):
     page = open_annotation(annotator)
     page.keyboard.press("c")
     page.keyboard.press("Escape")
@@ -557,6 +557,12 @@ def test_written_comment_stays_visible(open_annotation, annotator, items):
     page.keyboard.type("why")
     page.keyboard.press("Escape")
     expect(page.locator("#comment")).to_be_visible()
+    expect(page.locator("input[name=flagged]")).to_be_checked()
+    # A cleared flag stays clear while the comment goes on.
+    page.locator("input[name=flagged]").uncheck()
+    page.keyboard.press("c")
+    page.keyboard.type("?")
+    expect(page.locator("input[name=flagged]")).not_to_be_checked()
 
 
 def test_submit_button_names_the_missing_answer(open_annotation, annotator, items):
