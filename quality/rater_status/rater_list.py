@@ -249,6 +249,9 @@ def build_entry(
         alerts=alerts,
     )
     flags = {reason.code.value for reason in reasons if _has_flag(reason)}
+    if rater.pk in rater_comparison.outlying:
+        # Also where another reason comes first: the insights count the same raters.
+        flags.add(ReasonCode.LOW_AGREEMENT.value)
     if alerts:
         flags.add("alert")
     if rater.paused:
