@@ -64,7 +64,7 @@ def _list_inbox_entries(
     stored = list(inbox_entries.select_entries(scope).order_by(*inbox_entries.ORDER)[:MAX_ENTRIES])
     lines = [
         Line(row.text, build_absolute_url(row.url), row.project.name)
-        for row in inbox_entries.load_entries(stored)
+        for row in inbox_entries.load_entries(stored, scope)
     ]
     if size.n_entries > len(lines):
         lines.append(_build_more_line(size.n_entries - len(lines), str(INBOX_PATH)))

@@ -16,11 +16,11 @@ _ = gettext_noop
 MEAN_TEXTS: dict[str, tuple[str, str]] = {
     "mean_pairwise_kappa": (
         _("Mean pairwise kappa"),
-        _("The mean of Cohen’s kappas of all rater pairs that share an item."),
+        _("The mean of all defined Cohen’s kappas of rater pairs."),
     ),
     "mean_pairwise_kappa_by_items": (
         _("Mean pairwise kappa by shared items"),
-        _("The mean of Cohen’s kappas of all pairs, weighted by shared items."),
+        _("The mean of all defined Cohen’s kappas, weighted by shared items."),
     ),
     "mean_difference": (
         _("Mean difference"),

@@ -17,7 +17,8 @@ logarithm (bootstrap); before data the studies are simulated.
 
 Items in clusters (counts/clusters.py): se is that of clusters, which a design effect D widens, and
 t has C N / n - 1 degrees of freedom: further items come in further clusters of the present size. As
-the error of C clusters is estimated from C - 1 degrees of freedom, 1 / (2 (C - 1)) is added to s^2.
+the error of C clusters is estimated from C - 1 degrees of freedom, s^2 grows by the variance of
+log(se) with which exp(z_.9 s) is the true factor of one in ten studies, sqrt((C - 1) / chi2_.1).
 
 Fewer ratings an item: removing one rating of an item at random turns its pattern n into n - e_c
 with probability n_c / m; repeated, that is the hypergeometric distribution, exactly.
@@ -152,7 +153,9 @@ def add_cluster_variance(log_se_sd: float, n_clusters: int | None) -> float:
     """Return the standard deviation of log(se) where se is estimated from so many clusters."""
     if n_clusters is None or n_clusters < 2:
         return log_se_sd
-    return math.sqrt(log_se_sd**2 + 1 / (2 * (n_clusters - 1)))
+    df = n_clusters - 1
+    log_factor = math.log(df / special.chdtri(df, ASSURANCE)) / 2
+    return math.hypot(log_se_sd, log_factor / _ASSURANCE_QUANTILE)
 
 
 def compute_error_factor(log_se_sd: float) -> float:

@@ -60,11 +60,11 @@ def get_gold_link(alert: Alert) -> tuple[str, str]:
 DEVIATING_RATINGS, CATEGORY_USE = "deviating_ratings", "category_use"
 ABOUT_RATER, ABOUT_QUESTION, ABOUT_PAIR = "rater", "question", "pair"
 RATER_CAUSES = {
-    AlertCause.REAL: gettext_lazy("Confirm"),
+    AlertCause.REAL: gettext_lazy("Confirm and resolve"),
     AlertCause.NOT_RATER: gettext_lazy("Dismiss"),
 }
 OTHER_CAUSES = {
-    AlertCause.REAL: gettext_lazy("Confirm"),
+    AlertCause.REAL: gettext_lazy("Confirm and resolve"),
     AlertCause.EXPLAINED: gettext_lazy("Dismiss"),
 }
 
@@ -142,7 +142,7 @@ KINDS: dict[str, AlertKindDefinition] = {
         link=get_rater_link,
         error_rate=common.describe_rater_error_rate,
         causes=RATER_CAUSES,
-        hint=gettext_lazy("Once confirmed, later ratings aren’t used to compare others."),
+        hint=gettext_lazy("Once confirmed, later ratings don’t count in others’ drift."),
         sections=frozenset({DEVIATING_RATINGS, CATEGORY_USE}),
         chart=gettext_lazy(
             "Lines: before and since. Shaded: when it began (95% interval). Adjusted for the "

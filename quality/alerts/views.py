@@ -11,7 +11,6 @@ from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
-from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
@@ -25,7 +24,7 @@ from projects.permissions import get_project
 from quality.alerts import services
 from quality.alerts.kinds import ABOUT_QUESTION, CATEGORY_USE, DEVIATING_RATINGS, KINDS
 from quality.inbox import entry_counts
-from quality.models import Alert, AlertCause, AlertScan, AlertState, AlertStep, DriftState
+from quality.models import Alert, AlertScan, AlertState, AlertStep, DriftState
 from quality.rater_status import status_texts
 
 from . import alert_evidence
@@ -158,23 +157,6 @@ def _get_alert_or_404(project: Project, alert_id: int) -> Alert:
     return alert
 
 
-def _list_outcomes(alert: Alert) -> list[tuple[str, str | Promise]]:
-    """Return (value of "do", label) of the outcomes of an alert that is not resolved.
-
-    While its rater is not paused, a confirmed alert stays until somebody resolves it.
-    """
-    causes = dict(KINDS[alert.kind].causes)
-    resolved: list[tuple[str, str | Promise]] = [
-        (f"{AlertState.RESOLVED}:{cause}", label) for cause, label in causes.items()
-    ]
-    if alert.is_confirmed:
-        return [(resolved[0][0], _("Resolve alert"))]
-    if any(not rater.paused for rater in alert.raters):
-        confirm = f"{AlertState.ACKNOWLEDGED}:{AlertCause.REAL}"
-        return [(confirm, causes[AlertCause.REAL]), *resolved[1:]]
-    return resolved
-
-
 def _list_mute_choices() -> list[tuple[str, str]]:
     """Return (day on which the alert reopens, length of the mute)."""
     today = timezone.now().date()
@@ -221,7 +203,9 @@ def _render_alert(
         else None,
         "steps": AlertStep.objects.filter(alert=alert).select_related("by"),
         "mute_choices": _list_mute_choices(),
-        "outcomes": _list_outcomes(alert),
+        "outcomes": [
+            (f"{AlertState.RESOLVED}:{cause}", label) for cause, label in definition.causes.items()
+        ],
         "to_pause": [rater for rater in alert.raters if not rater.paused],
         "error": error,
         "reason": request.POST.get("reason", ""),

@@ -34,7 +34,7 @@ from core.api.schema import (
 from core.api.strict_fields import StrictCharField, StrictSerializer
 from projects.api.base import ApiView, get_question
 from projects.models import Member, Project
-from quality.models import Gate, GateDecision
+from quality.models import Gate, VerdictValue
 
 from . import services, signing, verdict_jobs
 from .rules import MEASURES
@@ -44,9 +44,9 @@ from .verdict_texts import get_verdict_label
 
 # White text on them has a contrast of 4.5 or more.
 COLORS = {
-    GateDecision.PASS.value: "#1a7f37",
-    GateDecision.FAIL.value: "#c62828",
-    GateDecision.NOT_ENOUGH.value: "#8a5a00",
+    VerdictValue.PASS.value: "#1a7f37",
+    VerdictValue.FAIL.value: "#c62828",
+    VerdictValue.NOT_ENOUGH.value: "#8a5a00",
 }
 PENDING_COLOR = NAME_COLOR = "#4a4f57"
 HEIGHT, PADDING = 20, 8
@@ -130,7 +130,7 @@ class GateOut(serializers.Serializer):
     question = serializers.CharField()
     rules = GateRuleIn(many=True)
     verdict = serializers.ChoiceField(
-        GateDecision.values, allow_null=True, help_text="Last verdict; null: not decided yet"
+        VerdictValue.values, allow_null=True, help_text="Last verdict; null: not decided yet"
     )
     decided_at = serializers.DateTimeField(allow_null=True)
     created_by = serializers.CharField(allow_null=True)
@@ -157,7 +157,7 @@ class GateEstimateOut(serializers.Serializer):
 
 class GateRuleOut(GateRuleIn):
     name = serializers.CharField(help_text="What was measured: the coefficient of the headline")
-    verdict = serializers.ChoiceField(GateDecision.values)
+    verdict = serializers.ChoiceField(VerdictValue.values)
     estimate = GateEstimateOut()
     needed_items = serializers.IntegerField(
         allow_null=True, help_text="How many more items decide it, about; null: unknown or none"
@@ -169,7 +169,7 @@ class GateVerdictOut(serializers.Serializer):
     project = serializers.IntegerField()
     gate = serializers.CharField()
     question = serializers.CharField()
-    verdict = serializers.ChoiceField(GateDecision.values)
+    verdict = serializers.ChoiceField(VerdictValue.values)
     rules = GateRuleOut(many=True)
     as_of = serializers.DateTimeField()
     scale_version = serializers.IntegerField()

@@ -32,7 +32,7 @@ from projects.api.base import ApiView, get_question
 from projects.models import GoldAnswer, Item, Member, Project, Question
 from projects.services.items import gold, gold_rows
 from projects.services.items.gold import MAX_EXPLANATION_LENGTH
-from quality.exams.lead_decisions import MAX_REASON_LENGTH
+from quality.exams.attempts_and_waivers import MAX_REASON_LENGTH
 from quality.gold import interventions
 from quality.models import GoldIntervention, GoldItem
 

@@ -49,7 +49,7 @@ class InboxView(ApiView):
 
         def read(after: CursorKey | None, size: int) -> list[tuple[CursorKey, Any]]:
             start = after[0] if after and after[0] > 0 else 0
-            described = inbox_entries.load_entries(list(entries[start : start + size]))
+            described = inbox_entries.load_entries(list(entries[start : start + size]), scope)
             return [
                 ((start + number,), _serialize_entry(request, row))
                 for number, row in enumerate(described, start=1)

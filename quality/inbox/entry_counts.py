@@ -177,7 +177,7 @@ def get_raters_below_pass_mark() -> QuerySet[GoldScore]:
 
 
 def get_open_appeals() -> QuerySet[Appeal]:
-    return Appeal.objects.filter(state=Appeal.State.OPEN)
+    return Appeal.objects.unsettled()
 
 
 def get_proposed_interventions() -> QuerySet[GoldIntervention]:

@@ -2,27 +2,32 @@
 
 One SQL query selects them, most impact first, whatever the number of projects. The impact of an
 alert or a rater is the rater's impact in the list of raters, that of uncertain items the expected
-number of wrong labels. Otherwise it is the number of affected people, items or requests.
+number of wrong labels. Otherwise it is the number of affected people, items or requests. Raters to
+check are one entry per question, with the impact of the first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from django.db import connection
 from django.db.models import (
+    Case,
     Count,
     Exists,
     F,
     FloatField,
+    IntegerField,
     OuterRef,
     Q,
     QuerySet,
     Subquery,
     Sum,
     Value,
+    When,
 )
 from django.db.models.functions import Cast, Coalesce
 from django.urls import reverse
@@ -37,7 +42,8 @@ from projects.models.roles import Capability, list_roles_with
 from quality.alerts.kinds import KINDS
 from quality.models import Alert, RaterConfusion
 from quality.rater_status.reasons import ReasonCode
-from quality.rater_status.status_texts import REASON_TEXTS
+from quality.rater_status.site_raters import RatersToCheck, get_raters_to_check
+from quality.rater_status.status_texts import REASON_TEXTS, get_reason_text
 from ratings.models import Assignment
 
 from . import entry_counts
@@ -56,7 +62,7 @@ ACTIONS: dict[str, Promise] = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass
 class InboxScope:
     """Active projects by what the user may do in them, as subqueries."""
 
@@ -64,6 +70,11 @@ class InboxScope:
     review: QuerySet[Project]
     led: QuerySet[Project]
     user: Any
+
+    @cached_property
+    def raters_to_check(self) -> dict[int, RatersToCheck]:
+        """Raters to check of each question; their statuses are computed once."""
+        return get_raters_to_check(self.results)
 
     @classmethod
     def for_user(cls, user: Any, project_ids: Collection[int] | None = None) -> InboxScope:
@@ -126,7 +137,29 @@ def select_entries(scope: InboxScope) -> QuerySet[Any, Any]:
         _get_largest_impact(of_rater, F("n") - F("right")),
         about_rater=F("rater_id"),
     )
-    return alerts.union(raters, *_list_count_queries(scope), all=True)
+    queries = [raters, *_list_count_queries(scope)]
+    if scope.raters_to_check:
+        queries.append(_select_raters_to_check(scope.raters_to_check))
+    return alerts.union(*queries, all=True)
+
+
+def _select_raters_to_check(checks: Mapping[int, RatersToCheck]) -> QuerySet[Any, Any]:
+    """Return a StoredEntry for the raters to check of each question, about the first of them."""
+
+    def choose(get_value: Callable[[RatersToCheck], float], output_field: Any) -> Case:
+        cases = (When(pk=pk, then=Value(get_value(check))) for pk, check in checks.items())
+        return Case(*cases, output_field=output_field)
+
+    annotated = Question.objects.filter(pk__in=checks).order_by()
+    return annotated.annotate(
+        entry_kind=Value(entry_counts.RATERS),
+        in_project=F("project_id"),
+        in_question=F("pk"),
+        alert_id=Value(0),
+        about_rater=choose(lambda check: check.first.pk, IntegerField()),
+        number=choose(lambda check: check.n_raters, IntegerField()),
+        row_impact=choose(lambda check: check.first.impact or 0.0, FloatField()),
+    ).values_list(*StoredEntry._fields)
 
 
 def _list_count_queries(scope: InboxScope) -> list[QuerySet[Any, Any]]:
@@ -239,35 +272,42 @@ class InboxEntry:
     question: Question | None
     alert: Alert | None = None
     rater: Rater | None = None
+    rater_reason: str = ""
 
     @property
     def text(self) -> str:
         """Sentence that says what needs an action."""
         if self.alert is not None:
             return str(KINDS[self.alert.kind].sentence(self.alert))
+        number = entry_counts.describe_number(self.stored.entry_kind, self.stored.number)
         if self.rater is not None:
-            reason = str(REASON_TEXTS[ReasonCode.GOLD])
-            return _("%(what)s: %(value)s") % {"what": self.rater, "value": reason}
-        return entry_counts.describe_number(self.stored.entry_kind, self.stored.number)
+            text = _("%(what)s: %(value)s") % {"what": self.rater, "value": self.rater_reason}
+            return f"{number} · {text}" if self.stored.number > 1 else text
+        return number
 
     @property
     def url(self) -> str:
         """URL of the page on which one acts."""
         if self.alert is not None:
             return reverse("alert", args=[self.project.pk, self.alert.pk])
-        if self.rater is not None:
+        page, parameters = self.stored.entry_kind, {}
+        if self.rater is not None and self.stored.number == 1:
             url = reverse("rater", args=[self.project.pk, self.rater.key])
         else:
-            url = reverse(self.stored.entry_kind, args=[self.project.pk])
-        return f"{url}?{urlencode({'question': self.question.key})}" if self.question else url
+            url = reverse(page, args=[self.project.pk])
+            parameters = {"sort": "-impact"} if page == entry_counts.RATERS else {}
+        if self.question is not None:
+            parameters |= {"question": self.question.key}
+        return f"{url}?{urlencode(parameters)}" if parameters else url
 
     @property
     def action(self) -> str:
-        return str(ACTIONS[self.stored.entry_kind])
+        is_list = self.rater is not None and self.stored.number > 1
+        return _("All raters") if is_list else str(ACTIONS[self.stored.entry_kind])
 
 
-def load_entries(rows: Sequence[tuple[Any, ...]]) -> list[InboxEntry]:
-    """Return the entries with the objects that they are about, in four queries."""
+def load_entries(rows: Sequence[tuple[Any, ...]], scope: InboxScope) -> list[InboxEntry]:
+    """Return the rows of the scope with what they are about, in four queries."""
     stored_entries = [StoredEntry(*row) for row in rows]
     projects = Project.objects.in_bulk({row.in_project for row in stored_entries})
     questions = Question.objects.in_bulk({row.in_question for row in stored_entries} - {0})
@@ -284,9 +324,18 @@ def load_entries(rows: Sequence[tuple[Any, ...]]) -> list[InboxEntry]:
             questions.get(row.in_question),
             alerts.get(row.alert_id),
             raters.get(row.about_rater),
+            _get_rater_reason(row, scope),
         )
         for row in stored_entries
     ]
+
+
+def _get_rater_reason(row: StoredEntry, scope: InboxScope) -> str:
+    """Return why a row names a rater: the first reason of the status, or the gold answers."""
+    check = scope.raters_to_check.get(row.in_question)
+    if check is not None and check.first.pk == row.about_rater:
+        return get_reason_text(check.first.reasons[0], check.first.pk)
+    return str(REASON_TEXTS[ReasonCode.GOLD])
 
 
 # --- the list of projects
@@ -327,7 +376,7 @@ class ProjectInbox:
         scope = InboxScope.for_user(user, project_ids)
         for row in select_entries(scope).order_by(*ORDER):
             by_project.setdefault(row[1], []).append(StoredEntry(*row))
-        top_entries = load_entries([rows[0] for rows in by_project.values()])
+        top_entries = load_entries([rows[0] for rows in by_project.values()], scope)
         return {
             row.project.pk: TopEntry(
                 row.text,

@@ -161,14 +161,10 @@ def get_input_versions(only: int | None = None) -> recomputation.InputVersions:
     rows = CountState.objects.filter(**recomputation.build_question_filter(only)).values_list(
         "question_id", *columns
     )
+    names = "version", "scale", "items_and_raters"
     return {
-        pk: {
-            "version": version,
-            "scale": scale,
-            "items_and_raters": items_and_raters,
-            "format": BODY_FORMAT,
-        }
-        for pk, version, scale, items_and_raters in rows
+        pk: {**dict(zip(names, versions, strict=True)), "format": BODY_FORMAT}
+        for pk, *versions in rows
     }
 
 
@@ -286,9 +282,9 @@ class _PeopleResults:
             values=scale.values,
         )
 
-    def list_compared(
-        self, levels: Mapping[int, rating_level.RaterLevel], reversed_ids: Collection[int]
-    ) -> list[ComparedRater]:
+    def list_compared(self, question_id: int, scale: QuestionScale) -> list[ComparedRater]:
+        levels = self.estimate_levels(question_id, scale)
+        reversed_ids = self.find_reversed(question_id, scale)
         counts = (self.own_counts, self.other_counts)
         category, share, shares_of_others = self.top_answers
         contrast = _find_contrasts(*counts)
@@ -334,13 +330,15 @@ def _compute_body(question: Question, scale: QuestionScale) -> dict[str, object]
     kappas, ses = (_to_array(value[field] for value in people.peers) for field in ("value", "se"))
     shape = funnel.build_funnel(kappas, ses, people.n_items)
     labels = (category.label for category in question.categories.all())
+    raters = people.list_compared(question.pk, scale)
     return {
         "format": BODY_FORMAT,
         "weights": weights,
         "middle": shape.center if shape else None,
         "spread": shape.item_sd if shape else None,
-        "raters": people.list_compared(
-            people.estimate_levels(question.pk, scale), people.find_reversed(question.pk, scale)
+        "raters": raters,
+        "has_findings": any(
+            rater.is_biased or rater.repeats_answer or rater.is_reversed for rater in raters
         ),
         "higher_is_harsher": scale_direction.is_higher_harsher(labels),
     }

@@ -27,7 +27,7 @@ from projects.models import Question
 from quality.alerts.kinds import KINDS
 from quality.inbox import entry_counts
 from quality.inbox.entry_counts import get_open_alerts, get_uncertain_labels
-from quality.models import Alert, AlertState
+from quality.models import Alert, AlertState, Consensus
 
 from .rater_list import RaterFilter, RaterList, RaterListEntry
 from .reasons import RaterStatus
@@ -137,24 +137,23 @@ def _suggest_items(selection: Selection, raters: list[RaterListEntry]) -> list[N
     if not selection.project.can_review:
         return []
     labels = get_uncertain_labels().filter(question=selection.question).order_by("-doubt")
-    rows = list(
-        labels.values_list("doubt", "question__consensus__expected_errors")[: ITEMS_PER_SITTING + 1]
-    )
+    rows = list(labels.values_list("doubt", flat=True)[: ITEMS_PER_SITTING + 1])
     if not rows:
         return []
-    sitting = [doubt for doubt, _all_errors in rows[:ITEMS_PER_SITTING]]
-    all_errors = rows[0][1]
-    n_items = len(sitting)
+    consensus = Consensus.objects.filter(question=selection.question).first()
+    n_items = min(len(rows), ITEMS_PER_SITTING)
     label = ngettext("Review %(n)s uncertain item", "Review %(n)s uncertain items", n_items)
-    reason = _("expected errors: %(n)s")
+    n_errors = format_expected_count(sum(rows[:n_items]))
     if n_items < len(rows):
         label = _("Review the %(n)s most uncertain items")
-        if all_errors is not None:  # of all labels, as on their page
-            reason = _("expected errors: %(n)s of %(all)s")
-    reason %= {
-        "n": format_expected_count(sum(sitting)),
-        "all": format_expected_count(all_errors or 0),
-    }
+        if consensus is not None and consensus.expected_errors is not None:
+            # Of all labels, as on their page.
+            all_errors = format_expected_count(consensus.expected_errors)
+            n_errors = _("%(n)s of %(all)s") % {"n": n_errors, "all": all_errors}
+    reason = _("expected errors: %(n)s")
+    if consensus is not None and consensus.assumes_independence:
+        reason = _("expected errors, assumed independent: %(n)s")
+    reason %= {"n": n_errors}
     seconds = [rater.result.seconds for rater in raters if rater.result and rater.result.seconds]
     if seconds:
         minutes = math.ceil(n_items * statistics.median(seconds) / 60)

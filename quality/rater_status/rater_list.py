@@ -249,7 +249,10 @@ def build_entry(
         alerts=alerts,
     )
     flags = {reason.code.value for reason in reasons if _has_flag(reason)}
-    if alerts or drift is not None:
+    if rater.pk in rater_comparison.outlying:
+        # Also where another reason comes first: the insights count the same raters.
+        flags.add(ReasonCode.LOW_AGREEMENT.value)
+    if alerts:
         flags.add("alert")
     if rater.paused:
         flags.add("paused")
@@ -269,12 +272,11 @@ def build_entry(
 def _has_flag(reason: StatusReason) -> bool:
     """Return whether the list can be filtered by the reason.
 
-    True for reasons without an alert except drift, for alerts of kind RATER_DRIFT, and for other
-    alerts that current ratings support, except drift of a pair. Other drifts have the flag "alert"
-    alone.
+    True for reasons without an alert, for alerts of kind RATER_DRIFT, and for other alerts that
+    current ratings support, except drift of a pair, which has the flag "alert" alone.
     """
     if reason.alert is None:
-        return reason.code != ReasonCode.DRIFT
+        return True
     if reason.code == ReasonCode.DRIFT:
         return reason.alert.kind == AlertKind.RATER_DRIFT
     return reason.alert.supported

@@ -168,7 +168,8 @@ def rate_item(request: HttpRequest, rater: Rater, item_id: int) -> HttpResponse:
     item = _get_item_or_404(rater, item_id)
     if request.method == "GET":
         return rate_page.render_page(request, rater, item)
-    form = AnswerForm(get_questions(rater.project), request.POST)
+    questions = rate_page.list_asked_questions(rater, item, is_exam_item="exam" in request.POST)
+    form = AnswerForm(questions, request.POST)
     if not form.is_valid():
         return rate_page.render_page(request, rater, item, form=form, status=400)
     try:

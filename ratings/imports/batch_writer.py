@@ -1,4 +1,4 @@
-"""Write staged rows as items and ratings, in batches.
+"""Write staged rows as items and ratings, in batches, and count the ratings that they change.
 
 The rows of a batch, their history, the items and raters they need, and the progress of the run are
 one transaction. If a worker dies, the next one continues after the last batch. Items with content
@@ -17,7 +17,7 @@ from operator import attrgetter
 from django.db import connection, transaction
 
 from core.db import bulk
-from projects.models import Project, Question, Rater
+from projects.models import Category, Project, Question, Rater
 from projects.services.raters import pseudonyms
 from ratings.imports import leases
 from ratings.imports.mapping.import_mapping import ImportMapping
@@ -35,6 +35,7 @@ from .item_writer import ImportStopped, ItemWriter, SkipWriter
 # Rows per batch. SQLite's other writers wait for one batch at most; PostgreSQL's wait only for the
 # same items, and each batch costs it some temporary tables.
 BATCH_SIZES = {"sqlite": 2000, "postgresql": 5000}
+VALIDATION_BATCH_SIZE = 5000  # ratings that are compared before the next heartbeat
 # Pause between two batches as a share of the time of the first. SQLite does not queue writers, so
 # the others need a chance. Reading the next batch is part of the pause.
 PAUSE_RATIO = 0.25
@@ -94,6 +95,33 @@ class _BatchWriter:
             leases.update_run(self.run, rows_done=n_done, summary=summary, attempts=0)
         now = time.monotonic()
         self.pause_ends = now + PAUSE_RATIO * (now - started)
+
+
+def count_changed_ratings(staged_rows: StagedRows, project: Project, heartbeat: Heartbeat) -> int:
+    """Return the number of current ratings of the project that get another label.
+
+    The last rating of a question, item and rater in the file counts.
+    """
+    categories = Category.objects.filter(question__project=project)
+    labels = {
+        (question, code): label
+        for question, code, label in categories.values_list("question__key", "code", "label")
+    }
+    n_changed, rows = 0, staged_rows.iter_ratings(0)
+    while batch := list(itertools.islice(rows, VALIDATION_BATCH_SIZE)):
+        heartbeat()
+        new_labels = {(row.question, row.item, row.rater): row.label for row in batch}
+        existing = Rating.objects.current().filter(
+            question__project=project,
+            item__key__in={row.item for row in batch},
+            rater__key__in={row.rater for row in batch},
+        )
+        for question, item, rater, code in existing.values_list(
+            "question__key", "item__key", "rater__key", "code"
+        ):
+            new_label = new_labels.get((question, item, rater))
+            n_changed += new_label not in (None, labels.get((question, code)))
+    return n_changed
 
 
 def iter_batches(rows: Iterable[StagedRating], *, size: int) -> Iterator[list[RatingGroup]]:

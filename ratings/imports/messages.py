@@ -86,7 +86,7 @@ MESSAGES: dict[str, str | Promise] = {
     "no_names": _("The name of the label column, '%(name)s', is also a label."),
     "only_names": _("There are no ratings below the header row."),
     # Rows
-    "cells": _("%(found)s cells, but the header row has %(wanted)s."),
+    "cells": _("The header row has %(wanted)s cells, but this row has %(found)s."),
     "key_empty": _("The cell is empty. Every row needs an item, rater and label."),
     "key_long": _("'%(value)s…' has %(found)s characters. The limit is %(limit)s."),
     "surrogate": _INVALID_CHARACTER,
@@ -125,8 +125,8 @@ MESSAGES: dict[str, str | Promise] = {
 # Problem kind, or the value "step" of a problem -> (what to do, options of the commands that do
 # it); for problems whose message does not say it.
 NEXT_STEPS: dict[str, tuple[str | Promise, str]] = {
-    "quote_open": (_("Double those inside the cell."), ""),
-    "invalid_quote": (_("Double those inside the cell."), ""),
+    "quote_open": (_("Write quotation marks inside a cell twice."), ""),
+    "invalid_quote": (_("Write quotation marks inside a cell twice."), ""),
     "marks_in_items": (_("Import one label per item."), ""),
     "merged_labels": (_("Import the job's worker responses."), ""),
     "prolific": (_("Import the file with the answers."), ""),
@@ -158,7 +158,7 @@ NEXT_STEPS: dict[str, tuple[str | Promise, str]] = {
     "key_long": (_("Choose another column."), "--map ROLE=COLUMN"),
     "key_control": (_("Choose another column."), "--map ROLE=COLUMN"),
     "cells": (_("Put cells with the delimiter into quotation marks."), ""),
-    "few_cells": (_("Add the missing cells, also empty ones."), ""),
+    "few_cells": (_("Add the missing cells, even if they are empty."), ""),
     "bytes": (
         _("Choose the encoding, or save the file as UTF-8."),
         "--encoding %(option)s, or --encoding ENCODING",

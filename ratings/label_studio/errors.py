@@ -21,7 +21,7 @@ TEXTS = {
     "timeout": gettext_lazy("There was no response in time."),
     "connection": gettext_lazy("The connection failed."),
     "too_large": gettext_lazy("Label Studio’s response is too large."),
-    "no_json": gettext_lazy("Not Label Studio's API. Use the address in your browser."),
+    "no_json": gettext_lazy("This isn't Label Studio's API. Use the address in your browser."),
     "redirect": gettext_lazy("The address redirects to %(location)s. Use that one."),
     "token": gettext_lazy("Label Studio rejected the token. Enter a new one."),
     "token_key": gettext_lazy("SECRET_KEY of this server changed. Enter the token again."),
@@ -33,7 +33,7 @@ TEXTS = {
     "import_gone": gettext_lazy("The import failed. Read the project again."),
     "import_failed": gettext_lazy("The import failed. Read the project again."),
     "archived": gettext_lazy("Project archived."),
-    "internal": gettext_lazy("Server error; see its log."),
+    "internal": gettext_lazy("The server failed. Its log shows why."),
 }
 
 

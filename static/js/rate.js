@@ -870,6 +870,12 @@
   });
 
   desk.addEventListener("input", (event) => {
+    // A comment is for the lead, unless its rater clears the flag.
+    const field = event.target;
+    if (field.id === "comment" && field.value && !field.defaultValue && !("flagged" in field.dataset)) {
+      field.dataset.flagged = "";
+      answers().elements.flagged.checked = true;
+    }
     if (event.target.matches("form.answers textarea")) saveDraft();
   });
 

@@ -86,7 +86,7 @@ def test_problems_are_listed(
         "Only 1 MB left on the disk of DATA_DIR",
         "The broker rejects writes",
         "No worker active for 3600 s",
-        "A rating has been uncounted for 3600 s",
+        "A rating has waited 3600 s to be counted",
         "1 question is out of date",
     ]
     page = client.get("/system-status/").text

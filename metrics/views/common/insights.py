@@ -156,7 +156,9 @@ def build_outlier_sentences(raters: list[Rater], project: int, query: str) -> li
     if len(raters) > 3:
         template = _("{n} raters agree less than the others, such as {names}.")
         page, question = reverse("raters", args=[project]), query.partition("&")[0]
-        count_link = render_link(page, format_count(len(raters)), query=question)
+        count_link = render_link(
+            page, format_count(len(raters)), query=f"{question}&show=low_agreement"
+        )
         return [format_html(template, n=count_link, names=names)]
     template_few = ngettext(
         "{names} agrees less than the others.",

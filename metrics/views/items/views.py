@@ -281,6 +281,9 @@ def show_item(request: HttpRequest, project_id: int, key: str) -> HttpResponse:
         "selection": selection,
         "item": shown_item,
         "is_lead": is_lead,
+        "skips": skipped_and_flagged.get_by_item([shown_item.pk]).get(shown_item.pk, [])
+        if is_lead
+        else [],
         "blocks": content.build_blocks(shown_item.body),
         "attributes": item_rows.list_attributes(shown_item),
         "answers": item_rows.list_item_ratings(shown_item, selection.questions, with_gold=is_lead),

@@ -45,7 +45,7 @@ class LabelAndItemColumns(RolesByName):
                 self.head.columns[index].is_numeric,
             )
         )
-        # The numbers of rows begin anew for each rater in a table that was melted.
+        # In a table that was melted, the numbers of rows begin with 1 for each rater.
         described = [i for i, reason in self.reasons.items() if reason == "descriptive"]
         free += [i for i in described if is_key_part_name(self.head.names[i])]
         for index in free:

@@ -14,6 +14,7 @@ from projects.models import Item, Project, Question, Rater
 from projects.services.items.upsert import is_same_json
 from projects.services.raters import pseudonyms
 from ratings.imports import zip_archives
+from ratings.imports.batch_writer import count_changed_ratings
 from ratings.imports.mapping import matching
 from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.problems import ProblemList, UnreadableFileError, truncate_text
@@ -43,9 +44,8 @@ class FileReport:
     ``rows`` counts ratings, ``contents`` items of which the file has more than the key, ``skips``
     items that a rater skipped. ``questions`` are by key. ``question_keys`` are (question key in the
     file, in the project). ``unmatched_raters`` are people whom the project does not have,
-    ``suggested_members`` maps raters to user ids (see `matching`). ``similar_raters`` are raters
-    whose keys differ only in capital letters or blanks, as `Anna / anna`, or as `1 / 1.0`;
-    ``similar_items`` are items whose keys do.
+    ``suggested_members`` maps raters to user ids (see `matching`). ``similar_raters`` and
+    ``similar_items`` are those whose keys differ only in capital letters, blanks, or as `1 / 1.0`.
     """
 
     problems: ProblemList
@@ -58,6 +58,7 @@ class FileReport:
     new_items: int = 0
     new_raters: int = 0
     changed_items: int = 0
+    changed_ratings: int = 0
     n_missing_media: int = 0
     guidelines: int = 0  # the highest version in the file
     n_duplicates: int = 0
@@ -137,14 +138,13 @@ def validate_and_stage_file(
             ],
         )
         staged_rows = StagedRows(staging.db)
+        create_missing, columns = mapping.create_missing, reader.columns
         _add_statistics(
-            report,
-            staged_rows,
-            project=project,
-            create_missing=mapping.create_missing,
-            columns=reader.columns,
+            report, staged_rows, project=project, create_missing=create_missing, columns=columns
         )
         _count_changed_items(report, staged_rows, project, archive=archive, heartbeat=heartbeat)
+        if project is not None and report.new_items < report.items:
+            report.changed_ratings = count_changed_ratings(staged_rows, project, heartbeat)
         _add_new_raters_and_suggestions(report, staged_rows, project, by)
     return report
 

@@ -81,7 +81,7 @@ class LabelsForm(forms.Form):
             raise forms.ValidationError(_("A quotation mark isn't closed.")) from None
 
     def apply_to_mapping(self, mapping: ImportMapping) -> ImportMapping:
-        """Write the decisions into the mapping and return it.
+        """Write the choices into the mapping and return it.
 
         A candidate that is not listed as missing is a label.
         """

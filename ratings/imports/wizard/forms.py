@@ -144,7 +144,7 @@ class ImportOptionsForm(forms.Form):
     create_missing = forms.BooleanField(
         label=gettext_lazy("Create new items and raters as needed"),
         required=False,
-        help_text=gettext_lazy("Otherwise, unknown ones are problems."),
+        help_text=gettext_lazy("Otherwise, unknown ones are errors."),
     )
 
     def __init__(

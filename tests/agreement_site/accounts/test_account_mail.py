@@ -115,7 +115,7 @@ def test_mails_are_in_the_words_of_this_site(
     link, change, confirmation = mail.outbox
     assert link.subject == "[Concord] Reset your password"
     assert "Open this link to reset the password of lead:" in link.body
-    assert "Not you? Ignore this." in link.body
+    assert "Not you? Ignore this email." in link.body
     assert change.subject == "[Concord] Your account was changed"
     assert change.body.startswith("Your password was reset by email.")
     assert "IP address: 127.0.0.1" in change.body

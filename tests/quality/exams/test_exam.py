@@ -488,3 +488,28 @@ def test_answers_of_an_exam_are_evidence_on_gold_once_it_is_passed(
     for item in GoldItem.objects.filter(item__in=exam.items[: len(last_answers)]):
         assert (item.exposures, item.n_people) == (1, int(has_passed))
     assert GoldState.objects.get().n_check_answers == 0, "no answers to hidden gold"
+
+
+def test_exam_asks_its_question_alone_and_frees_open_items_when_failed(
+    items: list[Item], project: Project, question: Question, annotator_client: Client
+) -> None:
+    """Regression: each exam item asked the other questions, too, and their answers were dropped."""
+    Question.objects.create(project=project, key="other", text="Whom does it affect?", position=9)
+    ExamRules.objects.update(required=False)
+    opened = annotator_client.get(get_rate_url(project)).context["item"]
+    ExamRules.objects.update(required=True)
+    take_exam(annotator_client, project, question, RIGHT, 0)
+    page = annotator_client.get(get_rate_url(project))
+    assert [part.pk for part in page.context["form"].questions] == [question.pk]
+    assert '<input type="hidden" name="exam" value="1">' in page.text
+    item = page.context["item"]
+    assert submit(annotator_client, project, item, question, RIGHT).status_code == 400
+    assert submit(annotator_client, project, item, question, RIGHT, exam="1").status_code == 302
+    assert Exam.objects.get().scored_answers == [True]
+    while Exam.objects.get().state == Exam.State.OPEN:
+        item = annotator_client.get(get_rate_url(project)).context["item"]
+        submit(annotator_client, project, item, question, WRONG, exam="1")
+    assert Exam.objects.get().state == Exam.State.FAILED
+    opened.refresh_from_db()
+    assert opened.slots_taken == 0, "others may rate it"
+    assert Assignment.objects.get(item=opened).state == Assignment.State.EXPIRED

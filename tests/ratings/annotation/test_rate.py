@@ -364,6 +364,9 @@ def test_a_resolved_flag_leaves_all_lists_until_the_item_is_flagged_again(
     for bad_id in ("", "x", "\0", "9" * 19):
         assert lead_client.post(resolve_url, {"assignment": bad_id}).status_code == 404
     assert lead_client.get(list_url).text.count('name="assignment"') == 2
+    item_page = lead_client.get(f"/projects/{project.pk}/items/{items[0].key}/").text
+    assert "flagged" in item_page and "Cut off" in item_page
+    assert f'name="assignment" value="{flag.pk}">Resolve<' in item_page
     for assignment in (flag, skip):
         assert lead_client.post(resolve_url, {"assignment": assignment.pk})["Location"] == list_url
     assert "No skipped or flagged items" in lead_client.get(list_url).text

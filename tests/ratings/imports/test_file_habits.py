@@ -337,8 +337,8 @@ def test_each_kind_of_fault_is_one_sentence_of_both_commands(tmp_path: Path, lea
     messages = [problem["message"] for problem in report["problems"]]
     assert str(refused.value) == f"{path}: " + "\n".join(messages)
     assert messages[1] == (
-        "Lines 5, 9, 13, 17, 21, … (9 times): 1 cells, but the header row has 3. Add "
-        "the missing cells, also empty ones."
+        "Lines 5, 9, 13, 17, 21, … (9 times): The header row has 3 cells, but this row has 1. Add "
+        "the missing cells, even if they are empty."
     )
 
 

@@ -253,6 +253,7 @@ def test_outliers_are_counted_where_not_all_are_named(n_raters: int, beginning: 
     text = strip_tags(sentence)
     assert text.startswith(beginning)
     assert ("such as r0, r1, r2." in text) == (n_raters > 3)
+    assert ("show=low_agreement" in sentence) == (n_raters > 3)
 
 
 @pytest.mark.parametrize("n_raters", [39, 40])

@@ -358,7 +358,7 @@ REFUSED = {
     ),
     "rows without their last cells": (
         "id,rater1,rater2,rater3\n1,a,b,a\n2,a,b\n3,b,b,b\n",
-        "Line 3: 3 cells, but the header row has 4",
+        "Line 3: The header row has 4 cells, but this row has 3",
         "Add the missing cells",
     ),
     "a second rater behind the sample": (

@@ -75,7 +75,7 @@ EXPECTED: dict[str, Any] = {
         {"items": 2, "ratings": 1},
         {"no_label": 1, "no_content": 1},
     ),
-    "doccano/*example.invalid.2.csv": "3 cells, but the header row has 2",
+    "doccano/*example.invalid.2.csv": "The header row has 2 cells, but this row has 3",
     "doccano/*data__text_classification__example.json": (
         {"items": 3, "ratings": 1},
         {"several_labels": 1, "no_label": 1, "no_content": 1},

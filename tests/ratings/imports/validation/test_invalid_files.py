@@ -251,12 +251,12 @@ INVALID_CONTENTS = {
     "too few cells": (
         HEADER + b"a,ann,minor\nb,ann\n",
         ("cells", 3, ""),
-        "2 cells, but the header row has 3",
+        "The header row has 3 cells, but this row has 2",
     ),
     "too many cells": (
         HEADER + b"a,ann,minor,x\n",
         ("cells", 2, ""),
-        "4 cells, but the header row has 3",
+        "The header row has 3 cells, but this row has 4",
     ),
     "line numbers after a cell of two lines": (
         b'item,rater,label,comment\na,ann,minor,"two\nlines"\n\nb,ann,wrong,\n',
@@ -347,7 +347,7 @@ def test_each_kind_of_error_is_one_sentence_and_all_are_counted(wizard: WizardCl
     assert run.summary["problem_counts"] == {"label_unknown": 1500, "cells": 20}
     page = get_page_text(wizard.get_page())
     assert "1,520 problems" in page
-    assert page.count("isn't a label of this question") == page.count("2 cells, but") == 1
+    assert page.count("isn't a label of this question") == page.count("but this row has 2") == 1
     assert "lines 2, 3, 4, 5, 6, … (1500 times)" in page
     assert "lines 1502, 1503, 1504, 1505, 1506, … (20 times)" in page
 

@@ -463,7 +463,12 @@ def test_same_file_with_times_and_comments_twice_changes_nothing(wizard: WizardC
 
 def test_changed_label_is_a_change_with_history(wizard: WizardClient, question: Any) -> None:
     wizard.import_file(LONG_FILE)
-    run = wizard.import_file(LONG_FILE.replace(b"i1,ann,minor", b"i1,ann,critical"))
+    changed_file = LONG_FILE.replace(b"i1,ann,minor", b"i1,ann,critical")
+    assert wizard.upload_and_validate(changed_file).summary["changed_ratings"] == 1
+    page_words = " ".join(get_page_text(wizard.get_page()).split())
+    assert "<dt>Ratings changed</dt>" in page_words
+    run = wizard.import_file(changed_file)
+    assert wizard.upload_and_validate(changed_file).summary["changed_ratings"] == 0
 
     assert run.summary["outcome"] == {
         "created": 0,
