@@ -13,7 +13,7 @@ from django.views.decorators.http import require_safe
 from drf_spectacular.views import SpectacularJSONAPIView
 
 from agreement_site.audit_log import api
-from ratings.imports.api.views import ImportsView
+from ratings.imports.api import ImportsView
 from ratings.label_studio import api as connections
 
 AREAS = {
@@ -25,7 +25,7 @@ AREAS = {
     "exams": "Exams before the first item",
     "gates": "Whether the data are good enough, as a signed verdict",
     "gold": "Right answers that are known, and what follows from wrong ones",
-    "inbox": "What needs a decision of the caller",
+    "inbox": "What needs an action of the caller",
     "items": "What is rated",
     "labels": "Final labels, decisions and appeals",
     "projects": "Projects, their questions and members",

@@ -165,8 +165,8 @@ def prepare_worker(**_: Any) -> None:
     from django.db import connections
 
     from agreement_site import releases
-    from ratings.files import data_folders
+    from ratings.files import shared_folders
 
     releases.exit_on_schema_mismatch()
-    data_folders.record_at_start()
+    shared_folders.record_at_start()
     connections.close_all()

@@ -82,7 +82,7 @@ def _build_contact_hints(request: HttpRequest, project: Project) -> list[str]:
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     """Return the page for a failed CSRF check."""
-    message = _("This form expired or came from another site. Reload and try again.")
+    message = _("This form has expired. Reload and try again.")
     signed_in = request.user.is_authenticated
     hints = [] if signed_in else [_("Your session expired. Sign in.")]
     return render_error(request, 403, message, hints)
@@ -129,7 +129,7 @@ def _render_unavailable(request: HttpRequest) -> HttpResponse:
     else:
         # The database must not be queried here, so neither user nor preferences are known.
         with translation.override(translation.get_language_from_request(request)):
-            text = _("The database isn't available; your last change wasn't saved.")
+            text = _("The database isn't available, so nothing was saved.")
             page = render_to_string("error.html", {"status": 503, "message": text})
         response = HttpResponse(page, status=503)
     response["Retry-After"] = str(Unavailable.wait)

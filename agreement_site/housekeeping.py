@@ -22,7 +22,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from agreement_site.models import AuditLogEntry
-from agreement_site.monitoring import stale_results
+from agreement_site.monitoring import health
 from agreement_site.notifications import outbox as mail_outbox
 from agreement_site.server import web_server
 from events.webhooks import outbox
@@ -32,8 +32,8 @@ from projects.api import idempotency
 from projects.models import ApiToken, Deletion, Project
 from projects.services import tokens
 from projects.services.members import joining
-from ratings.files import data_folders
-from ratings.items import purge
+from ratings.files import shared_folders
+from ratings.items import removal
 
 logger = logging.getLogger(__name__)
 
@@ -80,7 +80,7 @@ def start_project_deletions(before: Moment) -> int:
     )
     due_projects = _exclude_held(projects, project_column="pk").order_by("archived_at")
     started = [
-        purge.start_deletion(kind=Deletion.Kind.PROJECT, target=project, by=None)
+        removal.start_deletion(kind=Deletion.Kind.PROJECT, target=project, by=None)
         for project in due_projects[:MAX_PROJECTS_PER_RUN]
     ]
     return len(started)
@@ -154,12 +154,12 @@ _cleaned_at = 0.0
 def run_due_housekeeping() -> None:
     """Run the housekeeping tasks whose interval is over; called every few seconds."""
     global _cleaned_at  # noqa: PLW0603 - one clock per worker
-    stale_results.record_and_measure_lag(timezone.now())
+    health.record_and_measure_lag(timezone.now())
     schedule.run_due_audits()
     web_server.return_free_memory()
     if time.monotonic() - _cleaned_at >= CLEANUP_INTERVAL_SECONDS or not _cleaned_at:
         _cleaned_at = time.monotonic()
-        data_folders.record_folders()
+        shared_folders.record_folders()
         remove_expired_sessions()
         remove_abandoned_uploads(Path(settings.FILE_UPLOAD_TEMP_DIR))
         apply_retention_rules()

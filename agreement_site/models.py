@@ -10,6 +10,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from core.jobs.lease import Leased
+from core.text import lower_first
 from projects.models import Project, Question
 
 
@@ -29,7 +30,7 @@ class AttemptCounter(models.Model):
 
 
 class StaleQuestion(models.Model):
-    """A question with counted changes that no result includes yet (monitoring/stale_results.py)."""
+    """A question with counted changes that no result includes yet (monitoring/health.py)."""
 
     question = models.OneToOneField(Question, models.CASCADE, primary_key=True, related_name="+")
     read_at = models.DateTimeField(null=True)  # CountState.refreshed_at at that time
@@ -103,8 +104,8 @@ class Preference(models.Model):
     """A user's language and theme; empty values, or no row, mean the browser's preference."""
 
     class Theme(models.TextChoices):
-        LIGHT = "light", _("light")
-        DARK = "dark", _("dark")
+        LIGHT = "light", lower_first(_("Light"))
+        DARK = "dark", lower_first(_("Dark"))
 
     user = models.OneToOneField(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="preference"
@@ -171,16 +172,16 @@ class NotificationSettings(models.Model):
 class QueuedMail(Leased):
     """A mail to one person, composed when it is sent; the worker that sends it holds the lease.
 
-    Rows that are over stay for a month, without contents.
+    Ended rows are kept for 30 days, without contents.
     """
 
     class Kind(models.TextChoices):
-        DIGEST = "digest", _("digest")
+        DIGEST = "digest", lower_first(_("Digest"))
         NEWS = "news", _("news of a project")
-        JOINED = "joined", _("invitation")  # as a new or an existing account
+        JOINED = "joined", lower_first(_("Invitation"))  # as a new or an existing account
         OFFERED = "offered", _("offer of a role")
-        MESSAGE = "message", _("message from a lead")
-        PAUSED = "paused", _("pause")
+        MESSAGE = "message", lower_first(_("Message from a lead"))
+        PAUSED = "paused", lower_first(_("Pause"))
 
     class State(models.TextChoices):
         PENDING = "pending", _("not sent yet")

@@ -25,7 +25,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_safe
 
 from agreement_site import releases
-from agreement_site.monitoring import health, stale_results
+from agreement_site.monitoring import health
 from agreement_site.notifications import outbox
 from agreement_site.server import embedded_broker
 from core.jobs import dispatch
@@ -37,7 +37,7 @@ from metrics.jobs import heartbeat, question_updates
 from metrics.models import Worker
 from metrics.views.common.number_formats import format_count
 from projects.models import Question
-from ratings.files import data_folders
+from ratings.files import shared_folders
 from ratings.imports import leases
 from ratings.models import ImportRun
 
@@ -83,7 +83,7 @@ class SystemStatus:
 def collect_status() -> SystemStatus:
     """Return the status. Stale questions are recorded, as by a sweep."""
     now = timezone.now()
-    lag = stale_results.record_and_measure_lag(now)
+    lag = health.record_and_measure_lag(now)
     sweeps = Worker.objects.order_by("-swept_at").values_list("name", "swept_at")
     backlogs = backlog.get_progress_by_question().items()
     return SystemStatus(
@@ -101,7 +101,7 @@ def collect_status() -> SystemStatus:
         workers={name: (now - swept_at).total_seconds() for name, swept_at in sweeps},
         broker=get_broker_state(),
         disk_free_bytes=health.get_free_bytes(),
-        separate_folders=data_folders.describe_separate_folders(),
+        separate_folders=shared_folders.describe_separate_folders(),
     )
 
 
@@ -151,7 +151,7 @@ def _list_late_problems(status: SystemStatus) -> list[str]:
         sentences.append(_("No worker active for %(seconds)d s") % {"seconds": round(last_sweep)})
     oldest = status.oldest_uncounted_seconds
     if oldest is not None and oldest > heartbeat.LATE_SECONDS:
-        template = _("A rating has been uncounted for %(seconds)d s")
+        template = _("A rating has waited %(seconds)d s to be counted")
         sentences.append(template % {"seconds": round(oldest)})
     if number := status.late_questions:
         sentences.append(
@@ -183,13 +183,13 @@ def _list_mail_problems(mails: outbox.MailQueueState | None) -> list[str]:
         return []
     sentences = []
     if mails["late_seconds"] > LATE_MAIL_SECONDS:
-        template = _("Emails have been waiting %(minutes)d min. See the worker log.")
+        template = _("Emails have been waiting for %(minutes)d min.")
         sentences.append(template % {"minutes": mails["late_seconds"] // 60})
     if number := mails["failed"]:
         sentences.append(
             ngettext(
-                "%(number)s email failed in the last day. See Queued mails.",
-                "%(number)s emails failed in the last day. See Queued mails.",
+                "%(number)s email failed in the last day.",
+                "%(number)s emails failed in the last day.",
                 number,
             )
             % {"number": number}
@@ -234,7 +234,7 @@ def _iter_rows(status: SystemStatus, now: datetime.datetime) -> Iterator[tuple[s
     yield _("Count audit"), _describe_audit(status.audit, now)
     broker = {
         "answers": _("responding"),
-        "none": _("none (workers find work later)"),
+        "none": _("none"),
     }
     yield _("Broker"), broker.get(status.broker, status.broker)
     yield _("Free disk space"), filesizeformat(status.disk_free_bytes)
@@ -243,7 +243,7 @@ def _iter_rows(status: SystemStatus, now: datetime.datetime) -> Iterator[tuple[s
         text = _("active %(moment)s") % {"moment": moment}
         yield f"{_('Worker')} {name}", mark_safe(text)  # noqa: S308 (a translation and a time)
     if not status.workers:
-        yield _("Worker"), _("none active in the last hour")
+        yield _("Worker"), _("No worker active in the last hour")
 
 
 def _describe_uncounted(status: SystemStatus, now: datetime.datetime) -> str:
@@ -261,7 +261,9 @@ def _describe_audit(audit: AuditSummary | None, now: datetime.datetime) -> str:
     result = _("all counts match")
     if n_different:
         result = ngettext(
-            "%(number)s question differs", "%(number)s questions differ", n_different
+            "%(number)s question differs from a recount",
+            "%(number)s questions differ from a recount",
+            n_different,
         ) % {"number": n_different}
     return format_html("{}, {}", _format_past_time(now, audit["seconds_ago"]), result)
 

@@ -250,10 +250,10 @@ def format_calibration_row(gold_set: GoldSet) -> str:
             )
             if calibration is None:  # some of the gold items have a single rating
                 continue
-            certainty = calibration.apply(posterior[remaining]).max(axis=1)
-            expected.append((1 - certainty).mean())
+            confidence = calibration.apply(posterior[remaining]).max(axis=1)
+            expected.append((1 - confidence).mean())
             n_others += remaining.size
-            is_right = ~is_wrong[remaining][certainty >= CERTAIN]
+            is_right = ~is_wrong[remaining][confidence >= CERTAIN]
             n_certain, n_right = n_certain + is_right.size, n_right + int(is_right.sum())
             n_false += is_right.sum() < CERTAIN * is_right.size
         cells += [f"{100 * np.mean(expected):.1f}", f"{100 * n_certain / max(n_others, 1):.0f}%"]
@@ -295,7 +295,7 @@ def bench_good_data(studies: int = 80) -> None:
     print(f"| {' | '.join(columns)} |\n|{'---|' * len(columns)}")
     for misleading in (0.0, 0.02, 0.04):
         rng = np.random.default_rng(5)
-        certainties, outcomes = [], []
+        confidences, outcomes = [], []
         for _study in range(studies):
             ratings, truth = simulate_good_study(misleading, rng)
             gold = np.arange(40), truth[:40]
@@ -303,12 +303,12 @@ def bench_good_data(studies: int = 80) -> None:
             assert calibration is not None
             posterior = consensus.fit_dawid_skene(*ratings, 5, fixed=gold).posterior[40:]
             calibrated = calibration.apply(posterior)
-            certainties.append(calibrated.max(axis=1))
+            confidences.append(calibrated.max(axis=1))
             outcomes.append(calibrated.argmax(axis=1) == truth[40:])
-        certainty, is_right = np.array(certainties), np.array(outcomes)
-        cells = [f"{misleading:.0%}", f"{1 - is_right.mean():.1%}", f"{1 - certainty.mean():.1%}"]
+        confidence, is_right = np.array(confidences), np.array(outcomes)
+        cells = [f"{misleading:.0%}", f"{1 - is_right.mean():.1%}", f"{1 - confidence.mean():.1%}"]
         for level in (0.9, CERTAIN):
-            certain = certainty >= level
+            certain = confidence >= level
             cells += [f"{certain.mean():.0%}", f"{is_right[certain].mean():.1%}"]
             cells += [f">= {level:.0%}", f"{(certain.mean(axis=1) < 0.1).mean():.0%}"]
         print(f"| {' | '.join(cells)} |")

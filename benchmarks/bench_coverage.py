@@ -18,8 +18,7 @@ import numpy.typing as npt
 from scipy import special
 
 from metrics.agreement import estimate_coefficient
-from metrics.agreement.coefficients import cohen
-from metrics.agreement.coefficients.groups import peers
+from metrics.agreement.coefficients import cohen, groups
 from metrics.agreement.coefficients.light import PairKappas, mean_kappa_by_items
 from metrics.agreement.counts.tally import count_pair_tables, count_patterns
 from metrics.agreement.estimate import Estimate
@@ -169,7 +168,7 @@ def measure_peers(design: Design, studies: int, rng: np.random.Generator) -> Cov
     tables = np.einsum("snj,snl->sjl", own, others)
     moments = np.einsum("snj,snl,snq->sjlq", own, others, others, optimize=True)
     n_items = np.full(studies, design.n)
-    return measure(design, peers.peer_kappa(tables, moments, n_items), design.kappa)
+    return measure(design, groups.peer_kappa(tables, moments, n_items), design.kappa)
 
 
 def measure_mean_pairwise(design: Design, studies: int, rng: np.random.Generator) -> Coverage:

@@ -1,7 +1,7 @@
 """Gates that are asked after every batch: how often chance lets one pass, and what that costs.
 
-Raters agree exactly as well as the floor demands, items are independent (beta-binomial, so that
-Fleiss' kappa is the floor), and the gate is asked 200 times. A gate that passes has passed falsely.
+Raters agree exactly as well as the limit demands, items are independent (beta-binomial, so that
+Fleiss' kappa is the limit), and the gate is asked 200 times. A gate that passes has passed falsely.
 It prints the share of gates that pass at any look, by the interval of one look and by the
 confidence sequence (goal | measured), and the price in items. `--quick`: fewer simulations.
 """
@@ -35,32 +35,32 @@ def simulate_looks(
     return estimate_coefficient("fleiss_kappa", patterns, totals), totals.sum(axis=2)
 
 
-def find_passes(estimate: Estimate, floor: float, *, is_sequence: bool) -> np.ndarray:
-    """Return a mask (gates, looks) of looks whose lower end is above the floor."""
+def find_passes(estimate: Estimate, limit: float, *, is_sequence: bool) -> np.ndarray:
+    """Return a mask (gates, looks) of looks whose lower end is above the limit."""
     if not is_sequence:
-        return np.asarray(estimate.low > floor)
+        return np.asarray(estimate.low > limit)
     passes = np.zeros(estimate.shape, bool)
     # The sequence is wider: the other looks cannot pass.
-    for gate, look in np.argwhere(estimate.low > floor).tolist():
+    for gate, look in np.argwhere(estimate.low > limit).tolist():
         low = widen_to_sequence(estimate.to_value((gate, look)))["low"]
-        passes[gate, look] = low is not None and low > floor
+        passes[gate, look] = low is not None and low > limit
     return passes
 
 
 def print_false_passes(gates: int) -> None:
-    print("| floor | raters | prevalence | items a look | one look | goal | measured |")
+    print("| limit | raters | prevalence | items a look | one look | goal | measured |")
     print("|---|---|---|---|---|---|---|")
     worst = 0.0
     cases = itertools.product(FLOORS, RATERS, PREVALENCES, STEPS)
-    for seed, (floor, raters, prevalence, step) in enumerate(cases):
-        estimate, _n = simulate_looks(floor, raters, prevalence, step, gates=gates, seed=seed)
+    for seed, (limit, raters, prevalence, step) in enumerate(cases):
+        estimate, _n = simulate_looks(limit, raters, prevalence, step, gates=gates, seed=seed)
         fixed, sequence = (
-            find_passes(estimate, floor, is_sequence=is_sequence).any(axis=1).mean()
+            find_passes(estimate, limit, is_sequence=is_sequence).any(axis=1).mean()
             for is_sequence in (False, True)
         )
         worst = max(worst, sequence)
         print(
-            f"| {floor} | {raters} | {prevalence} | {step} | {fixed:.1%} | <= {GOAL:.0%} |"
+            f"| {limit} | {raters} | {prevalence} | {step} | {fixed:.1%} | <= {GOAL:.0%} |"
             f" {sequence:.1%} |",
             flush=True,
         )
@@ -69,17 +69,17 @@ def print_false_passes(gates: int) -> None:
 
 def print_price(gates: int) -> None:
     """Print the items until half of the gates pass, if each is asked once or after each batch."""
-    print("| kappa | floor | items, asked once | items, asked after each 10 | ratio |")
+    print("| kappa | limit | items, asked once | items, asked after each 10 | ratio |")
     print("|---|---|---|---|---|")
-    for kappa, floor in ((0.75, 0.6), (0.7, 0.6), (0.9, 0.8), (0.85, 0.8)):
-        step = 10 if kappa - floor > 0.07 else 20
+    for kappa, limit in ((0.75, 0.6), (0.7, 0.6), (0.9, 0.8), (0.85, 0.8)):
+        step = 10 if kappa - limit > 0.07 else 20
         estimate, n = simulate_looks(kappa, 3, 0.3, step, gates=gates, seed=1)
-        once = n[0][find_passes(estimate, floor, is_sequence=False).mean(axis=0).searchsorted(0.5)]
-        passes = find_passes(estimate, floor, is_sequence=True)
+        once = n[0][find_passes(estimate, limit, is_sequence=False).mean(axis=0).searchsorted(0.5)]
+        passes = find_passes(estimate, limit, is_sequence=True)
         has_passed = np.maximum.accumulate(passes, axis=1).mean(axis=0)
         repeatedly = n[0][has_passed.searchsorted(0.5)]
         print(
-            f"| {kappa} | {floor} | {once} | {repeatedly} | {repeatedly / once:.1f} |", flush=True
+            f"| {kappa} | {limit} | {once} | {repeatedly} | {repeatedly / once:.1f} |", flush=True
         )
 
 

@@ -96,7 +96,7 @@ def create_clients(project: Any) -> tuple[Any, Any]:
 def list_urls(project: Any) -> list[NamedUrl]:
     from metrics.models import PairTally
     from metrics.results.pair_results import MAX_LISTED_PAIRS
-    from metrics.views.common.freshness import Freshness
+    from metrics.views.common.live_updates import Freshness
     from metrics.views.pairs import PAIRS_PER_PAGE
 
     pairs = PairTally.objects.filter(question__project=project).select_related("rater_a", "rater_b")

@@ -7,7 +7,7 @@ the first counts. Ratings are requested one after the other. The order chooses t
 rating is drawn from the set's unused ratings of the item, and an item gets no more than it has in
 the set. After each hundredth of the ratings the order is recomputed, as by the sweep.
 
-labels  until 95 % of the labels that all ratings make sure (certainty >= 0.95) are sure
+labels  until 95 % of the labels that all ratings make sure (confidence >= 0.95) are sure
 narrow  until the 95 % interval of Fleiss' kappa is +-0.05 (pairs are completed first), or 1.5
         times as wide as with all ratings where those do not reach that
 """
@@ -30,7 +30,7 @@ from metrics.agreement import consensus
 from metrics.agreement.coefficients import fleiss
 from metrics.agreement.estimate import t_quantile
 
-SURE_CERTAINTY, REQUIRED_SHARE, TARGET_HALF_WIDTH = 0.95, 0.95, 0.05
+SURE_CONFIDENCE, REQUIRED_SHARE, TARGET_HALF_WIDTH = 0.95, 0.95, 0.05
 RANDOM_SHARE = 0.1  # random part of the planned order
 
 
@@ -113,7 +113,7 @@ def choose_by_information(state: QueueState, n: int) -> np.ndarray:
         return choose_at_random(state, n)
     gain = np.full(state.data.n_items, _compute_gain(fit.classes[None], fit.pooled_confusion)[0])
     gain[fit.items] = _compute_gain(fit.posterior, fit.pooled_confusion)
-    sure_items = fit.items[fit.posterior.max(axis=1) >= SURE_CERTAINTY]
+    sure_items = fit.items[fit.posterior.max(axis=1) >= SURE_CONFIDENCE]
     gain[sure_items] = -1
     remaining = np.setdiff1d(state.open, random_items)
     ranked = remaining[np.lexsort((state.rng.random(remaining.size), -gain[remaining]))]
@@ -142,7 +142,7 @@ def simulate_queue(
 
 def evaluate_labels(data: RatingArrays, runs: int) -> str:
     full_fit = consensus.fit_dawid_skene(data.item, data.rater, data.code, data.k)
-    target = REQUIRED_SHARE * int((full_fit.posterior.max(axis=1) >= SURE_CERTAINTY).sum())
+    target = REQUIRED_SHARE * int((full_fit.posterior.max(axis=1) >= SURE_CONFIDENCE).sum())
     final_labels = consensus.posterior_modes(full_fit.posterior)
 
     def is_reached(state: QueueState) -> bool:
@@ -151,7 +151,7 @@ def evaluate_labels(data: RatingArrays, runs: int) -> str:
         fit = state.fit_consensus()
         return (
             fit.reason is None
-            and int((fit.posterior.max(axis=1) >= SURE_CERTAINTY).sum()) >= target
+            and int((fit.posterior.max(axis=1) >= SURE_CONFIDENCE).sum()) >= target
         )
 
     def count_until_sure(choose: Chooser, seed: int) -> tuple[int, float]:

@@ -23,7 +23,7 @@ def encrypt_text(text: str) -> str:
 
 
 def decrypt_text(encrypted: str) -> str:
-    """Return the text that `encrypt_text` got. Raises UndecryptableError."""
+    """Return the text that was given to `encrypt_text`. Raises UndecryptableError."""
     try:
         return _build_cipher().decrypt(encrypted.encode()).decode()
     except InvalidToken:

@@ -84,7 +84,7 @@ class CommitListeners(Hook[Listener]):
                 except Exception:
                     name = getattr(listener, "__name__", listener)
                     logger.exception(
-                        "%s failed on question %s; the sweep will find it", name, object_id
+                        "%s failed on object %s; a sweep will repeat the work", name, object_id
                     )
 
         notify_listeners.announced = announcement  # type: ignore[attr-defined]  # looked up above

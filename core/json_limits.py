@@ -21,7 +21,7 @@ def has_more_parts(text: str, limit: int) -> bool:
 
 
 def is_nested_deeper(text: str, limit: int) -> bool:
-    """Return True if objects and lists of a JSON text are inside each other beyond a limit."""
+    """Return True if objects and lists of a JSON text are nested deeper than a limit."""
     if text.count("[") + text.count("{") <= limit:
         return False
     brackets = _NO_BRACKETS.sub("", _STRING.sub("", text))

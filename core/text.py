@@ -1,7 +1,7 @@
 """Checks and normalization of texts from forms, API, files and addresses.
 
 No database column takes a NUL character, and no key, label or name has a line end or another
-control character. NULs in addresses and cookies are rejected earlier
+control character. NULs in addresses and cookies are replaced earlier
 (agreement_site/middleware/security.py), as are those in JSON (core/api/parsers.py); Django's own
 form fields reject them, too.
 """
@@ -131,6 +131,17 @@ def describe_whole_range(lowest: int, highest: int) -> str:
 def describe_length(max_length: int) -> str:
     """Return the error message for a text that is too long or contains NUL."""
     return _("Use at most %(most)s characters, without NUL.") % {"most": max_length}
+
+
+def describe_line(max_length: int) -> str:
+    """Return the error message for a text that is not one line, or too long."""
+    return _("Enter one line of at most %(most)s characters.") % {"most": max_length}
+
+
+@keep_lazy_text
+def lower_first(text: Any) -> str:
+    """Return the text with a lowercase first letter, as within a sentence; acronyms stay."""
+    return text if text[1:2].isupper() else text[:1].lower() + text[1:]
 
 
 @keep_lazy_text

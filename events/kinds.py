@@ -1,23 +1,18 @@
-"""Registry of the kinds of events: what each means, and who may see it."""
+"""Registry of the kinds of events: what each means, and which capability shows it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from projects.models import Member
-
-VIEWER, LEAD = Member.Role.VIEWER.value, Member.Role.LEAD.value
+from projects.models.roles import Capability, may
 
 
 @dataclass(frozen=True)
 class EventKind:
-    """Meaning of a kind, in English for the API, and the role that may see it.
-
-    ``role`` is VIEWER (everybody but annotators) or LEAD.
-    """
+    """Meaning of a kind, in English for the API, and what a role must be able to do to see it."""
 
     meaning: str
-    role: str = VIEWER
+    capability: Capability = Capability.SEE_RESULTS
 
 
 KINDS: dict[str, EventKind] = {
@@ -41,28 +36,34 @@ KINDS: dict[str, EventKind] = {
     "gate.not_enough": EventKind("A gate is undecided that was not before: more items are needed"),
     "import.finished": EventKind("An import is done, or failed: `state`"),
     "guidelines.changed": EventKind("The guidelines have a new version"),
-    "label_rules.changed": EventKind("The rules of labels were changed", LEAD),
-    "exam_rules.changed": EventKind("The rules of an exam were changed", LEAD),
-    "rater.paused": EventKind("A rater gets no more items; `reason` is lead or gold", LEAD),
-    "rater.resumed": EventKind("A paused rater gets items again", LEAD),
-    "rater.messaged": EventKind("A lead wrote to a rater", LEAD),
-    "exam.started": EventKind("A rater began an exam", LEAD),
-    "exam.passed": EventKind("A rater passed an exam", LEAD),
-    "exam.failed": EventKind("A rater did not pass an exam", LEAD),
-    "exam.waived": EventKind("A lead waived an exam", LEAD),
-    "exam.retry_granted": EventKind("A lead granted another attempt of an exam", LEAD),
-    "gold.warn_proposed": EventKind("A warning is proposed: too many wrong gold answers", LEAD),
-    "gold.warn_carried_out": EventKind("A rater was warned for gold answers", LEAD),
-    "gold.pause_proposed": EventKind("A pause is proposed: too many wrong gold answers", LEAD),
-    "gold.pause_carried_out": EventKind("A rater was paused for gold answers", LEAD),
-    "gold.overridden": EventKind("A lead overrode a warning or a pause", LEAD),
-    "webhook.paused": EventKind("A webhook was paused for its answers: `reason`", LEAD),
-    "appeal.answered": EventKind("A lead answered an appeal", LEAD),
+    "label_rules.changed": EventKind("The rules of labels were changed", Capability.MANAGE),
+    "exam_rules.changed": EventKind("The rules of an exam were changed", Capability.MANAGE),
+    "rater.paused": EventKind(
+        "A rater gets no more items; `reason` is lead or gold", Capability.MANAGE
+    ),
+    "rater.resumed": EventKind("A paused rater gets items again", Capability.MANAGE),
+    "rater.messaged": EventKind("A lead wrote to a rater", Capability.MANAGE),
+    "exam.started": EventKind("A rater began an exam", Capability.MANAGE),
+    "exam.passed": EventKind("A rater passed an exam", Capability.MANAGE),
+    "exam.failed": EventKind("A rater did not pass an exam", Capability.MANAGE),
+    "exam.waived": EventKind("A lead waived an exam", Capability.MANAGE),
+    "exam.retry_granted": EventKind("A lead granted another attempt of an exam", Capability.MANAGE),
+    "gold.warn_proposed": EventKind(
+        "A warning is proposed: too many wrong gold answers", Capability.MANAGE
+    ),
+    "gold.warn_carried_out": EventKind("A rater was warned for gold answers", Capability.MANAGE),
+    "gold.pause_proposed": EventKind(
+        "A pause is proposed: too many wrong gold answers", Capability.MANAGE
+    ),
+    "gold.pause_carried_out": EventKind("A rater was paused for gold answers", Capability.MANAGE),
+    "gold.overridden": EventKind("A lead overrode a warning or a pause", Capability.MANAGE),
+    "webhook.paused": EventKind(
+        "A webhook was paused for its answers: `reason`", Capability.MANAGE
+    ),
+    "appeal.answered": EventKind("A lead answered an appeal", Capability.MANAGE),
 }
 
 
 def list_kinds(role: str) -> list[str]:
     """Return the names of the kinds that a member with this role may see."""
-    visible_roles = {LEAD: {LEAD, VIEWER}, Member.Role.ANNOTATOR.value: set()}
-    roles = visible_roles.get(role, {VIEWER})
-    return [name for name, kind in KINDS.items() if kind.role in roles]
+    return [name for name, kind in KINDS.items() if may(role, kind.capability)]

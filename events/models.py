@@ -99,7 +99,7 @@ class Webhook(Leased):
     class PauseReason(models.TextChoices):
         PERSON = "person", _("paused")
         GONE = "gone", _("paused: the address is gone (410)")
-        FAILING = "failing", _("paused: it failed for five days")
+        FAILING = "failing", _("paused: failed for five days")
 
     class Format(models.TextChoices):
         CONCORD = "concord", _("Signed JSON (Standard Webhooks)")

@@ -42,7 +42,7 @@ class WebhookForm(forms.Form):
         label=gettext_lazy("Send as"), choices=Webhook.Format.choices, required=False
     )
     language = forms.ChoiceField(
-        label=gettext_lazy("Language of chat messages"),
+        label=gettext_lazy("Language"),
         choices=settings.LANGUAGES,
         required=False,
         widget=forms.Select({"translate": "no"}),  # each language has its own name
@@ -59,13 +59,9 @@ class WebhookForm(forms.Form):
         required=False,
         choices=[(kind, kind) for kind in KINDS],
         widget=forms.SelectMultiple({"size": 8, "class": "mono", "translate": "no"}),
-        help_text=gettext_lazy(
-            "Leave blank for all events, or for a chat those that people should read."
-        ),
+        help_text=gettext_lazy("Leave blank for all events; chats get only those for people."),
     )
-    with_items = forms.BooleanField(
-        label=gettext_lazy("Include item content, not only IDs"), required=False
-    )
+    with_items = forms.BooleanField(label=gettext_lazy("Include item content"), required=False)
 
     def clean_format(self) -> str:
         return self.cleaned_data["format"] or Webhook.Format.CONCORD
@@ -73,13 +69,13 @@ class WebhookForm(forms.Form):
 
 DELIVERIES_PER_PAGE = 50
 ERROR_TEXTS = {
-    "url": gettext_lazy("the address is no longer allowed"),
-    "not_found": gettext_lazy("the host has no IP address"),
-    "not_allowed": gettext_lazy("the host is in a private network"),
-    "certificate": gettext_lazy("the certificate is invalid"),
-    "timeout": gettext_lazy("no response within 10 s"),
-    "connection": gettext_lazy("the connection failed"),
-    "rejected": gettext_lazy("rejected by the chat"),
+    "url": gettext_lazy("The address is no longer allowed."),
+    "not_found": gettext_lazy("The host has no IP address."),
+    "not_allowed": gettext_lazy("The host is in a private network."),
+    "certificate": gettext_lazy("The certificate is invalid."),
+    "timeout": gettext_lazy("There was no response in time."),
+    "connection": gettext_lazy("The connection failed."),
+    "rejected": gettext_lazy("The chat rejected the message."),
 }
 
 
@@ -155,10 +151,10 @@ def apply_webhook_action(
             return _render_webhook(request, webhook, form, secret=secret)
         if action == "test":
             services.send_test(webhook=webhook, by=by)
-            messages.success(request, _("Test sent. See the log."))
+            messages.success(request, _("Sent. See the log."))
         elif action == "again":
             services.resend_delivery(delivery=_get_delivery(request, webhook), by=by)
-            messages.success(request, _("Sent again. See the log."))
+            messages.success(request, _("Sent. See the log."))
         elif action in ("pause", "resume"):
             services.change_webhook(webhook=webhook, by=by, paused=action == "pause")
         elif action == "delete":

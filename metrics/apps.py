@@ -9,13 +9,13 @@ class MetricsConfig(AppConfig):
         from metrics.filtered import item_ranking
         from metrics.jobs import hints
         from metrics.results.headline import weights_preview
-        from metrics.views.raters import people_list_columns
+        from metrics.views import raters
         from projects import hooks as project_hooks
         from projects import selectors
-        from ratings import changes
+        from ratings.services import record
 
-        selectors.COLUMN_PROVIDERS.register(people_list_columns.build_columns)
+        selectors.COLUMN_PROVIDERS.register(raters.build_columns)
         item_ranking.register_rankings()
-        changes.RATINGS_CHANGED.register(hints.send_hint)
+        record.RATINGS_CHANGED.register(hints.send_hint)
         project_hooks.WEIGHTS_PREVIEW.register(weights_preview.preview_weights)
         project_hooks.RATERS_RENAMED.register(saved_views.rename_raters_in_views)

@@ -17,7 +17,7 @@ from scipy import special
 
 from core.jobs.on_demand import OnDemandJob, delete_least_recently_requested
 from metrics import periods
-from metrics.agreement.coefficients.groups import peers
+from metrics.agreement.coefficients import groups
 from metrics.agreement.counts import tally
 from metrics.agreement.counts.grouping import find_first_days
 from metrics.agreement.estimate import REASONS, Value, to_finite_float
@@ -114,7 +114,7 @@ def compute_attribution(
         _add_biases(shown_raters, _compute_biases(ratings, period, scale))
     estimates = kappa.to_values()
     if clusters is not None:
-        estimates = [clusters.widen(name, estimate) for estimate in estimates]
+        estimates = [clusters.widen_interval(name, estimate) for estimate in estimates]
     return {
         "before": estimates[0],
         "after": estimates[1],
@@ -308,7 +308,7 @@ def _compute_biases(
     )
     if peer_tables.day is None or not len(peer_tables.rater):
         return {}
-    bias = peers.peer_bias(
+    bias = groups.peer_bias(
         peer_tables.tables, peer_tables.moments, peer_tables.n_items, values=scale.values
     )
     keys = zip(peer_tables.rater.tolist(), peer_tables.day.tolist(), strict=True)

@@ -173,7 +173,7 @@ class AgreementFacts:
     group: RaterGroup
     scale: QuestionScale
 
-    def widen(self, question_clusters: clusters.QuestionClusters) -> AgreementFacts:
+    def widen_intervals(self, question_clusters: clusters.QuestionClusters) -> AgreementFacts:
         """Return the facts with intervals widened for clusters of items."""
         return replace(
             self,
@@ -189,7 +189,9 @@ class AgreementFacts:
         if name in self.coefficients:
             return self.coefficients[name]
         value = self.group.get_value(name, self.scale)
-        return self.question_clusters.widen(name, value) if self.question_clusters else value
+        return (
+            self.question_clusters.widen_interval(name, value) if self.question_clusters else value
+        )
 
 
 def compute_agreement_facts(
@@ -230,7 +232,7 @@ def compute_agreement_facts(
         return facts
     numbers = clusters.get_cluster_numbers(rows["item"], project)
     attribute = project.cluster_attribute
-    return facts.widen(
+    return facts.widen_intervals(
         clusters.compute_headline_clusters(rows, numbers, is_model, scale, attribute=attribute)
     )
 

@@ -11,7 +11,7 @@ from celery import shared_task
 
 from metrics import attribution, reports
 from metrics.filtered import filtered_jobs
-from metrics.jobs import heartbeat, hints, question_updates, small_question_updates
+from metrics.jobs import heartbeat, hints, question_updates
 from metrics.results import refresh
 from ratings.imports import leases
 
@@ -27,7 +27,7 @@ def count_question(question_id: int) -> None:
     if question_id in importing:  # the import sends a hint when it ends
         return
     # Other small pending questions cost little more in the same batch; their hints do nothing then.
-    small_question_updates.update_small_questions(excluded=importing)
+    question_updates.update_small_questions(excluded=importing)
     if not question_updates.has_pending_work(question_id):
         hints.record_run(question_id, started)
         return

@@ -16,7 +16,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class HiddenNames:
-    """The names that are shown instead, by the id of the rater and by its key."""
+    """Replacement names of hidden raters, by their ids and by their keys."""
 
     by_id: Mapping[int, str]
     by_key: Mapping[str, str]

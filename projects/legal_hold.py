@@ -30,8 +30,5 @@ def raise_if_held(project_id: int) -> None:
     """Raise PermissionDenied where nothing of the project may be deleted."""
     if is_held(project_id):
         raise PermissionDenied(
-            _(
-                "This project is under legal hold: nothing can be deleted until an "
-                "administrator ends it."
-            )
+            _("Until an administrator ends the legal hold, nothing can be deleted.")
         )

@@ -107,9 +107,7 @@ def get_project(user: Any, project_id: int, *, role: str = ANY_ROLE, token: Any 
         if project.is_example:
             raise PermissionDenied(_("Examples are read-only. Create a project to try this."))
         role_label = Member(role=user_role).get_role_display()
-        raise PermissionDenied(
-            _("Your role in this project (%(role)s) doesn't allow this.") % {"role": role_label}
-        )
+        raise PermissionDenied(_("Your role (%(role)s) doesn't allow this.") % {"role": role_label})
     return project
 
 

@@ -297,6 +297,4 @@ def get_selected_people(project: Project, texts: Sequence[str]) -> tuple[list[Me
 
 def build_selection_error() -> BadRequest:
     """Return the error for a selection that is too large, or of people who are not there."""
-    return BadRequest(
-        _("Select at most %(most)s rows, or reload the list.") % {"most": MAX_SELECTED}
-    )
+    return BadRequest(_("Select at most %(most)s rows, or reload.") % {"most": MAX_SELECTED})

@@ -12,28 +12,27 @@ class QualityConfig(AppConfig):
 def _register_pages() -> None:
     """Add what pages of lower packages show of quality."""
     from metrics.models import SavedView
-    from metrics.views import charts
+    from metrics.views import charts, saved_views
     from metrics.views.common import question_rows
-    from metrics.views.dashboard import overview_context, rater_table
+    from metrics.views.dashboard import overview_context, tables
     from metrics.views.project_list import project_row as listing_rows
     from metrics.views.reports import document
-    from metrics.views.saved_views import shared_views
     from ratings.items import bulk_views
 
     from .alerts import chart_annotations
-    from .inbox import decision_rows, entry_counts
+    from .inbox import entry_counts, inbox_entries
     from .rater_status import overview_raters
     from .rater_status import views as rater_status_views
     from .review import send_to_review
 
-    listing_rows.PROJECT_INBOX.register(decision_rows.ProjectInbox())
+    listing_rows.PROJECT_INBOX.register(inbox_entries.ProjectInbox())
     question_rows.INBOX_SOURCES.register(entry_counts.get_entries_by_question)
-    raters = shared_views.SharedPage(
+    raters = saved_views.SharedPage(
         rater_status_views.render_raters, {"funnel": rater_status_views.render_funnel}
     )
-    shared_views.SHARED_PAGES.register(raters, SavedView.Page.RATERS)
+    saved_views.SHARED_PAGES.register(raters, SavedView.Page.RATERS)
     charts.ANNOTATION_SOURCES.register(chart_annotations.list_chart_annotations)
-    rater_table.ANNOTATION_SOURCES.register(chart_annotations.get_rater_annotations)
+    tables.ANNOTATION_SOURCES.register(chart_annotations.get_rater_annotations)
     overview_context.OVERVIEW_RATERS.register(overview_raters.select_overview_raters)
     document.RATER_NOTES.register(overview_raters.list_report_notes)
     bulk_views.ACTIONS.register(send_to_review.assign_selected_items, "decide")
@@ -44,7 +43,7 @@ def _register_work() -> None:
     from metrics.integrity import audit_hooks
     from projects import hooks as project_hooks
     from ratings.annotation.assignments import exams
-    from ratings.label_studio import hooks as label_studio_hooks
+    from ratings.label_studio import services as label_studio_hooks
     from ratings.personal_data import PERSONAL_RECORDS
 
     from . import integrity

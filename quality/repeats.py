@@ -173,7 +173,10 @@ def find_inconsistent_scores(scores: Sequence[RepeatScore]) -> dict[int, RepeatS
     same, n_repeats = (
         np.array([(score.same, score.n) for score in scores], np.int64).reshape(-1, 2).T
     )
-    is_inconsistent = repeats.find_inconsistent_raters(same, n_repeats)
+    tables = (np.asarray(score.table) for score in scores)
+    answers = (table.sum(axis=0) + table.sum(axis=1) for table in tables)
+    largest_share = np.array([counts.max() / counts.sum() for counts in answers], float)
+    is_inconsistent = repeats.find_inconsistent_raters(same, n_repeats, largest_share)
     return {
         score.rater_id: score
         for score, is_named in zip(scores, is_inconsistent, strict=True)

@@ -18,10 +18,10 @@ from django.utils.text import slugify
 from django.views.decorators.http import require_GET
 
 from core import security_log
+from core.web.tables import escape_formula
 from projects.models import Category, Member, Project, Question, Rater
 from projects.permissions import get_project
 from ratings.files import parquet_file
-from ratings.files.formula_escaping import escape_formula
 from ratings.models import Rating
 from ratings.services.judgement import FIELDS, KEY_FIELDS
 

@@ -1,6 +1,6 @@
 """Personal data of raters: export, and pseudonymization that keeps the ratings.
 
-To delete the ratings as well, see ``ratings.items.purge``.
+To delete the ratings as well, see ``ratings.items.removal``.
 """
 
 from __future__ import annotations

@@ -102,14 +102,14 @@ class HideForm(forms.Form):
     hidden = forms.TypedChoiceField(
         choices=[("1", "1"), ("0", "0")], coerce=lambda value: value == "1"
     )
-    confirm = forms.BooleanField(label=gettext_lazy("Yes, apply this to the whole project"))
+    confirm = forms.BooleanField(label=gettext_lazy("Apply to the whole project"))
 
 
 class DisclosureForm(forms.Form):
     reason = forms.CharField(
         label=gettext_lazy("Reason"),
         max_length=500,
-        help_text=gettext_lazy("Recorded with your name and the time."),
+        help_text=gettext_lazy("Your access is recorded."),
     )
 
 

@@ -21,12 +21,12 @@ def run_import(run_id: int) -> None:
 
 @shared_task(ignore_result=True)
 def pull_connection(connection_id: int) -> None:
-    """Read a connection with Label Studio now, unless another worker is doing it."""
+    """Import the new annotations of a connection, unless another worker is doing it."""
     pull.pull_connection(connection_id)
 
 
 def sweep_connections() -> None:
-    """Read all connections with Label Studio that are due."""
+    """Import the new annotations of every connection that is due."""
     pull.pull_due_connections()
 
 

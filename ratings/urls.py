@@ -4,7 +4,7 @@ from ratings import exports, rater_pseudonyms
 from ratings.annotation import list_views, rate_page
 from ratings.annotation import views as annotation_views
 from ratings.files import media_views
-from ratings.imports.wizard import archive_views, run_views, upload_views
+from ratings.imports.wizard import run_views, upload_views
 from ratings.items import bulk_views, deletion_views
 from ratings.items import views as item_views
 from ratings.label_studio import views as label_studio_views
@@ -87,12 +87,12 @@ urlpatterns = [
     ),
     path(
         f"{PROJECT}data/import/<int:run_id>/files/<int:place>/",
-        archive_views.serve_archive_file,
+        run_views.serve_archive_file,
         name="import_file",
     ),
     path(
         "projects/import/<int:run_id>/files/<int:place>/",
-        archive_views.serve_archive_file,
+        run_views.serve_archive_file,
         name="import_project_file",
     ),
     path(

@@ -28,11 +28,12 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET, require_safe
 
 from core import security_log
+from core.text import lower_first
+from core.web.tables import escape_formula
 from events.models import Webhook
 from metrics.models import ShareLink
 from projects.models import ApiToken, Member, MemberOffer
 from projects.services.members.joining import OFFER_DAYS
-from ratings.files.formula_escaping import escape_formula
 from ratings.models import LabelStudioConnection
 
 ROWS_PER_CHUNK = 500
@@ -45,7 +46,7 @@ class AccessRow:
 
     ``kind``: superuser, staff, member, offer (not accepted yet, so no access), token, link, or
     another server that gets data (webhook, connection). ``account``: who has it; of links and
-    servers the creator. ``account_state``: open, closed, or empty for an account that is gone.
+    servers the creator. ``account_state``: open, closed, or empty for a deleted account.
     ``project_id`` is None for access to all projects of the account. ``access``: a role, the scope
     of a token, the page of a link, or the host of a server. ``last_used``: the last sign-in of an
     account, the last use of a token or link.
@@ -71,7 +72,7 @@ KINDS = ("superuser", "staff", "member", "offer", "token", "link", "webhook", "c
 def iter_access(*, account: str = "", kind: str = "") -> Iterator[AccessRow]:
     """Yield the access rows by kind, of accounts whose name contains ``account``.
 
-    Tokens and links that open nothing any more are left out.
+    Tokens and links that no longer grant access are left out.
     """
     sources = {
         "superuser": _iter_superusers,
@@ -253,17 +254,17 @@ def _format_cell(value: Any) -> str:
 MAX_SHOWN_ROWS = 500  # the file has all
 KIND_LABELS = {
     "superuser": gettext_lazy("administrator"),
-    "staff": gettext_lazy("staff"),
-    "member": gettext_lazy("member"),
+    "staff": lower_first(gettext_lazy("Staff")),
+    "member": lower_first(gettext_lazy("Member")),
     "offer": gettext_lazy("invited"),
-    "token": gettext_lazy("token"),
-    "link": gettext_lazy("public link"),
-    "webhook": gettext_lazy("webhook"),
-    "connection": gettext_lazy("connection"),
+    "token": lower_first(gettext_lazy("Token")),
+    "link": lower_first(gettext_lazy("Public link")),
+    "webhook": lower_first(gettext_lazy("Webhook")),
+    "connection": lower_first(gettext_lazy("Connection")),
 }
 ACCESS_LABELS = {
     "superuser": gettext_lazy("everything"),
-    "staff": gettext_lazy("admin site, by permission"),
+    "staff": gettext_lazy("admin site"),
     **dict(Member.Role.choices),
     **dict(ApiToken.Scope.choices),
 }

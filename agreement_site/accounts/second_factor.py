@@ -137,7 +137,7 @@ class RemovePasskey(webauthn_views.RemoveWebAuthnView):
     @transaction.atomic
     def form_valid(self, form: Any) -> HttpResponse:
         if not get_adapter().can_delete_authenticator(self.get_object()):
-            raise PermissionDenied(_("This site requires one second factor."))
+            raise PermissionDenied(_("This site requires a second factor."))
         response: HttpResponse = super().form_valid(form)
         _record_factor_removed(self.request, Authenticator.Type.WEBAUTHN)
         return response
@@ -148,7 +148,7 @@ class GenerateRecoveryCodes(InvalidFormStatusMixin, recovery_views.GenerateRecov
     def form_valid(self, form: Any) -> HttpResponse:
         response: HttpResponse = super().form_valid(form)
         security_log.log_event("recovery_codes_created")
-        messages.success(self.request, _("New codes created. The old ones no longer work."))
+        messages.success(self.request, _("New recovery codes were created."))
         return response
 
 
@@ -156,7 +156,7 @@ def _record_factor_added(request: HttpRequest, kind: str) -> None:
     """Record the new factor and end the user's other sessions, which the password alone opened."""
     security_log.log_event("second_factor_added", after={"kind": str(kind)})
     end_other_sessions(request, request.user)
-    message = _("Second factor added. Other sessions were signed out.")
+    message = _("Saved. Other sessions were signed out.")
     messages.success(request, message)
 
 

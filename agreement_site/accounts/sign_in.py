@@ -1,13 +1,17 @@
-"""Views to sign in and out, change a password, and accept an invitation.
+"""Views to sign in and out, set or reset a password, confirm an address, accept an invitation.
 
 These are Django's views under our URLs and templates. Every sign-in goes through allauth, which
-asks for the second factor.
+asks for the second factor. Without SMTP_URL the pages that need mail answer with 404.
 """
 
 from __future__ import annotations
 
+import contextvars
+import logging
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from allauth.account import views as allauth_views
 from allauth.account.internal.flows.login import perform_password_login
 from allauth.account.models import Login
 from allauth.account.views import ReauthenticateView
@@ -19,8 +23,8 @@ from django.contrib.auth import authenticate, views
 from django.contrib.auth.forms import PasswordChangeForm, SetPasswordForm
 from django.contrib.messages.views import SuccessMessageMixin
 from django.core.exceptions import PermissionDenied
-from django.db import transaction
-from django.http import HttpRequest, HttpResponse
+from django.db import connection, transaction
+from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse, reverse_lazy
@@ -28,7 +32,6 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from agreement_site.accounts import attempt_limits
 from agreement_site.middleware.base import BaseMiddleware
 from agreement_site.models import PasswordChangeRequired
 from core import security_log
@@ -36,8 +39,9 @@ from core.web.forms import InvalidFormStatusMixin
 from projects.models import ApiToken, Member
 from projects.permissions import Capability, may
 from projects.services import tokens
-from projects.services.members import invitation_links, joining
+from projects.services.members import joining
 
+from . import attempt_limits
 from .identity_providers import oidc
 
 
@@ -152,12 +156,12 @@ class ChangePassword(InvalidFormStatusMixin, SuccessMessageMixin, views.Password
     template_name = "registration/change_password.html"
     form_class = ChangePasswordForm
     success_url = reverse_lazy("tokens")
-    success_message = gettext_lazy("Password changed. Other sessions were signed out.")
+    success_message = gettext_lazy("Saved. Other sessions were signed out.")
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
         user: Any = request.user
         if user.is_authenticated and not user.has_usable_password():
-            messages.info(request, _("You sign in with a provider: no password here."))
+            messages.info(request, _("You sign in with a provider, without a password."))
             return redirect("tokens")
         return super().dispatch(request, *args, **kwargs)
 
@@ -183,18 +187,18 @@ class AcceptInvitation(InvalidFormStatusMixin, views.PasswordResetConfirmView):
     success_url = "/"
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        # The link leads to an address without its secrets, so the session keeps the proof.
-        if proof := request.GET.get(invitation_links.PROOF, ""):
-            request.session[invitation_links.PROOF] = proof
+        # Django redirects to a URL without the token, so the session keeps the proof.
+        if proof := request.GET.get(joining.PROOF, ""):
+            request.session[joining.PROOF] = proof
         return super().dispatch(request, *args, **kwargs)
 
     @transaction.atomic
     def form_valid(self, form: Any) -> HttpResponse:
         security_log.log_event("password_set", by=form.user.pk)
-        proof = self.request.session.pop(invitation_links.PROOF, "")
+        proof = self.request.session.pop(joining.PROOF, "")
         super().form_valid(form)
-        invitation_links.confirm_address(form.user, proof)
-        message = _("Welcome! Your password is set and you’re signed in.")
+        joining.confirm_address(form.user, proof)
+        message = _("Password saved. You’re signed in.")
         messages.success(self.request, message)
         return perform_password_login(self.request, {}, Login(user=form.user))
 
@@ -210,3 +214,102 @@ def redirect_admin_sign_in(request: HttpRequest) -> HttpResponse:
         raise PermissionDenied(_("Only staff accounts can open the admin site."))
     next_url = request.GET.get("next") or reverse("admin:index")
     return redirect(f"{reverse('sign_in')}?{urlencode({'next': next_url})}")
+
+
+logger = logging.getLogger(__name__)
+# In this process, because the link in the mail is a secret that no queue should keep.
+_MAIL_THREADS = ThreadPoolExecutor(max_workers=2, thread_name_prefix="reset-mail")
+
+
+class MailRequiredMixin:
+    """Answer with 404 on a site that cannot send mail."""
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        if not settings.SMTP_URL:
+            raise Http404
+        view: Any = super()
+        return view.dispatch(request, *args, **kwargs)
+
+
+class RequestPasswordReset(
+    MailRequiredMixin, InvalidFormStatusMixin, allauth_views.PasswordResetView
+):
+    """Send a reset link.
+
+    The response and its time are the same whether or not an account has the address.
+    """
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        email = form.cleaned_data["email"]
+        email_hash = security_log.hash_username(email)
+        wait_seconds = attempt_limits.count_network_attempt_and_get_wait(
+            security_log.get_client_address(self.request)
+        )
+        attempt_limits.raise_if_limited(wait_seconds, name_sha256=email_hash)
+        attempt_limits.raise_if_limited(
+            attempt_limits.count_mail_and_get_wait(email), name_sha256=email_hash
+        )
+        security_log.log_event("password_forgotten", name_sha256=email_hash)
+        # A mail server takes long enough to show which addresses have an account.
+        _MAIL_THREADS.submit(contextvars.copy_context().run, _send_reset_mail, form, self.request)
+        return redirect(self.get_success_url())
+
+
+def _send_reset_mail(form: Any, request: HttpRequest) -> None:
+    """Create and send the mail, if the address has an account, in a thread after the response."""
+    try:
+        form.save(request)
+    except Exception:
+        logger.exception("A mail could not be sent")
+    finally:
+        connection.close()
+
+
+class PasswordResetRequested(MailRequiredMixin, allauth_views.PasswordResetDoneView):
+    pass
+
+
+class ResetPassword(
+    MailRequiredMixin, InvalidFormStatusMixin, allauth_views.PasswordResetFromKeyView
+):
+    """Set a new password by the mailed link, which works once.
+
+    A user with a second factor still needs it to sign in.
+    """
+
+    success_url = reverse_lazy("sign_in")
+
+    @transaction.atomic
+    def form_valid(self, form: Any) -> HttpResponse:
+        tokens.revoke_tokens(ApiToken.objects.filter(user=self.reset_user.pk))
+        PasswordChangeRequired.objects.filter(user=self.reset_user.pk).delete()
+        security_log.log_event("password_reset", by=self.reset_user.pk)
+        messages.success(self.request, _("Password saved. You can sign in now."))
+        response: HttpResponse = super().form_valid(form)
+        return response
+
+
+class ChangeEmailAddress(MailRequiredMixin, InvalidFormStatusMixin, allauth_views.EmailView):
+    """Change the account's only e-mail address; a new one takes effect once it is confirmed."""
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        if not request.user.is_authenticated:
+            return redirect(f"{settings.LOGIN_URL}")
+        if request.method == "POST":
+            wait_seconds = attempt_limits.count_mail_and_get_wait(
+                f"to confirm of {request.user.pk}"
+            )
+            attempt_limits.raise_if_limited(wait_seconds, target_user_id=request.user.pk)
+        return super().dispatch(request, *args, **kwargs)
+
+
+class ConfirmEmailAddress(MailRequiredMixin, allauth_views.ConfirmEmailView):
+    @transaction.atomic
+    def post(self, *args: Any, **kwargs: Any) -> Any:
+        response = super().post(*args, **kwargs)
+        email_address = self.object.email_address
+        security_log.log_event(
+            "email_confirmed", by=email_address.user_id, after={"email": email_address.email}
+        )
+        messages.success(self.request, _("Email address confirmed."))
+        return response

@@ -7,7 +7,7 @@ from django.urls import path, re_path
 
 from agreement_site.accounts import preferences, sessions
 
-from . import account_mail_views, second_factor, sign_in
+from . import second_factor, sign_in
 from .identity_providers import oidc, saml
 
 urlpatterns = [
@@ -96,23 +96,23 @@ urlpatterns = [
     # e-mail
     path(
         "password/forgotten/",
-        account_mail_views.RequestPasswordReset.as_view(),
+        sign_in.RequestPasswordReset.as_view(),
         name="account_reset_password",
     ),
     path(
         "password/forgotten/sent/",
-        account_mail_views.PasswordResetRequested.as_view(),
+        sign_in.PasswordResetRequested.as_view(),
         name="account_reset_password_done",
     ),
     re_path(
         r"^password/forgotten/(?P<uidb36>[0-9A-Za-z]+)-(?P<key>[^/]+)/$",
-        account_mail_views.ResetPassword.as_view(),
+        sign_in.ResetPassword.as_view(),
         name="account_reset_password_from_key",
     ),
-    path("account/address/", account_mail_views.ChangeEmailAddress.as_view(), name="account_email"),
+    path("account/address/", sign_in.ChangeEmailAddress.as_view(), name="account_email"),
     path(
         "account/address/<key>/",
-        account_mail_views.ConfirmEmailAddress.as_view(),
+        sign_in.ConfirmEmailAddress.as_view(),
         name="account_confirm_email",
     ),
     # sessions

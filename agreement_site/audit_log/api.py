@@ -18,7 +18,7 @@ from projects.api.base import ApiView
 from projects.permissions import get_project_or_site
 
 from . import selectors
-from .actions import ACTIONS
+from .descriptions import ACTIONS
 from .selectors import Mask, build_mask
 
 

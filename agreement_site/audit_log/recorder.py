@@ -66,7 +66,7 @@ def format_line(values: Mapping[str, Any], previous: str) -> bytes:
 
 
 @dataclass(frozen=True)
-class StreamProblem:
+class AuditFileProblem:
     """A changed, missing or invalid line of an audit log file; ``line`` is counted from 1."""
 
     line: int
@@ -75,7 +75,7 @@ class StreamProblem:
 
 @dataclass
 class WrittenEntries:
-    """The entries that audit log files have."""
+    """Ids of the entries that occur in audit log files."""
 
     ids: set[int] = field(default_factory=set)
     n_lines: int = 0
@@ -90,9 +90,9 @@ class WrittenEntries:
                     yield entry_id
 
 
-def iter_stream_problems(
+def iter_file_problems(
     lines: Iterable[bytes], written: WrittenEntries
-) -> Iterator[StreamProblem]:
+) -> Iterator[AuditFileProblem]:
     """Yield broken links of the chain of hashes, and lines that differ from stored entries.
 
     The entries of the lines are added to ``written``.
@@ -105,14 +105,14 @@ def iter_stream_problems(
             digest, before = values.pop("hash"), values.pop("previous")
             written.ids.add(int(values["id"]))
         except (ValueError, KeyError, AttributeError, TypeError):
-            yield StreamProblem(number, "it is no entry")
+            yield AuditFileProblem(number, "it is no entry")
             continue
         if before != previous:
-            yield StreamProblem(number, "it does not follow the line before")
+            yield AuditFileProblem(number, "it does not follow the line before")
         if format_line(values, before) != line.rstrip(b"\n") + b"\n":
-            yield StreamProblem(number, "it was changed after it was written")
+            yield AuditFileProblem(number, "it was changed after it was written")
         elif _differs_from_database(values):
-            yield StreamProblem(number, f"entry {values['id']} of the database differs from it")
+            yield AuditFileProblem(number, f"entry {values['id']} of the database differs from it")
         previous = digest
 
 

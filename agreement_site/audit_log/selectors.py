@@ -20,11 +20,11 @@ from django.utils.translation import gettext as _
 
 from agreement_site.models import AuditLogEntry
 from core.text import has_nul
+from core.web.tables import escape_formula
 from projects.models import Project
 from projects.services.raters import pseudonyms
-from ratings.files.formula_escaping import escape_formula
 
-from .actions import ACTIONS
+from .descriptions import ACTIONS
 
 # Prefixes of actions whose entries concern raters, and the fields that identify a person.
 RATER_ACTION_PREFIXES = ("rater", "exam_", "gold_", "person_", "deletion_", "admin_")

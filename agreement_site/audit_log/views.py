@@ -22,8 +22,7 @@ from projects.models import Project
 from projects.permissions import get_project_or_site
 
 from . import selectors
-from .actions import ACTIONS
-from .field_labels import FIELD_LABELS, KEYED_ACTIONS, format_value
+from .descriptions import ACTIONS, FIELD_LABELS, KEYED_ACTIONS, format_value
 from .selectors import Mask, build_mask
 
 ENTRIES_PER_PAGE = 50

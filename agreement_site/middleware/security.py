@@ -99,7 +99,7 @@ class PrivateResponsesMiddleware(BaseMiddleware):
 class TokenRedirectMiddleware(BaseMiddleware):
     """Answer 401 where a program that sends a token would be redirected, as to the sign-in page.
 
-    It would take the page it is led to for the file that it wanted. Browsers behind a proxy send
+    It would take the sign-in page for the file that it requested. Browsers behind a proxy send
     `Authorization: Basic`.
     """
 

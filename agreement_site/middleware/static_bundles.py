@@ -122,7 +122,7 @@ class StaticBundleMiddleware(BaseMiddleware):
 
 @require_safe
 def serve_bundle(request: HttpRequest, digest: str, name: str) -> HttpResponse:
-    """Return a bundled CSS or JavaScript file; cacheable for good if the URL has its digest."""
+    """Return a bundled CSS or JavaScript file; cacheable forever if the URL has its digest."""
     content_type = CONTENT_TYPES.get(Path(name).suffix)
     try:
         bundle = get_bundle(name) if content_type else None

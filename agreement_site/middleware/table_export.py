@@ -10,11 +10,11 @@ from django.utils.translation import gettext as _
 
 from core import security_log
 from core.web import tables
-from ratings.files.formula_escaping import escape_formula
+from core.web.tables import escape_formula
 
 from .base import BaseMiddleware
 
-SHARED_PREFIX = "/shared/"  # pages of share links (metrics.views.saved_views.shared_views)
+SHARED_PREFIX = "/shared/"  # pages of share links (metrics.views.saved_views)
 
 
 class TableExportMiddleware(BaseMiddleware):

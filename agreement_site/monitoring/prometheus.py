@@ -30,7 +30,7 @@ from metrics.models import Worker
 from ratings.imports import leases
 from ratings.models import ImportRun, Revision
 
-from . import health, stale_results
+from . import health
 
 
 @never_cache
@@ -97,7 +97,7 @@ def _query_gauges() -> dict[str, tuple[str, Any]]:
     now = timezone.now()
     with transaction.atomic():
         limit_statement_time(connection, health.STATEMENT_MILLISECONDS)
-        lag = stale_results.record_and_measure_lag(now)
+        lag = health.record_and_measure_lag(now)
         backlogs = backlog.get_progress_by_question().values()
         swept_at = Worker.objects.aggregate(at=Max("swept_at"))["at"]
         audit = schedule.get_audit_summary()

@@ -15,6 +15,8 @@ from django.utils.functional import lazy
 from django.utils.translation import get_language, gettext, gettext_lazy, gettext_noop
 from django.utils.translation import gettext as _
 
+from core.text import lower_first
+
 PRIMARY_MODELS = ("User", "Group", "Project", "Member", "ApiToken")
 # Display names; the others keep Django's.
 PRIMARY_MODEL_NAMES = {
@@ -26,10 +28,10 @@ PRIMARY_MODEL_NAMES = {
 APP_NAMES = {
     "agreement_site": gettext_lazy("Activity"),
     "mfa": gettext_lazy("Second factors"),
-    "quality": gettext_lazy("Labels, gold answers and alerts"),
+    "quality": gettext_lazy("Quality"),
     "ratings": gettext_lazy("Ratings"),
     "projects": gettext_lazy("Project contents"),
-    "socialaccount": gettext_lazy("Other ways to sign in"),
+    "socialaccount": gettext_lazy("Sign-in providers"),
     "usersessions": gettext_lazy("Sessions"),
 }
 INTERNAL_APPS = ("metrics", "events")  # apps whose tables hold counts and pending work
@@ -39,7 +41,7 @@ class ConcordAdminSite(admin.AdminSite):
     """Django's admin site with our own order and names on the index."""
 
     site_header = site_title = gettext_lazy("Concord: administration")
-    index_title = gettext_lazy("Administration beyond the project pages")
+    index_title = gettext_lazy("Administration")
 
     def get_app_list(
         self, request: HttpRequest, app_label: str | None = None
@@ -82,12 +84,12 @@ class ConcordAdminSite(admin.AdminSite):
 # Model -> name in the plural, as its list is called.
 MODEL_NAMES = {
     "agreement_site.AuditLogEntry": gettext_noop("audit log entries"),
-    "agreement_site.NewsCursor": gettext_noop("position of mailed news"),
+    "agreement_site.NewsCursor": gettext_noop("mailed news"),
     "agreement_site.NotificationSettings": gettext_noop("notification settings"),
-    "agreement_site.QueuedMail": gettext_noop("queued mails"),
-    "events.Delivery": gettext_noop("deliveries of events"),
-    "events.Event": gettext_noop("events"),
-    "events.Webhook": gettext_noop("webhooks"),
+    "agreement_site.QueuedMail": gettext_noop("Queued mails"),
+    "events.Delivery": gettext_noop("event deliveries"),
+    "events.Event": gettext_noop("Events"),
+    "events.Webhook": gettext_noop("Webhooks"),
     "metrics.Attribution": gettext_noop("change contributions"),
     "metrics.AuditResult": gettext_noop("audit results"),
     "metrics.BacklogRange": gettext_noop("backlog ranges"),
@@ -98,70 +100,70 @@ MODEL_NAMES = {
     "metrics.PatternTally": gettext_noop("pattern counts"),
     "metrics.PeerTally": gettext_noop("peer counts"),
     "metrics.RaterResult": gettext_noop("rater results"),
-    "metrics.Report": gettext_noop("reports"),
-    "metrics.Result": gettext_noop("results"),
+    "metrics.Report": gettext_noop("Reports"),
+    "metrics.Result": gettext_noop("Results"),
     "metrics.SavedView": gettext_noop("saved views"),
     "metrics.ShareLink": gettext_noop("share links"),
     "metrics.Worker": gettext_noop("workers"),
-    "mfa.Authenticator": gettext_noop("second factors"),
+    "mfa.Authenticator": gettext_noop("Second factors"),
     "projects.ApiToken": gettext_noop("API tokens"),
-    "projects.Category": gettext_noop("categories"),
-    "projects.Approval": gettext_noop("approvals"),
-    "projects.Deletion": gettext_noop("deletions"),
-    "projects.GoldAnswer": gettext_noop("gold answers"),
+    "projects.Category": gettext_noop("Categories"),
+    "projects.Approval": gettext_noop("Approvals"),
+    "projects.Deletion": gettext_noop("Deletions"),
+    "projects.GoldAnswer": gettext_noop("Gold answers"),
     "projects.GuidelineVersion": gettext_noop("guidelines versions"),
-    "projects.Item": gettext_noop("items"),
+    "projects.Item": gettext_noop("Items"),
     "projects.ItemVersion": gettext_noop("item versions"),
-    "projects.Member": gettext_noop("members"),
-    "projects.MemberOffer": gettext_noop("invitations to join"),
-    "projects.Project": gettext_noop("projects"),
-    "projects.Question": gettext_noop("questions"),
-    "projects.Rater": gettext_noop("raters"),
-    "projects.RaterIdentity": gettext_noop("rater identities"),
+    "projects.Member": gettext_noop("Members"),
+    "projects.MemberOffer": gettext_noop("Project invitations"),
+    "projects.Project": gettext_noop("Projects"),
+    "projects.Question": gettext_noop("Questions"),
+    "projects.Rater": gettext_noop("Raters"),
+    "projects.RaterIdentity": gettext_noop("Rater identities"),
     "projects.RaterKindVersion": gettext_noop("earlier rater kinds"),
     "projects.ScaleVersion": gettext_noop("scale versions"),
-    "quality.Alert": gettext_noop("alerts"),
+    "quality.Alert": gettext_noop("Alerts"),
     "quality.AlertScan": gettext_noop("alert scans"),
     "quality.AlertSettings": gettext_noop("alert settings"),
     "quality.AlertStep": gettext_noop("alert steps"),
-    "quality.Appeal": gettext_noop("appeals"),
+    "quality.Appeal": gettext_noop("Appeals"),
     "quality.Consensus": gettext_noop("label computations"),
-    "quality.Decision": gettext_noop("decisions"),
+    "quality.Decision": gettext_noop("Decisions"),
     "quality.DriftState": gettext_noop("drift states"),
     "quality.Escalation": gettext_noop("requested ratings"),
-    "quality.Gate": gettext_noop("gates"),
+    "quality.Gate": gettext_noop("Gates"),
     "quality.GateState": gettext_noop("gate states"),
-    "quality.GateVerdict": gettext_noop("requested gate verdicts"),
+    "quality.GateVerdict": gettext_noop("gate verdicts"),
     "quality.GoldIntervention": gettext_noop("gold interventions"),
     "quality.GoldItem": gettext_noop("gold item results"),
     "quality.GoldReview": gettext_noop("gold reviews"),
     "quality.GoldScore": gettext_noop("gold scores"),
     "quality.GoldState": gettext_noop("gold states"),
-    "quality.ItemLabel": gettext_noop("item labels"),
-    "quality.LabelRules": gettext_noop("label rules"),
+    "quality.ItemLabel": gettext_noop("Item labels"),
+    "quality.LabelRules": gettext_noop("Label rules"),
     "quality.NameReveal": gettext_noop("identity views"),
     "quality.RaterConfusion": gettext_noop("rater confusions"),
     "quality.RepeatScore": gettext_noop("repeat scores"),
     "quality.RepeatState": gettext_noop("repeat states"),
-    "quality.ReviewAssignment": gettext_noop("items sent to review"),
-    "quality.ReviewClaim": gettext_noop("items in review"),
+    "quality.ReviewAssignment": gettext_noop("review items"),
+    "quality.ReviewClaim": gettext_noop("review claims"),
     "quality.SecondOpinion": gettext_noop("second opinions"),
-    "quality.SigningKey": gettext_noop("verdict signing keys"),
+    "quality.SigningKey": gettext_noop("signing keys"),
     "quality.StoredRaterComparison": gettext_noop("rater comparisons"),
-    "ratings.Assignment": gettext_noop("assignments"),
-    "ratings.CheckAnswer": gettext_noop("check answers"),
+    "ratings.Assignment": gettext_noop("Assignments"),
+    "ratings.CheckAnswer": gettext_noop("Check answers"),
     "ratings.Exam": gettext_noop("exams"),
-    "ratings.ExamRules": gettext_noop("exam rules"),
-    "ratings.ImportRun": gettext_noop("imports"),
-    "ratings.LabelStudioConnection": gettext_noop("connections with Label Studio"),
-    "ratings.LabelStudioObject": gettext_noop("IDs in Label Studio"),
-    "ratings.RaterMessage": gettext_noop("messages to raters"),
+    "ratings.ExamRules": gettext_noop("Exam rules"),
+    "ratings.ImportRun": gettext_noop("Imports"),
+    "ratings.LabelStudioConnection": gettext_noop("Label Studio connections"),
+    "ratings.LabelStudioObject": gettext_noop("Label Studio IDs"),
+    "ratings.RaterMessage": gettext_noop("rater messages"),
     "ratings.RaterQueue": gettext_noop("rater queues"),
-    "ratings.Rating": gettext_noop("ratings"),
+    "ratings.Rating": gettext_noop("Ratings"),
     "ratings.Revision": gettext_noop("rating revisions"),
     "ratings.TimezoneBackfill": gettext_noop("time zone changes"),
     "ratings.UncountedItem": gettext_noop("uncounted items"),
-    "usersessions.UserSession": gettext_noop("sessions"),
+    "usersessions.UserSession": gettext_noop("Sessions"),
 }
 
 
@@ -173,5 +175,5 @@ def set_model_names() -> None:
         def get_singular(singular: str = str(options.verbose_name), plural: str = plural) -> str:
             return singular if (get_language() or "en").startswith("en") else gettext(plural)
 
-        options.verbose_name_plural = gettext_lazy(plural)
+        options.verbose_name_plural = lower_first(gettext_lazy(plural))
         options.verbose_name = lazy(get_singular, str)()

@@ -20,7 +20,6 @@ from projects.models.roles import Capability, may
 from quality.inbox import entry_counts
 from ratings.models import Assignment
 
-Role = Member.Role
 MAX_COUNT = 100  # highest count; above it the page shows "99+"
 MAX_SWITCHER_PROJECTS = 8  # maximum number of projects in the project switcher
 
@@ -238,7 +237,7 @@ class ProjectNavigation(NamedTuple):
     entries: list[NavigationLink]
     tabs: list[NavigationLink]
     rate_link: NavigationLink | None
-    inbox: list[entry_counts.InboxEntry]
+    inbox: list[entry_counts.EntryCount]
 
     @property
     def current_entry(self) -> NavigationLink | None:
@@ -308,7 +307,7 @@ def _find_current_tab(tabs: list[NavigationTab], path: str) -> NavigationTab | N
     return by_path.get("") if not segments else None
 
 
-def _count_by_page(project: Any, inbox: list[entry_counts.InboxEntry]) -> dict[str, int]:
+def _count_by_page(project: Any, inbox: list[entry_counts.EntryCount]) -> dict[str, int]:
     """Return {URL name: number of things on the page that need an action of the user}."""
     counts: dict[str, int] = {}
     for entry in inbox:
@@ -348,11 +347,12 @@ def _build_site_links(pages: list[SitePage], path: str) -> list[NavigationLink]:
 
 
 def _only_annotates(user: Any) -> bool:
-    """Return True for annotators who have no other role in any project."""
+    """Return True for members who see results in no project, such as annotators."""
     if user.is_staff or user.is_superuser:
         return False
     roles = Member.objects.filter(user=user.pk).order_by().values_list("role", flat=True)
-    return set(roles.distinct()) == {Role.ANNOTATOR}
+    own_roles = set(roles.distinct())
+    return bool(own_roles) and not any(may(role, Capability.SEE_RESULTS) for role in own_roles)
 
 
 def count_skipped_or_flagged_items(project: Project) -> int:
@@ -360,7 +360,7 @@ def count_skipped_or_flagged_items(project: Project) -> int:
     return Assignment.objects.skipped_or_flagged_in(project)[:MAX_COUNT].count()
 
 
-def list_inbox_entries(project: Any) -> list[entry_counts.InboxEntry]:
+def list_inbox_entries(project: Any) -> list[entry_counts.EntryCount]:
     """Return the inbox of the project for its leads; empty for other roles."""
     if not may(project.role, Capability.MANAGE):
         return []

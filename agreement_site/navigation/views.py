@@ -22,7 +22,7 @@ from agreement_site.navigation import sidebar
 from core.text import parse_id
 from metrics import saved_views
 from metrics.views.common.getting_started import SetupStep
-from metrics.views.saved_views import views
+from metrics.views.saved_views import build_view_url
 from projects.models import Item, Member, Project, Question, Rater
 from projects.permissions import Capability, can_create_projects, get_project, may
 
@@ -67,7 +67,7 @@ def _iter_actions(user: Any, project: Any) -> Iterator[PaletteResult]:
         return reverse(name, args=[] if project is None else [project.pk])
 
     kind = _("Do")
-    if project is not None and project.role == Member.Role.LEAD:
+    if project is not None and project.can_manage:
         yield PaletteResult(kind, _("Invite people"), build_url("people"))
         yield PaletteResult(kind, _("Add items"), build_url("item_new"))
         yield PaletteResult(kind, _("Write guidelines"), build_url("guidelines_settings"))
@@ -81,7 +81,7 @@ def _search_views(project: Any, text: str) -> Iterator[PaletteResult]:
     needle = text.casefold()
     for view in saved_views.list_saved_views(project):
         if needle in view.name.casefold():
-            yield PaletteResult(_("View"), view.name, views.build_view_url(view))
+            yield PaletteResult(_("View"), view.name, build_view_url(view))
 
 
 def _search_questions(project: Any, text: str) -> Iterator[PaletteResult]:
@@ -95,11 +95,7 @@ def _search_questions(project: Any, text: str) -> Iterator[PaletteResult]:
 def _search_raters(project: Any, text: str) -> Iterator[PaletteResult]:
     """Yield raters by key or name; for a lead, "pause w1" leads to the page that pauses w1."""
     command, _space, argument = text.partition(" ")
-    is_pause = (
-        project.role == Member.Role.LEAD
-        and argument
-        and command.casefold() in ("pause", _("pause"))
-    )
+    is_pause = project.can_manage and argument and command.casefold() in ("pause", _("pause"))
     condition = Q(key__icontains=argument if is_pause else text) | Q(
         name__icontains=argument if is_pause else text
     )

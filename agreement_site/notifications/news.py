@@ -37,7 +37,10 @@ Kind, State = QueuedMail.Kind, QueuedMail.State
 
 @dataclass(frozen=True)
 class News:
-    """News that a person can get at once: a label, and the kinds of events."""
+    """A kind of news that a person can get by mail at once: a label, and kinds of events.
+
+    ``mail_contents.describe_changes`` has the lines about the events.
+    """
 
     label: Promise
     events: tuple[str, ...]
@@ -102,7 +105,7 @@ def _queue_news(project_id: int, events: Sequence[Event]) -> int:
     role_of = dict(roles.values_list("user", "role"))
     wanting: dict[int, list[int]] = {}  # numbers of events by user
     for row in NotificationSettings.objects.filter(user__in=list(role_of)).exclude(at_once=[]):
-        kinds = get_wanted_events(row.at_once, role_of[row.user_id])
+        kinds = get_wanted_events(row.at_once) & set(list_kinds(role_of[row.user_id]))
         numbers = [event.number for event in events if event.kind in kinds and event.number]
         if numbers:
             wanting[row.user_id] = numbers
@@ -129,10 +132,9 @@ def _queue_news(project_id: int, events: Sequence[Event]) -> int:
     return len(mails)
 
 
-def get_wanted_events(at_once: Sequence[str], role: str) -> set[str]:
-    """Return the kinds of events that a member with this role gets at once."""
-    visible = set(list_kinds(role))
-    return {event for name in at_once if name in NEWS for event in NEWS[name].events} & visible
+def get_wanted_events(at_once: Sequence[str]) -> set[str]:
+    """Return the kinds of events of these news; each person gets those that their role may see."""
+    return {event for name in at_once if name in NEWS for event in NEWS[name].events}
 
 
 def _queue_personal(events: Sequence[Event]) -> int:

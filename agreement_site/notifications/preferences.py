@@ -1,9 +1,9 @@
-"""A person's choice of mail, and links that end one stream of mail without signing in (RFC 8058).
+"""A person's choice of mail, and links that end a subscription without signing in (RFC 8058).
 
 By default, leads and adjudicators get a weekly digest on Monday morning, and leads also get a mail
 when a rater drifts. Others have nothing to decide, so they get a digest only when they want one.
 
-A link is signed for one person and stream. It stays valid: mail is kept for years.
+A link is signed for one person and subscription. It stays valid: mail is kept for years.
 """
 
 from __future__ import annotations
@@ -22,14 +22,15 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from agreement_site.models import NotificationSettings, Preference
+from core.text import lower_first
 from core.web.links import build_absolute_url
 from projects.models import Member
+from projects.models.roles import Capability, list_roles_with
 
 from .news import DRIFT, get_feed_head
 
 Digest = NotificationSettings.Digest
 PEOPLE_PER_TRANSACTION = 500  # people in one transaction
-DECIDING_ROLES = (Member.Role.LEAD, Member.Role.ADJUDICATOR)
 
 
 def get_preferences(user: Any) -> NotificationSettings:
@@ -62,7 +63,9 @@ def save_preferences(*, user: Any, **changes: Any) -> NotificationSettings:
 
 def create_missing_settings() -> int:
     """Store the default settings of people who decide something; return how many."""
-    deciding = Member.objects.filter(user=OuterRef("pk"), role__in=DECIDING_ROLES)
+    deciding = Member.objects.filter(
+        user=OuterRef("pk"), role__in=list_roles_with(Capability.REVIEW)
+    )
     users = User.objects.filter(
         Exists(deciding), is_active=True, notification_settings=None
     ).exclude(email="")
@@ -83,12 +86,13 @@ def _build_defaults(user_ids: list[int]) -> list[NotificationSettings]:
         roles.setdefault(user_id, set()).add(role)
         zones.setdefault(user_id, zone)
     rows, head, now = [], get_feed_head(), timezone.now()
+    managing, reviewing = map(list_roles_with, (Capability.MANAGE, Capability.REVIEW))
     for user_id in user_ids:
         own_roles = roles.get(user_id, set())
         row = NotificationSettings(
             user_id=user_id,
-            at_once=[DRIFT] if Member.Role.LEAD in own_roles else [],
-            digest=Digest.WEEKLY if own_roles & set(DECIDING_ROLES) else Digest.OFF,
+            at_once=[DRIFT] if own_roles.intersection(managing) else [],
+            digest=Digest.WEEKLY if own_roles.intersection(reviewing) else Digest.OFF,
             time_zone=zones.get(user_id, settings.TIME_ZONE),
             digest_event=head,
         )
@@ -123,34 +127,34 @@ def get_language(user: Any, row: NotificationSettings) -> str:
 
 _SALT = "notifications.unsubscribe"
 DIGEST, NEWS, PERSONAL = "digest", "news", "personal"
-# Stream -> the settings that end it.
+# Subscription -> the settings that end it.
 SETTINGS_WITHOUT: dict[str, dict[str, object]] = {
     DIGEST: {"digest": NotificationSettings.Digest.OFF},
     NEWS: {"at_once": []},
     PERSONAL: {"personal": False},
 }
 LABELS = {
-    DIGEST: _("the digest"),
-    NEWS: _("news sent at once"),
-    PERSONAL: _("messages, pauses and new projects"),
+    DIGEST: lower_first(_("Digest")),
+    NEWS: _("news of a project"),
+    PERSONAL: lower_first(_("Messages, pauses and new projects")),
 }
 
 
-def build_unsubscribe_url(user: Any, stream: str) -> str:
-    token = signing.dumps([user.pk, stream], salt=_SALT)
+def build_unsubscribe_url(user: Any, subscription: str) -> str:
+    token = signing.dumps([user.pk, subscription], salt=_SALT)
     return build_absolute_url(reverse("unsubscribe", args=[token]))
 
 
 def parse_token(token: str) -> tuple[User, str] | None:
-    """Return the user and the stream of a link; None for one that was not signed here."""
+    """Return the user and the subscription of an unsubscribe link; None for an invalid one."""
     try:
-        user_id, stream = signing.loads(token, salt=_SALT)
+        user_id, subscription = signing.loads(token, salt=_SALT)
     except signing.BadSignature:
         return None
     user = User.objects.filter(pk=user_id).first()
-    return (user, stream) if user is not None and stream in SETTINGS_WITHOUT else None
+    return (user, subscription) if user is not None and subscription in SETTINGS_WITHOUT else None
 
 
-def end_stream(user: User, stream: str) -> None:
-    """Change the user's settings so that this stream ends; a second time has no effect."""
-    save_preferences(user=user, **SETTINGS_WITHOUT[stream])
+def end_subscription(user: User, subscription: str) -> None:
+    """Change the user's settings so that this subscription ends; a second time has no effect."""
+    save_preferences(user=user, **SETTINGS_WITHOUT[subscription])

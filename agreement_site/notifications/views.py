@@ -1,4 +1,4 @@
-"""Pages of a person's notification settings, and of a link that ends a stream of mail."""
+"""Pages of a person's notification settings, and of a link that ends a subscription to mail."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class NotificationForm(forms.Form):
         label=gettext_lazy("Digest"), choices=NotificationSettings.Digest.choices
     )
     weekday = forms.TypedChoiceField(
-        label=gettext_lazy("Day of a weekly digest"), coerce=int, choices=list(WEEKDAYS.items())
+        label=gettext_lazy("Day of weekly digests"), coerce=int, choices=list(WEEKDAYS.items())
     )
     hour = forms.TypedChoiceField(
         label=gettext_lazy("Time"),
@@ -45,13 +45,13 @@ class NotificationForm(forms.Form):
         widget=forms.TextInput({"list": "time-zones", "autocomplete": "off"}),
     )
     at_once = forms.MultipleChoiceField(
-        label=gettext_lazy("At once, in projects whose results you see"),
+        label=gettext_lazy("Send at once"),
         required=False,
         choices=[(name, news.label) for name, news in NEWS.items()],
         widget=forms.CheckboxSelectMultiple,
     )
     personal = forms.BooleanField(
-        label=gettext_lazy("Messages from leads, pauses and new projects"), required=False
+        label=gettext_lazy("Messages, pauses and new projects"), required=False
     )
     language = forms.ChoiceField(
         label=gettext_lazy("Language"),
@@ -63,9 +63,7 @@ class NotificationForm(forms.Form):
     def clean_time_zone(self) -> str:
         zone = normalize_time_zone(self.cleaned_data["time_zone"])
         if zone not in list_time_zones():
-            raise forms.ValidationError(
-                gettext_lazy("Choose a listed time zone, such as Europe/Berlin.")
-            )
+            raise forms.ValidationError(gettext_lazy("Choose a time zone such as Europe/Berlin."))
         return zone
 
 
@@ -96,16 +94,16 @@ def edit_notifications(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def unsubscribe_by_link(request: HttpRequest, token: str) -> HttpResponse:
-    """Show a button that ends a stream of mail; a POST ends it.
+    """Show a button that ends a subscription to mail; a POST ends it.
 
     Scanners of mail open links, so opening it changes nothing.
     """
     parsed = preferences.parse_token(token)
     if parsed is None:
         return render(request, "notifications/unsubscribe.html", status=404)
-    user, stream = parsed
+    user, subscription = parsed
     is_done = request.method == "POST"
     if is_done:
-        preferences.end_stream(user, stream)
-    context = {"stream": preferences.LABELS[stream], "is_done": is_done}
+        preferences.end_subscription(user, subscription)
+    context = {"subscription": preferences.LABELS[subscription], "is_done": is_done}
     return render(request, "notifications/unsubscribe.html", context)

@@ -54,7 +54,7 @@ class HealthProbes:
 
 
 class ReadinessCheck:
-    """Runs the readiness check in a thread of its own, and answers 503 when it is late."""
+    """Run the readiness check in a thread of its own, and answers 503 when it is late."""
 
     def __init__(self, check: Callable[[], health.HealthResponse] | None = None) -> None:
         self._check = check or probe_with_own_connection

@@ -55,7 +55,7 @@ def print_message(text: str) -> None:
 class Program:
     """A program to run. `ready` is polled before the next program is started.
 
-    This ends when it is true, or after READY_TIMEOUT_SECONDS.
+    Polling ends when it returns True, or after READY_TIMEOUT_SECONDS.
 
     ``function`` does the same as ``command`` in a fork of the supervisor.
     """

@@ -94,10 +94,10 @@ def prepare_fork() -> None:
     from django.db import connections
 
     from agreement_site.monitoring import health
-    from ratings.files import data_folders
+    from ratings.files import shared_folders
 
     gc.collect()  # so that what follows fills the gaps that loading has left
-    data_folders.record_at_start()
+    shared_folders.record_at_start()
     health.probe_readiness()
     _serve_sign_in_page()
     for model in apps.get_models(include_auto_created=True):

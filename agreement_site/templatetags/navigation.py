@@ -8,7 +8,7 @@ from django import template
 from django.http import HttpRequest
 
 from agreement_site.navigation import sidebar
-from quality.inbox.entry_counts import InboxEntry
+from quality.inbox.entry_counts import EntryCount
 
 register = template.Library()
 
@@ -27,7 +27,7 @@ def project_navigation(project: Any, request: HttpRequest) -> sidebar.ProjectNav
 
 
 @register.filter
-def summarize_inbox(inbox: list[InboxEntry]) -> InboxSummary:
+def summarize_inbox(inbox: list[EntryCount]) -> InboxSummary:
     """Return what the bell in the header shows."""
     return InboxSummary(sum(entry.number for entry in inbox), [entry.text for entry in inbox])
 

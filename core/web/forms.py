@@ -65,7 +65,7 @@ class SettingsForm(forms.Form):
         """Add an error with the stored value, which the next submission replaces."""
         labels = dict(getattr(self.fields[name], "choices", ()))
         value = Truncator(labels.get(stored, stored)).chars(MAX_VALUE_LENGTH)
-        message = _("Somebody else changed this to “%(value)s”. Save again to replace it.")
+        message = _("Someone else changed this to “%(value)s”. Save again to replace it.")
         self.add_error(name, message % {"value": value})
         data = cast(QueryDict, self.data).copy()
         data[self[name].html_initial_name] = "" if stored is None else str(stored)

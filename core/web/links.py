@@ -1,4 +1,4 @@
-"""Links of pages, which have no target for everybody.
+"""Links of pages, which are plain text for readers who may not follow them.
 
 On a page that a share link shows (``without_links``), and in a file, a link is its text.
 """

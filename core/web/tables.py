@@ -11,12 +11,28 @@ from __future__ import annotations
 import contextlib
 import datetime
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from django.utils.translation import gettext as _
+
+_FORMULA_START = re.compile("'*[=+\\-@\t\r\n＝＋－＠]")
+_ESCAPED_START = re.compile("''*[=+\\-@\t\r\n＝＋－＠]")
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\Z", re.ASCII)
+
+
+def escape_formula(text: str) -> str:
+    """Return the text, with a leading apostrophe where a spreadsheet would run it as a formula."""
+    return f"'{text}" if _FORMULA_START.match(text) and not _NUMBER.match(text) else text
+
+
+def unescape_formula(text: str) -> str:
+    """Reverse ``escape_formula``."""
+    return text[1:] if text[:1] == "'" and _ESCAPED_START.match(text) else text
+
 
 PARAMETER = "csv"
 MAX_EXPORT_ROWS = 10_000
@@ -162,7 +178,7 @@ def _build_cells(column: Column) -> list[list[str]]:
     values, label = column.values, column.label
     if not any(isinstance(value, Interval) and value.low is not None for value in values):
         return [[label, *map(format_cell, values)]]
-    suffixes = (_("lower bound"), _("upper bound"), _("text"))
+    suffixes = (_("lower bound"), _("upper bound"), _("Text").lower())
     labels = [label, *(f"{label}: {suffix}" if label else suffix for suffix in suffixes)]
     rows = [_split_value(value) for value in values]
     columns = [

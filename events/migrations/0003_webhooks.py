@@ -27,7 +27,7 @@ class Migration(migrations.Migration):
                 ('previous_nonce', models.CharField(blank=True, max_length=32)),
                 ('rotated_at', models.DateTimeField(blank=True, null=True)),
                 ('paused_at', models.DateTimeField(blank=True, null=True)),
-                ('pause_reason', models.CharField(blank=True, choices=[('person', 'paused'), ('gone', 'paused: the address is gone (410)'), ('failing', 'paused: it failed for five days')], max_length=7)),
+                ('pause_reason', models.CharField(blank=True, choices=[('person', 'paused'), ('gone', 'paused: the address is gone (410)'), ('failing', 'paused: failed for five days')], max_length=7)),
                 ('failing_since', models.DateTimeField(blank=True, null=True)),
                 ('created_at', models.DateTimeField()),
                 ('created_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),

@@ -127,7 +127,7 @@ def describe_event(event: Event | None, project_id: int | None) -> ChatMessage:
     """
     if event is None:
         path = reverse("dashboard", args=[project_id]) if project_id else reverse("projects")
-        text = _("This is a test. Events appear here.")
+        text = _("This is a test.")
         return ChatMessage(_("Concord: test"), (text,), build_absolute_url(path))
     title = f"{_shorten(event.project.name)}: {TITLES[event.kind]}"
     path = _get_path(event)
@@ -207,7 +207,7 @@ def build_request(webhook: Webhook, event: Event | None, *, now: datetime.dateti
 
 
 def interpret_answer(webhook: Webhook, answer: Answer) -> Answer:
-    """Return the answer, as rejected where only its body says that the message was not accepted."""
+    """Return the answer; it counts as rejected where only its body says so."""
     key = RESULT_KEYS.get(Format(webhook.format))
     if key is None or not answer.is_success:
         return answer

@@ -76,7 +76,7 @@ def parse_url(url: str, *, allows_private: bool | None = None) -> Target:
     if parts.scheme not in schemes or not host or port == 0:
         raise InvalidUrl(_("Start the address with https:// and a host."))
     if "@" in parts.netloc or parts.fragment:
-        raise InvalidUrl(_("Remove the username, password or fragment (#) from the address."))
+        raise InvalidUrl(_("Remove username, password and fragment (#) from the address."))
     is_https = parts.scheme == "https"
     query = f"?{parts.query}" if parts.query else ""
     return Target(
@@ -126,7 +126,7 @@ def validate_url(url: str) -> None:
         resolve_host(target)
     except AddressNotAllowed as error:
         raise InvalidUrl(
-            _("%(host)s is in a private network (%(address)s), which webhooks can't call.")
+            _("%(host)s is in a private network (%(address)s), which isn't allowed.")
             % {"host": target.host, "address": error}
         ) from None
     except AddressNotFound:

@@ -89,7 +89,7 @@ def create_webhook(
         Project.objects.select_for_update().get(pk=project.pk)
     if list_webhooks(project).count() >= MAX_WEBHOOKS:
         raise InvalidWebhook(
-            url=_("At most %(n)s of these are allowed. Delete one first.") % {"n": MAX_WEBHOOKS}
+            url=_("At most %(n)s of these are allowed. Remove one first.") % {"n": MAX_WEBHOOKS}
         )
     webhook.save()
     _log_change("webhook_created", webhook, by, after=_build_log_values(webhook))
@@ -210,7 +210,7 @@ def _validate(webhook: Webhook, *, is_new_url: bool = True) -> None:
             raise InvalidWebhook(**{name: message})
     secret = webhook.robot_secret
     if secret and webhook.format not in chat.SIGNED_FORMATS:
-        raise InvalidWebhook(robot_secret=_("Only DingTalk and Feishu have such a secret."))
+        raise InvalidWebhook(robot_secret=_("Only for DingTalk and Feishu."))
     if len(secret) > MAX_ROBOT_SECRET_LENGTH or not (secret.isascii() and secret.isprintable()):
         message = _("Copy the secret from the robot's settings.")
         raise InvalidWebhook(robot_secret=message)

@@ -16,11 +16,11 @@ _ = gettext_noop
 MEAN_TEXTS: dict[str, tuple[str, str]] = {
     "mean_pairwise_kappa": (
         _("Mean pairwise kappa"),
-        _("The mean of Cohen’s kappas of all rater pairs that share an item."),
+        _("The mean of all defined Cohen’s kappas of rater pairs."),
     ),
     "mean_pairwise_kappa_by_items": (
         _("Mean pairwise kappa by shared items"),
-        _("The mean of Cohen’s kappas of all pairs, weighted by shared items."),
+        _("The mean of all defined Cohen’s kappas, weighted by shared items."),
     ),
     "mean_difference": (
         _("Mean difference"),
@@ -38,20 +38,20 @@ TERMS: dict[str, tuple[str, str]] = {
     "interval": (
         _("95% interval"),
         _(
-            "In brackets: the range that contained the true value in 96 of 100 simulated "
-            "studies, in 85 to 90 with ten items and a rare category."
+            "The range that contained the true value in 96 of 100 simulated studies, in 85 to "
+            "90 with ten items and a rare category."
         ),
     ),
     "band": (
         _("Label"),
         _(
-            "A conventional name for a range of values, by the project’s scheme. "
-            "Labels for kappa fit other coefficients only roughly."
+            "A conventional name for a range of values. Labels for kappa fit other "
+            "coefficients only roughly."
         ),
     ),
     "bar": (
         _("Target"),
-        _("The value this project aims for. It is reached when the whole interval is above it."),
+        _("The value to reach: the whole interval must be above it."),
     ),
     "observed": (
         _("Observed"),
@@ -59,23 +59,17 @@ TERMS: dict[str, tuple[str, str]] = {
     ),
     "expected": (
         _("By chance"),
-        _(
-            "The agreement raters would reach without looking at the items. Kappa = "
-            "(observed - chance) / (1 - chance)."
-        ),
+        _("The agreement raters would reach without looking at the items."),
     ),
     "rests_on": (
         _("Based on"),
-        _(
-            "The items or rater pairs behind the value. Items with one rating have "
-            "nothing to compare."
-        ),
+        _("The items or rater pairs that the value compares."),
     ),
     "weights": (
         _("Weights"),
         _(
-            "How far two different answers still agree: not at all (none), less with "
-            "each step (linear), near misses cost little (quadratic), or custom."
+            "How far two different answers still agree: not at all (none), less with each step "
+            "(linear), or near misses cost little (quadratic)."
         ),
     ),
     "p": (

@@ -165,9 +165,17 @@ A sentence has a rule, and a test on data where it holds and on data where it se
   of the others' pairs. If the rater's answers are exchangeable with theirs, the mean of d is 0,
   however hard the item is, and its variance and skewness follow from the m values of d on the item.
   The sum over the rater's items (30 or more, 10 of them with a disagreement) is tested one-sided at
-  1% over all raters (Bonferroni). Because the values of an item add up to 0, never are all raters
-  below. Beside two raters who copy from each other everybody is below them, so the test must also
-  hold without each single other rater, as long as enough items remain.
+  1% over all raters (Bonferroni), with half of it for each of two weights of a pair of ratings j
+  and l: w_jl, and its influence on kappa, (w_jl - (1 - kappa) (e_j + e_l)) / (1 - e) with e_j =
+  sum_l p_l w_jl and e = sum_j p_j e_j (Fleiss, Cohen & Everitt 1969), where p and kappa are those
+  of all ratings of the rater's items. With the second, the mean of d is nearly the rater's kappa
+  with the others less that of these with each other: who nearly always gives the frequent answer
+  agrees often, but hardly beyond chance. It must be negative, and -0.1 or less where the second
+  test alone is significant. Among raters of the same items the values of d add up to 0, so never
+  are all of them below. Beside two raters who copy from each other everybody is below them, so the
+  test must also hold without each other rater of a fifth of the items or more, as long as enough
+  items remain. Of more than 100,000 ratings, those of the newest items are tested. Items with two
+  ratings do not show which of the two raters agrees less, nor whether the items are hard.
 * *Two categories are confused*: the pair has 40% of all comparisons that differ or more, 1.5 times
   the share that the frequencies of the categories give, and the excess over items is significant at
   1% over all pairs (Bonferroni). Frequent categories differ often by chance; Roberts & McNamee
@@ -212,7 +220,7 @@ have a probability below 5% over all designs (binomial, Bonferroni), if the goal
 | sentence | designs | goal | measured, mean | largest | above |
 |---|---|---|---|---|---|
 | agreement fell or rose | 81 | 5% | 4.2% | 8.2% | 0 |
-| a rater agrees less with the others | 54 | 1% | 0.5% | 2.0% | 0 |
+| a rater agrees less with the others | 54 | 1% | 0.3% | 1.2% | 0 |
 | two categories are most confused | 81 | 1% | 0.0% | 0.0% | 0 |
 
 ## Attribution of a change
@@ -300,9 +308,9 @@ until a lead decides. With fewer than 5 answers, Concord shows only their number
   ten rounds every third one is extrapolated from the two before it (Varadhan & Roland 2008), so
   that the result is the maximum also where plain rounds hardly move. The model assumes that raters
   err independently of each other, given the true category. They seldom do: with ten ratings per
-  item or more, the certainties are far too high (table), and only gold answers show by how much.
+  item or more, the confidences are far too high (table), and only gold answers show by how much.
 
-Concord checks the calibration of the model's certainties. It holds out one rating of every item
+Concord checks the calibration of the model's confidences. It holds out one rating of every item
 with three or more ratings and predicts it. If the label probabilities T are too certain, so that
 T^tau with tau < 1 predicts better by two standard errors, the page shows this. Held-out ratings
 show a part of the error only, because they share the errors that all raters make.
@@ -326,7 +334,7 @@ list items with two ratings or more; *Labels* and *Review* show how many have on
 
 The table lists the wrong labels in % of the items with gold, the expected percentage with T^tau and
 with 100 gold answers drawn at random (40 draws; the others are measured), how many of the labels
-with a certainty of 0.95 or more are right, and in how many draws fewer than 95% are. All columns
+with a confidence of 0.95 or more are right, and in how many draws fewer than 95% are. All columns
 and the sources are in [consensus.md](../benchmarks/consensus.md):
 
 | data set | items | ratings per item | majority | weighted | Dawid-Skene | expected with T^tau |
@@ -400,10 +408,12 @@ studies have an interval as narrow as wanted: the goal is 90%, and 94 to 95% are
 data, 93 to 100% after a pilot of 60 items. The page calls the numbers rough where the interval
 shown is more than 25% wider than by the standard error. All figures are in
 [planning.md](../benchmarks/planning.md). Of items in clusters, the plan is for further clusters of
-the present size: the error is that of clusters, t has the degrees of freedom of their number, and
-s^2 grows by 1 / (2 (clusters - 1)). `manage.py plan` prints the design effect, too.
+the present size: the error is that of clusters, and t has the degrees of freedom of their number.
+In one of ten pilots of C clusters the true error is larger than theirs by sqrt((C - 1) / chi2),
+where chi2 is the 10% quantile with C - 1 degrees of freedom; s^2 grows by the variance with which
+exp(z_.9 s) is this factor. `manage.py plan` prints the design effect, too.
 
-The error of a small pilot is itself uncertain, most of all with weights, where it rests on a few
+The error of a small pilot is itself uncertain, most of all with weights, where it depends on a few
 large differences. The page therefore also shows the number that is expected if the error stays as
 it is. Where the true error exceeds the one so far by more than 25% in one of ten studies, the two
 numbers lie far apart: the page then gives the number of items whose error is known better, to be
@@ -489,7 +499,7 @@ gold answer if that allows a single category, otherwise the label that its ratin
 only people's ratings count. A lead can include models. Decisions and gold answers are fixed in the
 model, so that it learns from them which raters are right.
 
-| method | label | certainty |
+| method | label | confidence |
 |---|---|---|
 | Dawid and Skene (default) | the median on ordered scales, otherwise the mode | its probability |
 | majority, weighted by skill | the category with the largest weight; `tied` if several | none |
@@ -498,7 +508,7 @@ model, so that it learns from them which raters are right.
 The model is always fitted to all ratings from the same starting values. The labels are therefore a
 function of the ratings and do not depend on their order of arrival. With one rater, or without an
 item with two ratings, nothing can be estimated (`no_pairable_items`), and the label is the majority
-without a certainty. The *expected errors* of a set of labels are the sum of 1 - certainty.
+without a confidence. The *expected errors* of a set of labels are the sum of 1 - confidence.
 
 To measure the agreement of two adjudicators, a share of the decided items is shown to a second
 person, without the first decision. Concord computes Fleiss' kappa of first decisions and second
@@ -647,13 +657,14 @@ known. A question with more than 5,000,000 comparisons (`too_many_comparisons`) 
   `same_answer`, `too_fast`, `copies`), or the evidence on gold has reached the threshold of a pause
   (`gold`). A confirmed alert stays acknowledged until the rater is paused or somebody resolves it.
   Every rater with this status is in the inbox, unless paused: by the alert, by a proposed warning
-  or pause, or by name.
+  or pause, or by name. Raters to check are one row per question, with the impact of the first.
 * `check`: an alert about the rater is muted, or the evidence of drift has reached 250 and is not
   that of a common fall (`drift`), or the 95% interval of the accuracy on five or more gold answers
   is below the pass mark (`gold`). Also if the rater answers opposite to the others (`reversed`),
   rates higher or lower (`harsh`, `lenient`, `higher`, `lower`), agrees less with the others than
   these do with each other on the same items (`low_agreement`, unless an alert, opposite answers, a
-  bias or the same answer states the cause; see *Sentences about the results*), almost always gives
+  bias or the same answer states the cause; see *Sentences about the results*; the filter *Low
+  agreement* lists all of them), almost always gives
   the same answer (`same_answer`), seldom repeats their own answers (`self`), as defined below, or
   did not pass the latest attempt at the exam (`exam`).
 * `unknown`: the rater has fewer than 30 compared items, or agreement is undefined (`not_enough`).
@@ -672,10 +683,11 @@ its share in the others' answers. Of two raters nobody is named. Who shares item
 alone looks lenient. So the raters' levels are also estimated from the pairs, by least squares of
 the mean difference of two raters = level less level, weighted by shared items; the level must
 differ from the median level of the raters connected by shared items (three at least) by as much,
-and beyond its own error. A rater with higher answers is harsh where words such as *minor*, *severe*
-or *poor* are in the labels of the upper half of the scale, or words such as *good* in those of the
-lower half, and lenient where it is the other way round. Where no label says so, the reason is
-`higher` or `lower`.
+and beyond its own error. Raters who almost always give the same answer (see below) have no level of
+their own, and are left out of this estimate. A rater with higher answers is harsh where words such
+as *minor*, *severe* or *poor* are in the labels of the upper half of the scale, or words such as
+*good* in those of the lower half, and lenient where it is the other way round. Where no label says
+so, the reason is `higher` or `lower`.
 
 Where the bias is significant and the own level is not, the page says so, with the level as the
 distance from the median level: these others rate high, or low.
@@ -691,14 +703,16 @@ of two raters, nobody is named. The reason is as severe as one of `low_agreement
 
 **Almost always the same answer** (`same_answer` without an alert). Of the raters with 30 or more
 compared items, one is named whose most frequent answer has at least 0.9 of the answers, who leaves
-it at most a quarter as often as the others on the same items (these in a quarter of their answers
-or more), and less often than chance explains with their share: a binomial test at 5% for the
+it at most a quarter as often as the others on the same items (these in a fifth of their answers or
+more), and less often than chance explains with their share: a binomial test at 5% for the
 question (Bonferroni's correction for the raters). No alert is raised: `rater_same_answer` asks for
 far more evidence, and keeps its promise.
 
 **Inconsistent with oneself** (`self`). Of the raters with ten or more repeated items (three at
 least), one is named whose share of equal second answers lies more than 0.05 below the median share,
-by Wilson's upper limit at 5% for the question (Bonferroni's correction for the raters).
+by Wilson's upper limit at 5% for the question (Bonferroni's correction for the raters). The median
+is of the raters whose most frequent answer has less than 0.9 of the answers to repeated items: a
+single answer repeats itself.
 
 **Sensitivity.** The sensitivity of a project sets the evidence A at which alerts are raised: 5,000
 (`low`, the default), 1,000 (`medium`) or 250 (`high`). The guarantee changes with it: at most one
@@ -837,11 +851,11 @@ of the question replaces theirs.
 _GATES = """\
 ## Gates
 
-A gate compares measures of a question with floors. A rule passes when the low end of its 95%
-interval is at or above the floor, fails when the high end is below it, and is otherwise undecided.
+A gate compares measures of a question with limits. A rule passes when the low end of its 95%
+interval is at or above the limit, fails when the high end is below it, and is otherwise undecided.
 The gate passes if all rules pass, and fails if one of them fails.
 
-Who asks after every batch and stops at the first interval above the floor is wrong far more often
+Who asks after every batch and stops at the first interval above the limit is wrong far more often
 than 1 time in 20. Therefore the interval of a gate is a *confidence sequence*: in 95% of all cases
 it contains the true value at all numbers of items at once, however often you ask and whenever you
 stop. It is that of the normal mixture (Robbins 1970, Annals of Mathematical Statistics 41,
@@ -858,7 +872,7 @@ times as far away, in the way in which those of items in clusters do.
 * **Coefficients**: the interval that pages show, of items in clusters where the project has them.
 * **Gold accuracy** (`gold_accuracy`): the share of right answers among all answers of people to
   items with gold. Wilson's interval, where the answers to one item count as a cluster.
-* **Label certainty** (`label_certainty`): the mean confidence of the labels of all rated items,
+* **Label confidence** (`label_certainty`): the mean confidence of the labels of all rated items,
   which is the expected share of right labels. Wilson's interval. It is wider than needed, because a
   mean of probabilities varies less than a share.
 * **Coverage** (`coverage`): the share of items that have the wanted number of ratings; **open
@@ -866,9 +880,9 @@ times as far away, in the way in which those of items in clusters do.
 
 `benchmarks/bench_gates.py` simulates two categories, 2 to 5 raters and 1,000 gates in each of 72
 cases: prevalence 0.1, 0.3 and 0.5, and a look after each 10, 25 or 50 items. Kappa is exactly the
-floor, so that each pass is false. Share of the gates that pass at any of 200 looks:
+limit, so that each pass is false. Share of the gates that pass at any of 200 looks:
 
-| floor | raters | interval of one look | goal | sequence, mean | sequence, worst |
+| limit | raters | interval of one look | goal | sequence, mean | sequence, worst |
 |---|---|---|---|---|---|
 | 0.6 | 2 | 15% to 20% | <= 5% | 0.6% | 1.3% |
 | 0.6 | 3 | 17% to 21% | <= 5% | 0.7% | 1.0% |
@@ -882,14 +896,14 @@ floor, so that each pass is false. Share of the gates that pass at any of 200 lo
 The price is items: 2 to 2.4 times as many as for a single look. Items until half of the gates have
 passed, with three raters and a prevalence of 0.3:
 
-| kappa | floor | one look | look after each 10 or 20 items | ratio |
+| kappa | limit | one look | look after each 10 or 20 items | ratio |
 |---|---|---|---|---|
 | 0.75 | 0.6 | 70 | 170 | 2.4 |
 | 0.70 | 0.6 | 170 | 380 | 2.2 |
 | 0.90 | 0.8 | 110 | 250 | 2.3 |
 | 0.85 | 0.8 | 480 | 980 | 2.0 |
 
-The items that an undecided rule still needs are those at which the sequence leaves the floor, if
+The items that an undecided rule still needs are those at which the sequence leaves the limit, if
 the value and its error stay as they are; about half of such questions need more.
 """
 
@@ -985,30 +999,30 @@ deviations:
 
 **Items in clusters.** `benchmarks/coverage_clusters.py` simulates documents of ten items that
 differ in how often raters agree, in the shares of the categories (topic), or in both, with the
-stated intraclass correlation (ICC); 2 and 3 ratings, 2 and 5 categories, kappa 0.4 and 0.8; 400
+stated intraclass correlation (ICC); 2 and 3 ratings, 2 and 5 categories, kappa 0.4 and 0.8; 2,000
 studies each of six cells. *Independent items* is the coverage without clusters:
 
 | documents | dependence | independent items | goal | measured, mean | worst | effect |
 |---|---|---|---|---|---|---|
-| 12 | difficulty, ICC 0.3 | 0.82 | >= 0.93 | 0.961 | 0.940 | 2.3 |
-| 12 | topic, ICC 0.3 | 0.94 | >= 0.93 | 0.975 | 0.960 | 1.3 |
-| 12 | both, ICC 0.3 | 0.80 | >= 0.93 | 0.957 | 0.935 | 2.5 |
-| 12 | difficulty, ICC 0.6 | 0.71 | >= 0.93 | 0.950 | 0.920 | 3.6 |
-| 20 | difficulty, ICC 0.3 | 0.83 | >= 0.93 | 0.960 | 0.930 | 2.3 |
-| 20 | topic, ICC 0.3 | 0.94 | >= 0.93 | 0.970 | 0.963 | 1.2 |
-| 20 | both, ICC 0.3 | 0.80 | >= 0.93 | 0.950 | 0.938 | 2.5 |
-| 20 | difficulty, ICC 0.6 | 0.71 | >= 0.93 | 0.953 | 0.938 | 3.6 |
-| 50 | difficulty, ICC 0.3 | 0.82 | >= 0.93 | 0.952 | 0.932 | 2.3 |
-| 50 | topic, ICC 0.3 | 0.95 | >= 0.93 | 0.967 | 0.955 | 1.1 |
-| 50 | both, ICC 0.3 | 0.81 | >= 0.93 | 0.958 | 0.950 | 2.4 |
-| 50 | difficulty, ICC 0.6 | 0.72 | >= 0.93 | 0.961 | 0.953 | 3.6 |
+| 12 | difficulty, ICC 0.3 | 0.81 | >= 0.93 | 0.954 | 0.942 | 2.3 |
+| 12 | topic, ICC 0.3 | 0.94 | >= 0.93 | 0.977 | 0.967 | 1.3 |
+| 12 | both, ICC 0.3 | 0.80 | >= 0.93 | 0.951 | 0.945 | 2.5 |
+| 12 | difficulty, ICC 0.6 | 0.71 | >= 0.93 | 0.943 | 0.930 | 3.7 |
+| 20 | difficulty, ICC 0.3 | 0.81 | >= 0.93 | 0.952 | 0.945 | 2.3 |
+| 20 | topic, ICC 0.3 | 0.94 | >= 0.93 | 0.965 | 0.955 | 1.2 |
+| 20 | both, ICC 0.3 | 0.79 | >= 0.93 | 0.945 | 0.940 | 2.5 |
+| 20 | difficulty, ICC 0.6 | 0.71 | >= 0.93 | 0.948 | 0.938 | 3.6 |
+| 50 | difficulty, ICC 0.3 | 0.82 | >= 0.93 | 0.952 | 0.945 | 2.3 |
+| 50 | topic, ICC 0.3 | 0.94 | >= 0.93 | 0.960 | 0.953 | 1.2 |
+| 50 | both, ICC 0.3 | 0.79 | >= 0.93 | 0.947 | 0.936 | 2.4 |
+| 50 | difficulty, ICC 0.6 | 0.71 | >= 0.93 | 0.953 | 0.945 | 3.6 |
 
 Planned from a pilot of such documents (kappa 0.6, difficulty, ICC 0.3), with assurance:
 
 | pilot | half-width | items | goal | measured |
 |---|---|---|---|---|
-| 12 documents | ±0.06 | 2,547 | >= 90% | 97% |
-| 20 documents | ±0.06 | 2,303 | >= 90% | 93% |
+| 12 documents | ±0.06 | 2,824 | >= 90% | 94% |
+| 20 documents | ±0.06 | 2,287 | >= 90% | 94% |
 """
 
 SECTIONS = (

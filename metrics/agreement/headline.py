@@ -146,19 +146,19 @@ _ANY_TEXT, _OTHERS_TEXT = gettext_noop("any"), gettext_noop("others")
 _TWO_TEXT = gettext_noop("two")
 TABLE = (
     HeadlineTableRow("two_raters", _UNORDERED, _TWO_TEXT, _ANY_TEXT,
-         gettext_noop("Cohen’s kappa, with custom weights if set")),
+         gettext_noop("Cohen’s kappa; custom weights if set")),
     HeadlineTableRow("two_raters", _RANKED, _TWO_TEXT, _ANY_TEXT,
-         gettext_noop("weighted kappa: declared weights, else quadratic")),
+         gettext_noop("weighted kappa; quadratic unless declared")),
     HeadlineTableRow("two_raters", _NUMERIC, _TWO_TEXT, _ANY_TEXT,
-         gettext_noop("weighted kappa, where weights are declared")),
+         gettext_noop("weighted kappa if weights are declared")),
     HeadlineTableRow("nominal", _UNORDERED, _OTHERS_TEXT, _ANY_TEXT,
-         gettext_noop("Fleiss’ kappa, with custom weights if set")),
+         gettext_noop("Fleiss’ kappa; custom weights if set")),
     HeadlineTableRow("ordinal", _RANKED, _OTHERS_TEXT, _ANY_TEXT,
-         gettext_noop("Fleiss’ kappa: declared weights, else quadratic")),
+         gettext_noop("Fleiss’ kappa; quadratic weights unless declared")),
     HeadlineTableRow("complete", _NUMERIC, _OTHERS_TEXT, gettext_noop("yes"),
          gettext_noop("ICC(A,1), also ICC(C,1)")),
     HeadlineTableRow("incomplete", _NUMERIC, _OTHERS_TEXT, gettext_noop("no"),
-         gettext_noop("Krippendorff's alpha of the scale's metric")),
+         gettext_noop("Krippendorff’s alpha for the scale")),
 )  # fmt: skip
 
 

@@ -14,8 +14,8 @@ from .coefficients import (
     conger,
     correlation,
     fleiss,
+    groups,
     gwet,
-    kendall,
     krippendorff,
     light,
     marginal_tests,
@@ -23,7 +23,6 @@ from .coefficients import (
     two_raters,
 )
 from .coefficients.declaration import CategoryValues, Coefficient, Formula
-from .coefficients.groups import peers
 from .coefficients.intraclass import icc
 from .glossary import MEAN_TEXTS
 from .scales import SCALES, get_scale_type
@@ -54,7 +53,7 @@ _ALL = (
     correlation.SPEARMAN,
     correlation.KENDALL_TAU_B,
     correlation.LIN_CCC,
-    kendall.KENDALL_W,
+    correlation.KENDALL_W,
     *icc.ICCS,
     marginal_tests.MCNEMAR,
     marginal_tests.BOWKER,
@@ -65,7 +64,7 @@ COEFFICIENTS: dict[str, Coefficient] = {entry.name: entry for entry in _ALL}
 # Name without weights -> label and description of each coefficient and each mean of coefficients.
 COEFFICIENT_TEXTS: dict[str, tuple[str, str]] = {
     **{entry.key: (entry.label, entry.description) for entry in _ALL},
-    **peers.PEER_TEXTS,
+    **groups.PEER_TEXTS,
     **MEAN_TEXTS,
 }
 
@@ -76,7 +75,7 @@ _COEFFICIENT_BY_NAME |= {
 }
 
 # Coefficients of one rater against the others, from peer tables; not in the report.
-PEER_FORMULAS = peers.PEER_FORMULAS
+PEER_FORMULAS = groups.PEER_FORMULAS
 # Trends of two raters from their tables, on every scale and on ordered scales.
 PAIR_TREND_FORMULAS = {"cohen_kappa": Formula(cohen.kappa, takes_weights=True)}
 PAIR_TREND_ORDERED_FORMULAS = {

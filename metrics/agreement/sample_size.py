@@ -17,7 +17,8 @@ logarithm (bootstrap); before data the studies are simulated.
 
 Items in clusters (counts/clusters.py): se is that of clusters, which a design effect D widens, and
 t has C N / n - 1 degrees of freedom: further items come in further clusters of the present size. As
-the error of C clusters is estimated from C - 1 degrees of freedom, 1 / (2 (C - 1)) is added to s^2.
+the error of C clusters is estimated from C - 1 degrees of freedom, s^2 grows by the variance of
+log(se) with which exp(z_.9 s) is the true factor of one in ten studies, sqrt((C - 1) / chi2_.1).
 
 Fewer ratings an item: removing one rating of an item at random turns its pattern n into n - e_c
 with probability n_c / m; repeated, that is the hypergeometric distribution, exactly.
@@ -128,20 +129,20 @@ def compute_items_needed(
     return ItemsNeeded(upper, max(0, upper - n))
 
 
-def compute_items_until_verdict(value: Value, floor: float) -> int | None:
-    """Return how many more items place the confidence sequence of a value above or below a floor.
+def compute_items_until_verdict(value: Value, limit: float) -> int | None:
+    """Return how many more items place the confidence sequence of a value above or below a limit.
 
     The value and its error are assumed to stay as they are; so many items are then enough in about
     half of all cases. value: with the ordinary interval, not that of a confidence sequence. None
-    where no error is known, for a value at the floor, and for more than MAX_ADDITIONAL items.
+    where no error is known, for a value at the limit, and for more than MAX_ADDITIONAL items.
     """
     point, low, high, n_items = value["value"], value["low"], value["high"], value["n_items"]
     if point is None or low is None or high is None or n_items is None or n_items < 2:
         return None
-    distance = abs(point - floor)
+    distance = abs(point - limit)
     if distance == 0:
         return None
-    end = low if point > floor else high
+    end = low if point > limit else high
     se = abs(point - end) / NORMAL_QUANTILE
     needed = compute_items_needed(se, n_items, distance, widening=compute_factor)
     additional = max(1, needed.additional or 0)
@@ -152,7 +153,9 @@ def add_cluster_variance(log_se_sd: float, n_clusters: int | None) -> float:
     """Return the standard deviation of log(se) where se is estimated from so many clusters."""
     if n_clusters is None or n_clusters < 2:
         return log_se_sd
-    return math.sqrt(log_se_sd**2 + 1 / (2 * (n_clusters - 1)))
+    df = n_clusters - 1
+    log_factor = math.log(df / special.chdtri(df, ASSURANCE)) / 2
+    return math.hypot(log_se_sd, log_factor / _ASSURANCE_QUANTILE)
 
 
 def compute_error_factor(log_se_sd: float) -> float:

@@ -251,7 +251,9 @@ def _read_pairs(
     tables = pair_results.decode_tables([row[4:] for row in stored], scale)
     values = cohen.kappa(tables, scale.build_weight_matrices()[weights]).to_values()
     if clusters := QuestionClusters.load(question.pk, question.project):
-        values = [clusters.widen(get_weighted_name(COHEN, weights), value) for value in values]
+        values = [
+            clusters.widen_interval(get_weighted_name(COHEN, weights), value) for value in values
+        ]
     entries: list[tuple[CursorKey, Any]] = []
     for row, value, table in zip(stored, values, tables.tolist(), strict=True):
         rater_a, rater_b, key_a, key_b, *_stored = row

@@ -75,8 +75,8 @@ FILTER_PARAMETERS = [
     ),
     build_parameter(
         "sample",
-        "random: the ratings alone that nobody was asked for because of what others had said; all:"
-        " the headline of all ratings, where it else rests on the former",
+        "random: only ratings that were not requested because an item was uncertain; all:"
+        " the headline of all ratings, which is otherwise based on the former",
         enum=[*SAMPLE_CHOICES],
     ),
     build_attribute_parameter(
@@ -222,7 +222,7 @@ def list_pairs(body: DashboardResults, scale: QuestionScale, weights: str) -> li
     keys = dict(Rater.objects.filter(pk__in=ids).values_list("pk", "key"))
     return [
         {
-            **body.widen(name, value),
+            **body.widen_interval(name, value),
             "rater_a": keys[row["a"]],
             "rater_b": keys[row["b"]],
             "weights": weights,

@@ -87,7 +87,7 @@ class TrendView(ApiView):
             reader = filtered.build_trend_reader(body, span, name)
         else:
             name, reader = _choose_trend(question, scale, span, params)
-            reader = _widen_values(reader, name, question)
+            reader = _widen_intervals(reader, name, question)
 
         def build_row(
             start: datetime.date, value: Any, cumulative: Any = None
@@ -128,7 +128,7 @@ class RaterTrendView(ApiView):
             reader = filtered.build_trend_reader(RaterResults.from_json(stored), span, name)
         else:
             reader = _build_rater_reader(question, rater, scale, span=span, name=name)
-            reader = _widen_values(reader, name, question)
+            reader = _widen_intervals(reader, name, question)
         return Response(_build_page(request, params, reader, partial(_build_period, span)))
 
 
@@ -232,12 +232,12 @@ def _build_rater_reader(
     return read_periods
 
 
-def _widen_values(reader: PeriodReader, name: str, question: Question) -> PeriodReader:
+def _widen_intervals(reader: PeriodReader, name: str, question: Question) -> PeriodReader:
     """Return a reader of the same values with the intervals of clusters of items."""
     clusters = QuestionClusters.load(question.pk, question.project)
     if clusters is None:
         return reader
-    widen = partial(clusters.widen, name)
+    widen = partial(clusters.widen_interval, name)
 
     def read_periods(after: datetime.date, size: int) -> Iterable[tuple[Any, ...]]:
         return [(start, *map(widen, values)) for start, *values in reader(after, size)]

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from . import agreement, breakdowns, coefficients, saved_views, trends
+from . import agreement, agreement_details, coefficients, saved_views, trends
 
 AGREEMENT_PATH = "projects/<int:project_id>/agreement/"
 
@@ -10,10 +10,14 @@ urlpatterns = [
     path(AGREEMENT_PATH, agreement.AgreementView.as_view(), name="api-agreement"),
     path(
         f"{AGREEMENT_PATH}categories/",
-        breakdowns.CategoryAgreementView.as_view(),
+        agreement_details.CategoryAgreementView.as_view(),
         name="api-categories",
     ),
-    path(f"{AGREEMENT_PATH}change/", breakdowns.ChangeExplanationView.as_view(), name="api-change"),
+    path(
+        f"{AGREEMENT_PATH}change/",
+        agreement_details.ChangeExplanationView.as_view(),
+        name="api-change",
+    ),
     path(
         f"{AGREEMENT_PATH}coefficients/",
         coefficients.CoefficientsView.as_view(),
@@ -21,7 +25,7 @@ urlpatterns = [
     ),
     path(
         f"{AGREEMENT_PATH}disputed/",
-        breakdowns.DisputedItemsView.as_view(),
+        agreement_details.DisputedItemsView.as_view(),
         name="api-disputed-items",
     ),
     path(f"{AGREEMENT_PATH}pair/", coefficients.PairDetailsView.as_view(), name="api-pair"),

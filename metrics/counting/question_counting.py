@@ -23,7 +23,7 @@ from projects.models import Question
 from ratings.models import NO_CODE
 from ratings.services import uncounted
 
-from . import peer_rows, rating_rows, store
+from . import peer_store, rating_rows, store
 from .rater_kinds import PatternsByPopulation, RaterKinds, subtract_patterns
 
 # Items per transaction: few enough that raters never wait long for the rows or, on SQLite, for the
@@ -157,7 +157,7 @@ def add_change(state: CountState, change: CountChange, scale: QuestionScale) -> 
     store.add_patterns(state.question_id, change.patterns, scale.width)
     scope = store.CountScope.for_question(state.question_id)
     store.add_pair_tables(scope, change.pairs, scale, {state.question_id: sums})
-    rater_steps = peer_rows.add_peer_counts(scope, change.peers, change.own_counts)
+    rater_steps = peer_store.add_peer_counts(scope, change.peers, change.own_counts)
     for rater_id, step in rater_steps.items():
         if rater_id in change.kinds.models:
             state.n_models += step

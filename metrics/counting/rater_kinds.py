@@ -167,11 +167,11 @@ def build_kinds_stale_filter() -> Q:
     )
 
 
-def detect_changed_kinds(question_id: int) -> bool:
-    """Return True if raters with counted ratings changed their kind since they were counted.
+def check_and_store_rater_kinds(question_id: int) -> bool:
+    """Return True if the question needs a recount because raters changed their kind.
 
-    If not, the version of the project's items and raters is stored, so that nothing is read again
-    before it has changed.
+    Otherwise store the version of the project's items and raters, so that nothing is read again
+    before it changes. Also True if a recount is due for another reason.
     """
     state = CountState.objects.filter(build_kinds_stale_filter(), pk=question_id).first()
     if state is None:

@@ -24,7 +24,7 @@ from projects.models import Category, Question, Rater
 from ratings.models import NO_CODE
 from ratings.services import uncounted
 
-from . import peer_rows, question_counting, rater_kinds, rating_rows, store
+from . import peer_store, question_counting, rater_kinds, rating_rows, store
 from .rater_kinds import RaterKinds
 
 MAX_RATINGS = 500  # of a small question, counted or not
@@ -66,13 +66,17 @@ def list_small_uncounted_questions(skip: Collection[int]) -> list[int]:
     return list(by_project.values())
 
 
-def lock_small_count_states(question_ids: Collection[int], limit: int) -> dict[int, CountState]:
-    """Lock and return the CountState of up to ``limit`` small questions that no other worker has.
+def lock_states_of_small_questions(
+    question_ids: Collection[int], max_questions: int
+) -> dict[int, CountState]:
+    """Lock the CountState of at most ``max_questions`` small questions, by question id.
+
+    States that another worker has locked are skipped.
 
     A question that needs more than counting and results is not included: `question_counting` does
     it.
     """
-    _update_items_and_raters_versions(question_ids, limit)
+    _update_items_and_raters_versions(question_ids, max_questions)
     is_simple = Q(
         scale_version=F("question__scale_version"),
         ratings__lte=MAX_RATINGS,
@@ -86,7 +90,7 @@ def lock_small_count_states(question_ids: Collection[int], limit: int) -> dict[i
         rater_kinds.build_kinds_stale_filter()
     )
     rows = rows.select_for_update(skip_locked=True, of=("self",)).order_by("pk")
-    return {row.pk: row for row in rows[:limit]}
+    return {row.pk: row for row in rows[:max_questions]}
 
 
 def create_missing_states(question_ids: Collection[int]) -> None:
@@ -230,7 +234,7 @@ def _add_group(group: SmallQuestionCounts, rows: np.ndarray, question_ids: np.nd
         {(pk, Population.ALL): change for pk, change in changes.items()}, width, stale=False
     )
     store.add_pair_tables(group.scope, pairs, scale, sums)
-    rater_steps = peer_rows.add_peer_counts(group.scope, peers, own_counts, stale=False)
+    rater_steps = peer_store.add_peer_counts(group.scope, peers, own_counts, stale=False)
     _note_changed_days_and_raters(
         group, changes, pairs, np.concatenate([peers.rater, own_counts[:, 0]])
     )

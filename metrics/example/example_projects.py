@@ -24,7 +24,7 @@ from ratings.models import Revision
 from ratings.services.judgement import Judgement
 from ratings.services.record import record_ratings
 
-from . import fleiss1971, simulation
+from . import simulation, worked_examples
 from .worked_examples import WORKED_EXAMPLES, WorkedExample
 
 FLEISS_PROJECT = "Psychiatric diagnoses (Fleiss 1971)"
@@ -123,7 +123,7 @@ def _create_fleiss(owner: Any) -> Project:
         text=_("Which diagnosis does the patient have?"),
         categories=[
             NewCategory(label, hotkey=str(hotkey_number))
-            for hotkey_number, label in enumerate(fleiss1971.LABELS, start=1)
+            for hotkey_number, label in enumerate(worked_examples.LABELS, start=1)
         ],
     )
     project = create_project(
@@ -142,7 +142,7 @@ def _create_fleiss(owner: Any) -> Project:
     raters = _create_raters(project, [f"rater-{number}" for number in range(1, 7)])
     rng = np.random.default_rng(1971)
     ratings = []
-    for item, counts in zip(items, fleiss1971.COUNTS, strict=True):
+    for item, counts in zip(items, worked_examples.COUNTS, strict=True):
         codes = rng.permutation(np.repeat(np.arange(len(counts)), counts)).tolist()
         ratings += [
             Judgement(item.pk, rater.pk, code, rated_at=FLEISS_PUBLISHED_AT)
@@ -195,7 +195,7 @@ def _create_worked(example: WorkedExample, owner: Any) -> Project:
 def _build_severity_question() -> NewQuestion:
     return NewQuestion(
         key="severity",
-        text=_("How severe is the worst error in this translation?"),
+        text=_("How severe is the worst error?"),
         scale="ordinal",
         weights="quadratic",
         weight_matrix=SEVERITY_MATRIX,

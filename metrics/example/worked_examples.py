@@ -1,6 +1,14 @@
 """Worked examples from texts on kappa, each a small project with the correct value.
 
 docs/statistics.md explains where a printed value is wrong.
+
+The psychiatric diagnoses of Fleiss (1971): 30 patients, 6 diagnoses each, kappa 0.430.
+The table is a published fact: J. L. Fleiss, "Measuring nominal scale agreement among many raters",
+Psychological Bulletin 76 (1971), table 1. It gives how many of six psychiatrists chose each
+diagnosis, not which ones: the psychiatrists were not the same for all patients. So that every page
+has data, the loader assigns each patient's diagnoses to six raters at random (with a fixed seed).
+Fleiss' kappa does not depend on it. The results of single raters and pairs do, and are meaningless
+here.
 """
 
 from __future__ import annotations
@@ -11,6 +19,42 @@ from dataclasses import dataclass
 import numpy as np
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
+
+LABELS = ("depression", "personality disorder", "schizophrenia", "neurosis", "other")
+
+# One row a patient: how many of the six diagnoses are each of LABELS.
+COUNTS = (
+    (0, 0, 0, 6, 0),
+    (0, 3, 0, 0, 3),
+    (0, 1, 4, 0, 1),
+    (0, 0, 0, 0, 6),
+    (0, 3, 0, 3, 0),
+    (2, 0, 4, 0, 0),
+    (0, 0, 4, 0, 2),
+    (2, 0, 3, 1, 0),
+    (2, 0, 0, 4, 0),
+    (0, 0, 0, 0, 6),
+    (1, 0, 0, 5, 0),
+    (1, 1, 0, 4, 0),
+    (0, 3, 3, 0, 0),
+    (1, 0, 0, 5, 0),
+    (0, 2, 0, 3, 1),
+    (0, 0, 5, 0, 1),
+    (3, 0, 0, 1, 2),
+    (5, 1, 0, 0, 0),
+    (0, 2, 0, 4, 0),
+    (1, 0, 2, 0, 3),
+    (0, 0, 0, 0, 6),
+    (0, 1, 0, 5, 0),
+    (0, 2, 0, 1, 3),
+    (2, 0, 0, 4, 0),
+    (1, 0, 0, 4, 1),
+    (0, 5, 0, 1, 0),
+    (4, 0, 0, 0, 2),
+    (0, 2, 0, 4, 0),
+    (1, 0, 5, 0, 0),
+    (0, 0, 0, 0, 6),
+)
 
 NURSE_READINGS = (100, 112, 118, 121, 127, 133, 140, 149, 158, 180)
 NURSE_OFFSET = 5  # the second nurse always reads so much more
@@ -147,7 +191,7 @@ _GRADE_CODES = _expand_table(GRADE_TABLE)
 WORKED_EXAMPLES = (
     WorkedExample(
         "Worked: two raters, five items",
-        _("Five items: Cohen’s kappa is 0.615, as published, but the interval is wide."),
+        _("Cohen’s kappa is 0.615, but five items give a wide interval."),
         _("Which category?"),
         ("1", "2"),
         _parse_answers("12212", "12112"),
@@ -155,8 +199,8 @@ WORKED_EXAMPLES = (
     WorkedExample(
         "Worked: weighted kappa, five items",
         _(
-            "Three grades, quadratic weights: 9/14 = 0.643. The published table counts "
-            "six answers for five items, which gives 0.647."
+            "Quadratic kappa is 9/14 = 0.643; the published 0.647 counts six answers for five "
+            "items."
         ),
         _("Which grade?"),
         ("1", "2", "3"),
@@ -166,17 +210,14 @@ WORKED_EXAMPLES = (
     ),
     WorkedExample(
         "Worked: ten labels, from code",
-        _("Ten items, labeled 0 or 1: kappa is 0.400."),
+        _("Kappa of ten items is 0.400."),
         _("Which label?"),
         ("0", "1"),
         _parse_answers("0000111111", "0100101110"),
     ),
     WorkedExample(
         "Worked: ten labels, a case study",
-        _(
-            "Kappa is 0.4. The published 0.2 comes from a miscounted table: seven of ten "
-            "answers agree, not six."
-        ),
+        _("Kappa is 0.4: seven of ten answers agree, not six as in the published 0.2."),
         _("Which label?"),
         ("1", "0"),
         [(1 - a, 1 - b) for a, b in _parse_answers("0001111001", "0101101011")],
@@ -184,8 +225,8 @@ WORKED_EXAMPLES = (
     WorkedExample(
         "Worked: four grades, own weights",
         _(
-            "80 cases in four grades: kappa is 0.51 without weights, 0.64 if one grade "
-            "apart counts half, 0.77 with quadratic weights."
+            "Kappa is 0.51 without weights, 0.64 if one grade apart counts half, 0.77 with "
+            "quadratic weights."
         ),
         _("How severe is it?"),
         GRADES,
@@ -197,8 +238,8 @@ WORKED_EXAMPLES = (
     WorkedExample(
         "Worked: four grades, scored by gold",
         _(
-            "Scored by each grade’s mean gold severity, the same cases give Lin’s "
-            "concordance, 0.721; the published ICC(A,1) is 0.724."
+            "With mean gold severities as scores, Lin’s concordance is 0.721; the published "
+            "ICC(A,1) is 0.724."
         ),
         _("How severe is it?"),
         GRADES,
@@ -210,8 +251,8 @@ WORKED_EXAMPLES = (
     WorkedExample(
         "Worked: ten critics, one painting",
         _(
-            "24 of 45 pairs agree, but one painting cannot tell agreement from chance: "
-            "Fleiss’ kappa is -0.11, without an interval."
+            "One painting cannot tell agreement from chance: Fleiss’ kappa is -0.11, without "
+            "an interval."
         ),
         _("Which style?"),
         ("Baroque", "Impressionist", "Modern"),
@@ -220,8 +261,8 @@ WORKED_EXAMPLES = (
     WorkedExample(
         "Worked: two nurses, 5 mmHg apart",
         _(
-            "One nurse always reads 5 more. They never agree exactly, yet ICC(A,1) is "
-            "0.98, because patients differ far more. ICC(C,1) is 1."
+            "One nurse always reads 5 more, yet ICC(A,1) is 0.98, because patients differ far "
+            "more. ICC(C,1) is 1."
         ),
         _("Which blood pressure?"),
         _NURSE_LABELS,
@@ -239,8 +280,8 @@ WORKED_EXAMPLES = (
     WorkedExample(
         "Worked: 100 X-rays, mostly normal",
         _(
-            "85 of 100 answers agree, yet kappa is 0.32: nearly all X-rays are normal, "
-            "so chance alone gives 78%. AC1 is 0.81. Read both."
+            "85% agree, yet kappa is 0.32: nearly all X-rays are normal, so chance alone gives "
+            "78%. AC1 is 0.81."
         ),
         _("What does the X-ray show?"),
         ("normal", "pneumonia"),
@@ -249,9 +290,8 @@ WORKED_EXAMPLES = (
     WorkedExample(
         "Worked: strict and lenient examiners",
         _(
-            "Three examiners accept 75, 50 and 25 of 100 essays, always the best. The "
-            "pairwise kappas average 0.40; Fleiss’ kappa, with one chance for all, is "
-            "0.33."
+            "Examiners accept the best 75, 50 and 25 of 100 essays. Pairwise kappas average "
+            "0.40; Fleiss’ kappa, with one chance for all, is 0.33."
         ),
         _("Accept the essay?"),
         ("reject", "accept"),
@@ -269,10 +309,7 @@ WORKED_EXAMPLES = (
     ),
     WorkedExample(
         "Worked: shares of 40, 35 and 25%",
-        _(
-            "With shares of 0.40, 0.35 and 0.25, chance is 0.40² + 0.35² + 0.25² = "
-            "0.345; 76% of pairs agree, so Fleiss’ kappa is 0.63."
-        ),
+        _("Chance is 0.40² + 0.35² + 0.25² = 0.345; 76% of pairs agree, so Fleiss’ kappa is 0.63."),
         _("Which style?"),
         ("Impressionist", "Modern", "Baroque"),
         _expand_counts(),
@@ -280,9 +317,8 @@ WORKED_EXAMPLES = (
     WorkedExample(
         "Worked: partial credit lowers kappa",
         _(
-            "Disagreements are two grades apart, so partial credit rewards chance "
-            "alone: kappa is 0.62 without weights, 0.47 with linear and 0.33 with "
-            "quadratic ones."
+            "Disagreements are two grades apart, so partial credit rewards chance alone: kappa "
+            "is 0.62 without weights, 0.33 with quadratic ones."
         ),
         _("Which grade?"),
         ("mild", "moderate", "severe"),

@@ -224,7 +224,7 @@ def _compute_incomplete_iccs(
     }
     if clusters is None:
         return values
-    return {name: clusters.widen(ICC_AGREEMENT, value) for name, value in values.items()}
+    return {name: clusters.widen_interval(ICC_AGREEMENT, value) for name, value in values.items()}
 
 
 def _sort_coefficients(values: Values, scale: QuestionScale) -> Values:
@@ -243,7 +243,7 @@ def _build_policy(
     name, value = rule.coefficient, rule.estimate
     if rule.name == "paired":
         value = bootstrap.add_intervals({name: value}, intervals)[name]
-    value = clusters.widen(name, value) if clusters else value
+    value = clusters.widen_interval(name, value) if clusters else value
     return replace(rule, estimate=value)
 
 

@@ -84,9 +84,9 @@ class StoredResults:
         """Return the fields as plain JSON."""
         return {name: _to_json(part) for name, part in vars(self).items()}
 
-    def widen(self, name: str, value: Value) -> Value:
+    def widen_interval(self, name: str, value: Value) -> Value:
         """Return the Value of a coefficient with its interval widened for clusters."""
-        widened: Value = self.clusters.widen(name, value) if self.clusters else value
+        widened: Value = self.clusters.widen_interval(name, value) if self.clusters else value
         return widened
 
 
@@ -101,7 +101,7 @@ class TrendResults(StoredResults):
         lines = self.trend.get(span, {})
         points = []
         for text, numbers in zip(lines.get("starts", []), lines.get(name, []), strict=False):
-            values = [self.widen(name, from_list(part)) for part in numbers]
+            values = [self.widen_interval(name, from_list(part)) for part in numbers]
             cumulative = values[1] if len(values) > 1 else None
             points.append((datetime.date.fromisoformat(text), values[0], cumulative))
         return points

@@ -66,7 +66,7 @@ class RaterResults(TrendResults):
         agreement = RaterAgreement(
             rater, self.n_ratings, self.coefficients, self.seconds, self.table
         )
-        return agreement.widen(self.clusters)
+        return agreement.widen_intervals(self.clusters)
 
 
 def list_rater_agreements(
@@ -75,9 +75,9 @@ def list_rater_agreements(
     """Return the agreement of each rater, without those deleted since; one query."""
     raters = Rater.objects.in_bulk([row["id"] for row in rows])
     return [
-        RaterAgreement(raters[row["id"]], row["n"], row["coefficients"], row["seconds"]).widen(
-            clusters
-        )
+        RaterAgreement(
+            raters[row["id"]], row["n"], row["coefficients"], row["seconds"]
+        ).widen_intervals(clusters)
         for row in rows
         if row["id"] in raters
     ]

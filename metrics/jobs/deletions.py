@@ -1,6 +1,6 @@
 """Background work of permanent deletions, in steps.
 
-The steps are those of `ratings.items.purge`, with counting in between.
+The steps are those of `ratings.items.removal`, with counting in between.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import time
 
 from projects import legal_hold
 from projects.models import Deletion
-from ratings.items import purge
+from ratings.items import removal
 
 from .question_updates import update_question_for_seconds
 
@@ -20,7 +20,7 @@ def process_pending_deletions() -> int:
     """Continue all deletions except under legal hold; return how many were finished."""
     return sum(
         process_deletion(deletion)
-        for deletion in purge.list_open_deletions()
+        for deletion in removal.list_open_deletions()
         if deletion.project_id is None or not legal_hold.is_held(deletion.project_id)
     )
 
@@ -31,12 +31,12 @@ def process_deletion(deletion: Deletion, *, seconds: float = TURN_SECONDS) -> bo
     A later call finds the remaining steps in the rows.
     """
     deadline = time.monotonic() + seconds
-    while purge.withdraw_next_ratings(deletion):
+    while removal.withdraw_next_ratings(deletion):
         if time.monotonic() > deadline:
             return False
-    for question_id in purge.list_questions_to_count(deletion):
+    for question_id in removal.list_questions_to_count(deletion):
         update_question_for_seconds(question_id, seconds=seconds)
-    while purge.remove_next_rows(deletion):
+    while removal.remove_next_rows(deletion):
         if time.monotonic() > deadline:
             return False
-    return not purge.list_questions_to_count(deletion) and purge.delete_target_object(deletion)
+    return not removal.list_questions_to_count(deletion) and removal.delete_target_object(deletion)

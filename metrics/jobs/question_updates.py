@@ -1,4 +1,8 @@
-"""Count and refresh questions: from tasks, sweeps and commands."""
+"""Count and refresh questions: from tasks, sweeps and commands.
+
+Many small questions are updated in one transaction. Questions that need more (a backlog, models, a
+changed scale, a failure) are processed one after the other.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +14,13 @@ import time
 from collections.abc import Mapping, Sequence
 from itertools import takewhile
 
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import F, Q
 from django.utils import timezone
 
-from metrics.counting import backlog, question_counting, rater_kinds
+from core.db import bulk
+from metrics.counting import backlog, question_counting, rater_kinds, store
+from metrics.counting import small_question_counting as counting
 from metrics.models import (
     CountState,
     Diagnosis,
@@ -24,16 +30,120 @@ from metrics.models import (
     RaterResult,
     Result,
 )
-from metrics.results import deferred_results, refresh
+from metrics.results import deferred_results, question_results, rater_results, refresh
+from metrics.results.headline.headline_computation import CountedRaters, HeadlineBuilder
 from projects import locks
 from projects.models import Question
 from ratings.imports import leases
 from ratings.models import NO_CODE, Rating
 from ratings.services import uncounted
 
-from . import hints, small_question_updates
+from . import hints
 
 logger = logging.getLogger(__name__)
+
+# In one transaction. On SQLite other writers wait for it, about 0.15 s.
+QUESTIONS_AT_ONCE = 50
+# Days of cumulative results that are computed at once, as in results.refresh.
+MAX_CUMULATIVE_DAYS = 62
+_SAVED_COLUMNS = (
+    "version",
+    "counted_at",
+    "ratings",
+    "n_people",
+    "pair_sums",
+    "cumulative_from",
+    "refreshed_at",
+)
+
+
+def update_small_questions(*, excluded: set[int]) -> int:
+    """Count and refresh some small pending questions, if there are two or more; return how many.
+
+    ``excluded``: the questions that imports are filling. A failure changes nothing.
+    """
+    try:
+        candidates = counting.list_small_uncounted_questions(excluded)
+        if len(candidates) < 2:
+            return 0
+        counting.create_missing_states(candidates)
+        return _update_candidates(candidates)
+    except Exception:
+        logger.exception("counting small questions in a batch failed; each is counted separately")
+        return 0
+
+
+@transaction.atomic
+def _update_candidates(candidates: list[int]) -> int:
+    # On SQLite, another worker may have counted some while this transaction waited for its turn.
+    still_uncounted = uncounted.get_question_ids().intersection(candidates)
+    states = counting.lock_states_of_small_questions(still_uncounted, QUESTIONS_AT_ONCE)
+    versions = {pk: state.version for pk, state in states.items()}
+    groups, rows, notes = counting.count_uncounted_items(states)
+    for batch in groups:
+        _refresh_results(batch)
+    changed = [pk for pk, state in states.items() if state.version > versions[pk]]
+    _save_states([states[pk] for pk in changed])
+    counting.mark_ratings_counted(rows, notes)
+    return len(changed)
+
+
+def _save_states(states: list[CountState]) -> None:
+    """Write the columns that counting and refreshing change, in one round trip."""
+    adapt_datetime = connection.ops.adapt_datetimefield_value
+    rows = [
+        (
+            state.pk,
+            state.version,
+            adapt_datetime(state.counted_at),
+            state.ratings,
+            state.n_people,
+            store.encode_json(state.pair_sums),
+            state.cumulative_from,
+            adapt_datetime(state.refreshed_at),
+        )
+        for state in states
+    ]
+    bulk.update_rows_by_id("metrics_countstate", _SAVED_COLUMNS, rows, key="question_id")
+
+
+def _refresh_results(batch: counting.SmallQuestionCounts) -> None:
+    """Compute and store the results of these questions that counting changed.
+
+    Under the questions' locks and in the transaction of counting, which marks nothing stale.
+    """
+    scale = batch.scale
+    if batch.changed_questions:
+        rows = PatternTally.objects.filter(question__in=batch.changed_questions).order_by(
+            "question", "day"
+        )
+        loaded = question_results.StoredPatterns.from_rows(list(rows), scale)
+        raters_by_question = CountedRaters.from_states(
+            [batch.states[pk] for pk in batch.changed_questions], scale
+        )
+        updates = []
+        for pk, days in batch.days.items():
+            state = batch.states[pk]
+            all_time, *items_by_day = loaded.select_question(pk)
+            deferred = (
+                bool(days)
+                and int((items_by_day[0] > min(days)).sum()) - len(days) > MAX_CUMULATIVE_DAYS
+            )
+            if deferred:
+                state.cumulative_from = min(days)
+            builder = HeadlineBuilder(raters_by_question[pk], loaded.patterns, all_time, scale)
+            update = question_results.QuestionUpdate.for_days(
+                state, builder, days, (items_by_day[0], items_by_day[1]), deferred=deferred
+            )
+            updates.append(update)
+        question_results.compute_and_store_results(
+            updates, loaded.patterns, scale, [batch.labels[pk] for pk in batch.days]
+        )
+    rater_results.refresh_rater_results(batch.scope, batch.raters, scale)
+    for pk in {*batch.changed_questions, *map(batch.scope.get_question_id, batch.raters)}:
+        batch.states[pk].refreshed_at = timezone.now()
+        batch.states[pk].version += 1
+
 
 TURN_SECONDS = 2.0  # for one question while others may be pending
 POLL_SECONDS = 0.1  # between two checks whether other workers have finished
@@ -73,7 +183,7 @@ def update_question_for_seconds(
     """
     deadline = time.monotonic() + seconds
     n_items, in_parallel = 0, False
-    if rater_kinds.detect_changed_kinds(question_id):
+    if rater_kinds.check_and_store_rater_kinds(question_id):
         delete_counts_and_results(Question.objects.get(pk=question_id))
     while True:
         progress = question_counting.count_items(question_id)
@@ -204,9 +314,7 @@ def update_pending_questions() -> int:
 
 def _update_small_questions() -> int:
     # Read each time, because an import may have begun since.
-    return small_question_updates.update_small_questions(
-        excluded=leases.get_question_ids_being_written()
-    )
+    return update_small_questions(excluded=leases.get_question_ids_being_written())
 
 
 def _update_with_time_limit(question_id: int) -> RemainingWork:

@@ -26,8 +26,13 @@ from ratings.imports.readers import (
     guess_mapping,
 )
 from ratings.imports.readers.tools.base import MAX_LABEL_LENGTH
-from ratings.imports.records import ItemRecord, RatingRecord, ReaderProblem, SkippedRecord
-from ratings.imports.skipped_rows import SkippedRecordCounts
+from ratings.imports.records import (
+    ItemRecord,
+    RatingRecord,
+    ReaderProblem,
+    SkippedRecord,
+    SkippedRecordCounts,
+)
 from ratings.imports.values.label_interpretation import LabelOptions
 
 
@@ -123,7 +128,7 @@ def _read_records(
     *,
     cluster: str,
 ) -> None:
-    """Add the rows of a question, the clusters of items, all questions and what is skipped.
+    """Read a file into ``file_rows``: rows of the question, clusters, questions, skipped records.
 
     Raises RatingFileError.
     """

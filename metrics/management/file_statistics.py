@@ -1,21 +1,35 @@
-"""Statistics of a file for `manage.py agreement`: missing ratings, pairs, and scores."""
+"""Statistics of a file for `manage.py agreement`: headline, missing ratings, pairs, and scores.
+
+The headline follows the rules of the pages. `--cluster COLUMN` adds intervals of clusters of items.
+"""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypedDict
 
 import numpy as np
 
+from metrics.agreement.all_statistics import ReportDict
 from metrics.agreement.counts import tally
+from metrics.agreement.counts.clusters import MIN_CLUSTERS
 from metrics.agreement.explain.missing_ratings import MissingDataPolicy
+from metrics.agreement.headline import COHEN, get_unweighted_name
+from metrics.agreement.weights import CUSTOM
 from metrics.management.rating_file import RatingFile, RatingFileError
-from metrics.question_scale import QuestionScale
+from metrics.question_scale import QuestionScale, get_weighted_name
 from metrics.results import scored_agreement
+from metrics.results.clusters import ClusterDescription, QuestionClusters
+from metrics.results.headline.headline_computation import (
+    MODELS,
+    PEOPLE,
+    build_headline_from_ratings,
+)
 from metrics.results.pair_details import PairDetails
-from metrics.results.values import Values
+from metrics.results.values import Values, build_undefined_value
 
 
 class PairStatistics(TypedDict):
@@ -61,7 +75,7 @@ def compute_pair_statistics(ratings: RatingFile, text: str, scale: QuestionScale
 def compute_file_score_agreement(
     ratings: RatingFile, score_source: str
 ) -> scored_agreement.ScoredAgreement:
-    """Return agreement on scores: the categories' values, or means of a file of item,score.
+    """Return agreement on scores, which are the categories' values or those of a file item,score.
 
     Raises RatingFileError for a file that cannot be read.
     """
@@ -170,3 +184,155 @@ def format_number(value: float) -> str:
 
 def format_p_value(p: float) -> str:
     return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+
+
+# Reasons for the choice of the headline (metrics.agreement.headline), as text.
+REASON_TEXTS = {
+    "two_raters": "two raters",
+    "nominal": "categories without an order",
+    "ordinal": "categories in an order",
+    "complete": "numbers, and everybody rated every item",
+    "incomplete": "numbers, and not everybody rated every item",
+}
+ROW = np.dtype([("item", "i8"), ("rater", "i8"), ("code", "i8")])
+
+
+def build_scale(ratings: RatingFile, *, scale: str, weights: str, matrix: Any) -> QuestionScale:
+    """Return the scale that a question with these settings would have.
+
+    Raises ValueError for custom weights without a matrix.
+    """
+    if weights == CUSTOM and matrix is None:
+        raise ValueError("--weights custom needs --matrix")
+    n_categories = len(ratings.categories)
+    return QuestionScale(
+        kind=scale,
+        codes=np.arange(n_categories),
+        width=n_categories,
+        labels=ratings.categories,
+        values=np.array(ratings.values, float),
+        matrix=None if matrix is None else np.array(matrix, float),
+        # A matrix in the options counts as declared.
+        weights=CUSTOM if matrix is not None else weights,
+    )
+
+
+def compute_file_headline(
+    ratings: RatingFile, *, scale: str, weights: str, matrix: Any, models: Sequence[str]
+) -> ReportDict:
+    """Return `headline` and the same coefficient of `people`, `models` and `people_models`.
+
+    Raises ValueError for a model that rated nothing, or custom weights without a matrix.
+    """
+    for model in models:
+        if model not in ratings.raters:
+            available = ", ".join(ratings.raters[:10])
+            raise ValueError(f"--models: no rater {model!r} in the file; there is {available}")
+    question_scale = build_scale(ratings, scale=scale, weights=weights, matrix=matrix)
+    rows = np.empty(len(ratings.item), ROW)
+    rows["item"], rows["rater"], rows["code"] = ratings.item, ratings.rater, ratings.code
+    model_indices = [ratings.raters.index(model) for model in models]
+    builder, row = build_headline_from_ratings(
+        rows, np.isin(rows["rater"], model_indices), question_scale
+    )
+    headline = builder.build_headline(row)
+    undefined_value = build_undefined_value("no_pairable_items")
+    choice = {name: headline[name] for name in ("name", "why", "population")}
+    return {
+        "headline": {**headline["value"], **choice, "unweighted": headline.get("unweighted")},
+        "n_people": headline["n_people"],
+        "n_models": headline["n_models"],
+        "people": headline.get(
+            PEOPLE, headline["value"] if headline["population"] == PEOPLE else undefined_value
+        ),
+        "models": headline.get(
+            MODELS, headline["value"] if headline["population"] == MODELS else undefined_value
+        ),
+        "people_models": headline.get("between", undefined_value),
+    }
+
+
+GROUPS = ("headline", "people", "models", "people_models")
+
+
+def compute_cluster_effects(
+    ratings: RatingFile, scale: QuestionScale, column: str, *, models: Sequence[str]
+) -> QuestionClusters:
+    """Compute the design effects of a file, of the people where models rated, too."""
+    rows = np.empty(len(ratings.item), ROW)
+    rows["item"], rows["rater"], rows["code"] = ratings.item, ratings.rater, ratings.code
+    is_model = np.isin(rows["rater"], [ratings.raters.index(model) for model in models])
+    displayed = ~is_model if is_model.any() and not is_model.all() else np.ones(len(rows), bool)
+    numbers = ratings.get_cluster_numbers()
+    return QuestionClusters.compute(rows[displayed], numbers[displayed], scale, column)
+
+
+def widen_report(report: ReportDict, clusters: QuestionClusters) -> ReportDict:
+    """Return the report with the intervals shown (NAME.low, NAME.high) widened for clusters.
+
+    The published intervals (NAME.ci_low, NAME.ci_high) stay as other programs print them. Those of
+    intraclass correlations, which have no others, are widened.
+    """
+    widened = dict(report)
+    for name, value in report.items():
+        for ends in (("low", "high"), ("ci_low", "ci_high")):
+            low, high = (report.get(f"{name}.{end}") for end in ends)
+            if low is None or high is None or (ends[0] == "ci_low" and f"{name}.low" in report):
+                continue
+            estimate = {"value": value, "low": low, "high": high}
+            estimate |= {"n_items": report["n_pairable_items"]}
+            wide = clusters.widen_interval(name, estimate)
+            widened |= {f"{name}.{ends[0]}": wide["low"], f"{name}.{ends[1]}": wide["high"]}
+    return widened
+
+
+def widen_headline(file_headline: ReportDict, clusters: QuestionClusters) -> ReportDict:
+    """Return the headline and the values of people and models, widened for clusters."""
+    name = file_headline["headline"]["name"]
+    widened = {key: clusters.widen_interval(name, file_headline[key]) for key in GROUPS}
+    unweighted = file_headline["headline"]["unweighted"]
+    widened["headline"]["unweighted"] = clusters.widen_interval(
+        get_unweighted_name(name), unweighted
+    )
+    return file_headline | widened
+
+
+def widen_rules(
+    rules: list[MissingDataPolicy], clusters: QuestionClusters
+) -> list[MissingDataPolicy]:
+    """Return the rules about missing ratings with the intervals of clusters."""
+    return [
+        replace(rule, estimate=clusters.widen_interval(rule.coefficient, rule.estimate))
+        for rule in rules
+    ]
+
+
+def widen_pair(pair: PairStatistics, clusters: QuestionClusters) -> PairStatistics:
+    """Return the statistics of two raters with the intervals of clusters."""
+    kappas = {
+        weighting: clusters.widen_interval(get_weighted_name(COHEN, weighting), value)
+        for weighting, value in pair["kappas"].items()
+    }
+    categories = {
+        label: clusters.widen_interval(COHEN, value) for label, value in pair["categories"].items()
+    }
+    coefficients = clusters.widen_all(pair["coefficients"])
+    return {
+        **pair, "kappas": kappas, "coefficients": coefficients, "categories": categories,
+    }  # fmt: skip
+
+
+def format_cluster(cluster: ClusterDescription) -> list[str]:
+    """Return the lines of text on the clusters."""
+    lines = [
+        "",
+        f"intervals take into account that items with the same {cluster['attribute']} are alike: "
+        f"{cluster['n_items']} items in {cluster['n_clusters']} clusters (design effect "
+        f"{cluster['design_effect']:.1f})",
+    ]
+    if not cluster["reliable"]:
+        lines.append(
+            f"with fewer than {MIN_CLUSTERS} clusters no interval can be relied on: it may be too "
+            "narrow"
+        )
+    return lines

@@ -127,13 +127,15 @@ class QuestionClusters:
         effects = next((self.effects[key] for key in names if key in self.effects), [1.0])
         return effects[0]
 
-    def widen(self, name: str, value: Any) -> Any:
+    def widen_interval(self, name: str, value: Any) -> Any:
         """Return a Value with its interval widened for clusters; unchanged where it is already."""
         if not value or "design_effect" in value:
             return value
-        return self._widen(value, self.get_effect(name), is_difference=name in MEAN_DIFFERENCES)
+        return self._widen_by_effect(
+            value, self.get_effect(name), is_difference=name in MEAN_DIFFERENCES
+        )
 
-    def _widen(self, value: Any, effect: float, *, is_difference: bool = False) -> Any:
+    def _widen_by_effect(self, value: Any, effect: float, *, is_difference: bool = False) -> Any:
         complete = {"se": None, "expected": None, "n_items": None, **value}
         widened = widen_interval(
             complete,  # type: ignore[arg-type]  # stored values may lack fields
@@ -146,7 +148,7 @@ class QuestionClusters:
 
     def widen_all(self, values: Mapping[str, Value]) -> Values:
         """Return name -> Value with intervals widened for clusters."""
-        return {name: self.widen(name, value) for name, value in values.items()}
+        return {name: self.widen_interval(name, value) for name, value in values.items()}
 
     def widen_headline(self, headline: HeadlineResult) -> HeadlineResult:
         """Return a headline (Result.headline) with intervals widened for clusters."""
@@ -155,10 +157,10 @@ class QuestionClusters:
         widened = headline.copy()
         for key in HEADLINE_VALUES:
             if key in headline:
-                widened[key] = self.widen(headline["name"], headline[key])
+                widened[key] = self.widen_interval(headline["name"], headline[key])
         if "unweighted" in headline:
             unweighted_name = get_unweighted_name(headline["name"])
-            widened["unweighted"] = self.widen(unweighted_name, headline["unweighted"])
+            widened["unweighted"] = self.widen_interval(unweighted_name, headline["unweighted"])
         for part in HEADLINE_COEFFICIENTS:
             if headline.get(part):
                 widened[part] = self.widen_all(headline[part])
@@ -183,7 +185,7 @@ class QuestionClusters:
         if len(effects) != len(categories) or "design_effect" in categories[0]["agreement"]:
             return categories  # of another scale, or already widened
         return [
-            {**category, "agreement": self._widen(category["agreement"], effect)}
+            {**category, "agreement": self._widen_by_effect(category["agreement"], effect)}
             for category, effect in zip(categories, effects, strict=True)
         ]
 

@@ -77,11 +77,11 @@ class PairDetails:
         other_coefficients = _compute_other_coefficients(table, scale)
         if clusters is not None:
             kappas = {
-                name: clusters.widen(get_weighted_name(COHEN, name), value)
+                name: clusters.widen_interval(get_weighted_name(COHEN, name), value)
                 for name, value in kappas.items()
             }
             other_coefficients = clusters.widen_all(other_coefficients)
-            category_kappas = [clusters.widen(COHEN, value) for value in category_kappas]
+            category_kappas = [clusters.widen_interval(COHEN, value) for value in category_kappas]
         categories = list(zip(scale.labels, category_kappas, strict=True))
         return cls(table, kappas, _compute_tests(table), other_coefficients, categories)
 

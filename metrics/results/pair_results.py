@@ -72,7 +72,7 @@ class PairAgreement:
             "reason": reason,
         }
         if clusters is not None:
-            value = clusters.widen(get_weighted_name(COHEN, weights), value)
+            value = clusters.widen_interval(get_weighted_name(COHEN, weights), value)
         return cls(rater_a, rater_b, value, n_items)
 
     @property

@@ -13,7 +13,7 @@ import numpy as np
 
 from metrics import periods
 from metrics.agreement import headline as headline_rules
-from metrics.agreement.coefficients.groups.between_groups import ChanceModel, between_group_kappa
+from metrics.agreement.coefficients.groups import ChanceModel, between_group_kappa
 from metrics.agreement.coefficients.krippendorff import compute_distances
 from metrics.agreement.estimate import Estimate, Value
 from metrics.agreement.weights import score_weights

@@ -25,7 +25,7 @@ from django.db.models import Max, Q, QuerySet, Sum
 from metrics import periods
 from metrics.models import ALL_DAYS, PeerTally
 from metrics.question_scale import QuestionScale
-from metrics.results.peer_sums import COLUMNS, WITHOUT_MOMENTS, PeerSums
+from metrics.results.rater_results import COLUMNS, WITHOUT_MOMENTS, PeerSums
 from projects.models import Question, Rater
 from ratings.services.rating_times import EPOCH, date_from_day
 
@@ -75,7 +75,7 @@ def filter_days_after(
 ) -> QuerySet[PeerTally]:
     """Return the days of the first ``number`` periods that begin after ``start``.
 
-    And perhaps some of later periods, and the remaining days of the period that contains ``start``.
+    The rows may include days of later periods, and the rest of the period that contains ``start``.
     """
     rater_days = filter_rater_days(question, rater, days)
     later = rater_days.filter(day__gt=(start - EPOCH).days)

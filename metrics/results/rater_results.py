@@ -1,21 +1,26 @@
-"""Compute and store each rater's agreement with the peers over all time.
+"""Compute and store each rater's agreement with the peers over all time, from peer tables.
 
 The values of days, weeks and months are computed from the counts on request (rater_periods).
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, permutations
+from operator import itemgetter
 from statistics import median
-from typing import Self
+from typing import Any, Self
 
+import numpy as np
 from django.db import connection
 from django.db.models import OuterRef, QuerySet, Subquery
 from django.utils import timezone
 
 from core.db import bulk
+from metrics import periods
+from metrics.agreement.counts.additive import MAX_MOMENT_CATEGORIES
+from metrics.agreement.estimate import Estimate
 from metrics.agreement.registry import MEAN_PAIRWISE
 from metrics.agreement.weights import CUSTOM, WEIGHTINGS, get_weighted_name
 from metrics.counting import store
@@ -23,10 +28,71 @@ from metrics.counting.store import CountScope
 from metrics.models import ALL_DAYS, CountState, PeerTally, RaterResult
 from metrics.question_scale import QuestionScale
 from metrics.results.clusters import QuestionClusters
-from metrics.results.peer_sums import COLUMNS, PeerSums
 from metrics.results.values import Values, build_pair_mean_value, copy_sample_sizes
 from projects.models import Rater
 from ratings.models import NO_CODE, Rating
+
+COLUMNS = ("rater_id", "day", "n_items", "n_ratings", "width", "table", "moments")
+WITHOUT_MOMENTS = COLUMNS[:-1]  # if no interval is needed
+
+
+@dataclass(frozen=True)
+class PeerSums:
+    """Peer counts by rater and day (or first day of a period).
+
+    Keys (G, 2), ascending, and the arrays of metrics.agreement.coefficients.groups.
+    """
+
+    keys: np.ndarray
+    tables: np.ndarray
+    moments: np.ndarray | None
+    n_items: np.ndarray
+    n_ratings: np.ndarray
+
+    @classmethod
+    def from_rows(
+        cls, tallies: Iterable[tuple[Any, ...]], scale: QuestionScale, *, intervals: bool = True
+    ) -> PeerSums:
+        """Build the sums from rows of COLUMNS of one question, one for each rater and day.
+
+        Without ``intervals``: from rows of WITHOUT_MOMENTS.
+        """
+        rows = sorted(tallies, key=itemgetter(0, 1))
+        width = scale.width
+        widths = [row[4] for row in rows]
+        with_moments = intervals and width <= MAX_MOMENT_CATEGORIES
+        tables = store.decode_arrays([row[5] for row in rows], widths, width, axes=2)
+        moments = (
+            store.decode_arrays([row[6] for row in rows], widths, width, axes=3)
+            if with_moments
+            else None
+        )
+        numbers = np.array([row[:4] for row in rows], np.int64).reshape(-1, 4)
+        return cls(numbers[:, :2], tables, moments, numbers[:, 2], numbers[:, 3])
+
+    def sum_by(self, span: str) -> PeerSums:
+        """Sum the counts over the days of each period."""
+        starts = np.stack(
+            [self.keys[:, 0], periods.compute_start_days(self.keys[:, 1], span)], axis=1
+        )
+        keys, first_indices = np.unique(starts, axis=0, return_index=True)
+        if len(keys) == len(self.keys):
+            return PeerSums(keys, self.tables, self.moments, self.n_items, self.n_ratings)
+        moments = None if self.moments is None else np.add.reduceat(self.moments, first_indices)
+        sums = (
+            np.add.reduceat(counts, first_indices)
+            for counts in (self.tables, self.n_items, self.n_ratings)
+        )
+        tables, n_items, n_ratings = sums
+        return PeerSums(keys, tables, moments, n_items, n_ratings)
+
+    def compute_estimates(
+        self, scale: QuestionScale, names: Collection[str] | None = None
+    ) -> dict[str, Estimate]:
+        """Return name -> Estimate (G,), of all coefficients or of those named."""
+        tables = scale.reorder_to_declared(self.tables, axes=2)
+        moments = None if self.moments is None else scale.reorder_to_declared(self.moments, axes=3)
+        return scale.estimate_peers(tables, moments, self.n_items, names=names)
 
 
 @dataclass(frozen=True)
@@ -51,9 +117,9 @@ class RaterAgreement:
         """Return the stored agreement with its intervals widened for clusters."""
         table = row.details.get("table", []) if with_table else []
         agreement = cls(row.rater, row.n_ratings, row.coefficients, row.seconds, table)
-        return agreement.widen(clusters)
+        return agreement.widen_intervals(clusters)
 
-    def widen(self, clusters: QuestionClusters | None) -> Self:
+    def widen_intervals(self, clusters: QuestionClusters | None) -> Self:
         """Return the agreement with the intervals of clusters, where there are any."""
         if clusters is None:
             return self

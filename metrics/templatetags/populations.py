@@ -6,7 +6,7 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from metrics.views.common import population
+from metrics.views.common import filter_bar
 from metrics.views.common.selection import Selection
 
 register = template.Library()
@@ -19,10 +19,10 @@ def population_badge(selection: Selection, people_only: bool = True) -> SafeStri
     Only where both people and models rate and the page shows both; ``people_only``: the part leaves
     the models out, unless the lead pooled them.
     """
-    if not population.is_mixed(selection):
+    if not filter_bar.is_mixed(selection):
         return SafeString("")
-    only_people = people_only and selection.headline["population"] == population.PEOPLE
-    name = population.PEOPLE if only_people else population.ALL
+    only_people = people_only and selection.headline["population"] == filter_bar.PEOPLE
+    name = filter_bar.PEOPLE if only_people else filter_bar.ALL
     return format_html(
-        '<span class="badge" data-population="{}">{}</span>', name, population.LABELS[name]
+        '<span class="badge" data-population="{}">{}</span>', name, filter_bar.LABELS[name]
     )

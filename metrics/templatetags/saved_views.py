@@ -5,7 +5,7 @@ from __future__ import annotations
 from django import template
 
 from metrics import saved_views
-from metrics.views.saved_views import views
+from metrics.views.saved_views import list_views_of_page
 
 register = template.Library()
 
@@ -20,7 +20,7 @@ def saved_views_menu(context: template.Context, page: str) -> dict[str, object]:
         "project": project,
         "page": page,
         "query": query,
-        "views": views.list_views_of_page(project, page, query),
+        "views": list_views_of_page(project, page, query),
         "may_keep": project.can_manage,
         "csrf_token": context.get("csrf_token"),
     }

@@ -17,21 +17,20 @@ from django.views.decorators.http import require_safe
 from core.hooks import Hook
 from core.web import tables
 from core.web.links import has_links
+from core.web.tables import escape_formula
 from metrics.question_scale import get_weighted_name
 from metrics.results import pair_results
-from metrics.views.changes import bar_chart, contributions
-from metrics.views.common import display_names
-from metrics.views.common.charts import heat_maps, vega_lite
+from metrics.views import raters
+from metrics.views.changes import contributions
+from metrics.views.common import display_names, heat_maps, vega_lite
 from metrics.views.common.selection import Selection, find_selection, get_by_key
 from metrics.views.common.sources import get_sources
 from metrics.views.common.sources.base import ResultSource
 from metrics.views.common.trends import period_comparison, trend_points
 from metrics.views.dashboard.csv_rows import TABLES
-from metrics.views.raters import model_versions
-from metrics.views.raters.rater_context import get_confusion_table
+from metrics.views.raters import get_confusion_table
 from projects.models import Member, Project, Question, Rater
 from projects.permissions import get_project
-from ratings.files.formula_escaping import escape_formula
 
 Rows = list[vega_lite.Row]
 ChartData = tuple[vega_lite.Spec, Rows]
@@ -133,9 +132,9 @@ def _build_rater_trend(request: HttpRequest, selection: Selection) -> ChartData:
 def _build_model_versions(request: HttpRequest, selection: Selection) -> ChartData:
     """Build a line for each prompt version of a model, of all ratings."""
     rater = _get_rater(request, selection, "rater")
-    versions = model_versions.list_prompt_versions(selection.question, rater)
-    period = model_versions.choose_period(selection.period)
-    rows = model_versions.build_chart_rows(selection.question, versions, period, selection.vs_peers)
+    versions = raters.list_prompt_versions(selection.question, rater)
+    period = raters.choose_period(selection.period)
+    rows = raters.build_chart_rows(selection.question, versions, period, selection.vs_peers)
     names = list(dict.fromkeys(version.label for version in versions))
     title = str(display_names.get_coefficient_name(selection.vs_peers))
     return vega_lite.build_versions_chart(rows, names, title=title, period=period), rows
@@ -169,7 +168,7 @@ def _list_guideline_annotations(points: list[trend_points.TrendPoint]) -> list[t
     """Return (day, text) of the guideline versions that started to apply during the trend."""
     guideline_marks = [mark for point in points for mark in point.guidelines]
     return [
-        (mark.day.isoformat(), _("guidelines %(number)s") % {"number": mark.number})
+        (mark.day.isoformat(), _("guidelines %(n)s") % {"n": mark.number})
         for mark in guideline_marks
     ]
 
@@ -273,7 +272,9 @@ def _build_change_chart(request: HttpRequest, selection: Selection) -> ChartData
     # Pale where the page shows the last two periods because there is no clear change.
     is_clear = explanation is not None and explanation.is_clear and not request.GET.get("pale")
     title, max_bars = _("contribution"), contributions.MAX_BARS
-    return bar_chart.build_bar_chart(rows, title=title, max_bars=max_bars, is_clear=is_clear), rows
+    return contributions.build_bar_chart(
+        rows, title=title, max_bars=max_bars, is_clear=is_clear
+    ), rows
 
 
 def build_confusion_rows(table: list[list[int]], labels: list[str]) -> Rows:

@@ -153,26 +153,23 @@ def build_context(
         "differences_are_drawn": is_drawable(differences),
         "difference_points": differences,
         "older": n_older,
-        "drift": describe_drift(a, b, all_differences),
+        "drift": describe_level_shift(a, b, all_differences),
         "fragment_key": f"{source.pending}-{bool(details.n_items)}-{bool(points)}-{can_draw}",
         "confusion": list(zip(selection.scale.labels, details.table.tolist(), strict=True)),
         "column_sums": [sum(column) for column in zip(*details.table.tolist(), strict=True)],
     }
 
 
-def describe_drift(a: Rater, b: Rater, points: list[TrendPoint]) -> str:
+def describe_level_shift(a: Rater, b: Rater, points: list[TrendPoint]) -> str:
     """Return a sentence on a clear level shift between the two raters; empty if there is none."""
     shift = find_level_shift(points)
     if shift is None:
         return ""
-    params = {
-        "a": a.key,
-        "b": b.key,
+    higher, lower = (b, a) if shift.change < 0 else (a, b)
+    text = _("Since %(day)s, %(a)s has answered %(size)s higher relative to %(b)s than before.")
+    return text % {
+        "a": higher.key,
+        "b": lower.key,
         "size": format_number(abs(shift.change)),
         "day": shift.start.isoformat(),
     }
-    if shift.change < 0:
-        text = _("Since %(day)s, %(a)s has answered %(size)s lower relative to %(b)s than before.")
-    else:
-        text = _("Since %(day)s, %(a)s has answered %(size)s higher relative to %(b)s than before.")
-    return text % params

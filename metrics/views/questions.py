@@ -9,8 +9,7 @@ from django.http import HttpRequest, HttpResponse
 
 from core.web import tables
 from metrics.views.common import getting_started, live_updates, question_rows
-from metrics.views.common.freshness import MultiQuestionFreshness
-from metrics.views.common.live_updates import LiveSettings
+from metrics.views.common.live_updates import LiveSettings, MultiQuestionFreshness
 from projects.models import Question
 
 TITLE = "questions-title"  # id of the table's heading, which names its CSV file in the URL

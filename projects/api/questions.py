@@ -25,7 +25,7 @@ from core.api.schema import (
 )
 from projects.models import Category, Member, Project, Question, Scale, ScaleVersion, Weights
 from projects.models.question import ScaleDeclaration
-from projects.services import questions, scales
+from projects.services import questions
 from projects.services.project_validation import InvalidProjectChange
 from projects.services.question_validation import InvalidQuestions, NewCategory
 
@@ -131,7 +131,7 @@ def _change_categories(question: Question, data: Mapping[str, Any], *, by: Any) 
             for category in existing.values()
         ]
     )
-    scales.change_categories(
+    questions.change_categories(
         question=question,
         scale=data.get("scale", question.scale),
         categories=categories,
@@ -229,7 +229,7 @@ class WeightsView(ApiView):
         fields = self.parse_body(request, WeightsIn)
         question = get_question(project, fields.get("question"))
         try:
-            changed = scales.change_weights(
+            changed = questions.change_weights(
                 question=question,
                 weights=fields["weights"],
                 matrix=fields.get("weight_matrix", question.weight_matrix),

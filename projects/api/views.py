@@ -25,7 +25,7 @@ from core.api.schema import (
 from projects.models import Member, Project
 from projects.permissions import get_effective_role, require_can_create_projects
 from projects.services import projects
-from projects.services.members import invitation_links, membership
+from projects.services.members import joining, membership
 from projects.services.project_validation import InvalidProjectChange
 from projects.services.question_validation import InvalidQuestions
 
@@ -193,7 +193,7 @@ class InvitationListView(ApiView):
             raise BadRequest(INVALID_FIELDS, fields=error.fields) from None
         link = None
         if is_new and member is not None:
-            path = invitation_links.create_invitation_path(member)
+            path = joining.create_invitation_path(member)
             link = request.build_absolute_uri(path)
         body = {
             "username": member.user.get_username() if member else data["username"],

@@ -67,7 +67,6 @@ class InviteForm(forms.Form):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if settings.SMTP_URL:
-            self.fields["names"].label = _("Names, one per line, with email")
             self.fields["names"].widget.attrs["placeholder"] = "ada ada@example.org"
 
     def clean_names(self) -> dict[str, str]:
@@ -124,7 +123,7 @@ class RaterForm(forms.Form):
         label=_("Prompt version"),
         max_length=MAX_VERSION_LENGTH,
         required=False,
-        help_text=_("Models only. A new version is a new rater."),
+        help_text=_("Models only. New versions are new raters."),
     )
     group = forms.CharField(
         label=_("Group"),

@@ -65,7 +65,7 @@ QUESTION_TEMPLATES = {
         labels=(_("none"), _("minor"), _("major"), _("critical")),
         guideline_lines=(
             _("- **none**: no change needed"),
-            _("- **minor**: still easy to understand"),
+            _("- **minor**: easy to understand"),
             _("- **major**: misleading"),
             _("- **critical**: harmful"),
         ),
@@ -75,7 +75,7 @@ QUESTION_TEMPLATES = {
         question=_("Which one is better?"),
         scale=Scale.ORDINAL,
         labels=(_("the first"), _("equally good"), _("the second")),
-        guideline_lines=(_("Two parts per item. Their sources are hidden."),),
+        guideline_lines=(_("Compare both parts of the item."),),
     ),
     "grades": QuestionTemplate(
         name=_("Score from 1 to 5"),

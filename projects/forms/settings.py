@@ -1,6 +1,6 @@
 """Forms of the project and question settings.
 
-The rules are in project_validation, question_validation and weight_matrix.
+The rules are in project_validation and question_validation.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class GuidelinesForm(forms.Form):
         required=False,
         strip=False,
         widget=forms.Textarea({"rows": 18}),
-        help_text=_("Always visible to raters. Markdown: # heading, **bold**, - list."),
+        help_text=_("Markdown: # heading, **bold**, - list."),
     )
 
     def clean_guidelines(self) -> str:
@@ -85,10 +85,7 @@ class GeneralSettingsForm(SettingsForm, GeneralForm):
         required=False,
         max_length=MAX_ATTRIBUTE_LENGTH,
         widget=forms.TextInput({"list": "item-attributes", "autocomplete": "off"}),
-        help_text=_(
-            "For items of one document or patient, which are alike: intervals allow for it. "
-            "Blank: independent items."
-        ),
+        help_text=_("Intervals allow for similar items, such as those of one patient."),
     )
     queue_order = forms.ChoiceField(
         label=_("Order of items"),
@@ -136,7 +133,7 @@ class QuestionForm(forms.Form):
         label=_("Question ID"),
         max_length=64,
         required=False,
-        help_text=_("For URLs, exports and the API. Blank: generated."),
+        help_text=_("For URLs, exports and the API."),
     )
     scale = forms.ChoiceField(label=_("Scale"), choices=Scale.choices)
 

@@ -67,8 +67,8 @@ class TokenForm(forms.Form):
             raise forms.ValidationError(_("Sign in again first."))
         unrevoked = ApiToken.objects.filter(user=user.pk, revoked_at=None)
         if unrevoked.exclude(expires_at__lte=timezone.now()).count() >= MAX_TOKENS:
-            message = _("At most %(most)s tokens. Revoke one first.")
-            raise forms.ValidationError(message % {"most": MAX_TOKENS})
+            message = _("At most %(n)s of these are allowed. Remove one first.")
+            raise forms.ValidationError(message % {"n": MAX_TOKENS})
         return self.cleaned_data
 
     def get_expires_at(self) -> datetime.datetime:

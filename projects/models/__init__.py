@@ -1,11 +1,13 @@
-"""Models of projects, members, items, questions and raters."""
+"""Models of projects, members, items, questions and raters.
+
+It may import the layers from projects.hidden_names down.
+"""
 
 from .approval import Approval
-from .deletion import Deletion
 from .idempotent_response import IdempotentResponse
 from .item import AVAILABLE, WITHDRAWN, WITHOUT_CONTENT, GoldAnswer, Item, ItemVersion, has_content
 from .member import ApiToken, Member, MemberOffer
-from .project import BandScheme, GuidelineVersion, Project, QueueOrder
+from .project import BandScheme, Deletion, GuidelineVersion, Project, QueueOrder
 from .question import Category, Question, Scale, ScaleVersion, Weights
 from .rater import Rater, RaterIdentity, RaterKindVersion
 

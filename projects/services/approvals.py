@@ -67,7 +67,7 @@ def decide_approval(*, approval: Approval, approved: bool, by: Any) -> Approval:
     where the site asks for an administrator.
     """
     if not may_decide(by):
-        raise InvalidApproval(_("On this site an administrator decides."))
+        raise InvalidApproval(_("Only administrators can decide this."))
     locked = Approval.objects.select_for_update().get(pk=approval.pk)
     if locked.requested_by_id == by.pk:
         raise InvalidApproval(_("You requested this. Someone else must decide."))
@@ -90,7 +90,7 @@ def use_approval(*, project: Project, action: Approval.Action, by: Any) -> None:
     approval = list_usable_approvals(project, action, by).select_for_update().first()
     if approval is None:
         raise PermissionDenied(
-            _("A second person has to approve “%(action)s”: request it under Settings, Approvals.")
+            _("A second person has to approve “%(action)s”. Request it under Settings, Approvals.")
             % {"action": action.label}
         )
     approval.used_at = timezone.now()

@@ -10,7 +10,13 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as _lazy
 
-from core.text import describe_length, describe_whole_range, has_control_character, has_nul
+from core.text import (
+    describe_length,
+    describe_line,
+    describe_whole_range,
+    has_control_character,
+    has_nul,
+)
 from projects.models import BandScheme, QueueOrder
 
 MAX_OVERLAP = 1000
@@ -82,7 +88,7 @@ def find_project_problems(
     """
     problems = {}
     if not name.strip() or len(name) > 200 or not name.isprintable():
-        problems["name"] = _("Use 1 to 200 characters, without control characters.")
+        problems["name"] = describe_line(200)
     for field, text in (("description", description), ("guidelines", guidelines)):
         if has_nul(text) or len(text) > MAX_TEXT_LENGTH:
             problems[field] = describe_length(MAX_TEXT_LENGTH)
@@ -96,9 +102,7 @@ def find_project_problems(
     if target_agreement is not None and not 0 < target_agreement <= 1:
         problems["target_agreement"] = _("The target must be above 0 and at most 1.")
     if time_zone not in list_time_zones():
-        problems["time_zone"] = _(
-            "“%(zone)s” isn't a time zone. Use one such as Europe/Berlin, Asia/Shanghai or UTC."
-        ) % {"zone": str(time_zone)[:64]}
+        problems["time_zone"] = _("Choose a time zone such as Europe/Berlin.")
     return problems | _find_quality_check_problems(queue_order, numbers)
 
 
@@ -117,8 +121,6 @@ def validate_project(*, cluster_attribute: str = "", **fields: Any) -> None:
     """Raise InvalidProjectChange if a project may not have these settings."""
     problems = find_project_problems(**fields)
     if len(cluster_attribute) > MAX_ATTRIBUTE_LENGTH or has_control_character(cluster_attribute):
-        problems["cluster_attribute"] = _(
-            "Enter an attribute name of at most %(most)s characters."
-        ) % {"most": MAX_ATTRIBUTE_LENGTH}
+        problems["cluster_attribute"] = describe_line(MAX_ATTRIBUTE_LENGTH)
     if problems:
         raise InvalidProjectChange(problems)

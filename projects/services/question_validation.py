@@ -20,7 +20,7 @@ from core.text import fold_lookalikes, has_control_character, has_invisible_char
 from projects.models import Scale, Weights
 
 
-def find_matrix_problem(matrix: Any, size: int, labels: Sequence[str] = ()) -> str | None:
+def find_matrix_problem(matrix: Any, size: int) -> str | None:
     """Return the problem of the matrix for ``size`` categories, or None.
 
     The problem has its row and column.
@@ -28,7 +28,7 @@ def find_matrix_problem(matrix: Any, size: int, labels: Sequence[str] = ()) -> s
     if message := _find_shape_problem(matrix, size):
         return message
     for i, j in itertools.product(range(size), repeat=2):
-        if message := _find_cell_problem(matrix, i, j, labels):
+        if message := _find_cell_problem(matrix, i, j):
             return message
     return None
 
@@ -46,17 +46,17 @@ def _find_shape_problem(matrix: Any, size: int) -> str | None:
     return None
 
 
-def _find_cell_problem(matrix: Any, i: int, j: int, labels: Sequence[str]) -> str | None:
+def _find_cell_problem(matrix: Any, i: int, j: int) -> str | None:
     cell, mirror = matrix[i][j], matrix[j][i]
-    values = {"place": _describe_cell(i, j, labels), "found": _format_cell(cell)}
-    if not _is_weight(cell):
-        return _("The weight in %(place)s is %(found)s, not a number from 0 to 1.") % values
-    if i == j and cell != 1:
-        return _("The weight in %(place)s is %(found)s, but the diagonal must be 1.") % values
+    values = {"place": _describe_cell(i, j), "found": _format_cell(cell)}
+    is_diagonal = i == j
+    if not _is_weight(cell) or (is_diagonal and cell != 1):
+        required = {"wanted": "1" if is_diagonal else "0–1"}
+        return _("The weight in %(place)s must be %(wanted)s, not %(found)s.") % (values | required)
     if j < i and cell != mirror:
         return _("Not symmetric: %(place)s is %(found)s, but %(mirror)s is %(other)s.") % {
             **values,
-            "mirror": _describe_cell(j, i, labels),
+            "mirror": _describe_cell(j, i),
             "other": _format_cell(mirror),
         }
     return None
@@ -66,15 +66,8 @@ def _is_weight(cell: Any) -> bool:
     return isinstance(cell, int | float) and not isinstance(cell, bool) and 0 <= cell <= 1
 
 
-def _describe_cell(i: int, j: int, labels: Sequence[str]) -> str:
-    if not labels:
-        return _("row %(row)s, column %(column)s") % {"row": i + 1, "column": j + 1}
-    return _("row %(row)s (%(row_label)s), column %(column)s (%(column_label)s)") % {
-        "row": i + 1,
-        "row_label": labels[i],
-        "column": j + 1,
-        "column_label": labels[j],
-    }
+def _describe_cell(i: int, j: int) -> str:
+    return _("row %(row)s, column %(column)s") % {"row": i + 1, "column": j + 1}
 
 
 def _format_cell(cell: Any) -> str:
@@ -98,8 +91,8 @@ def find_order_violation(matrix: Sequence[Sequence[float]], labels: Sequence[str
         ]:
             if matrix[i][farther] > matrix[i][nearer]:
                 return _(
-                    "“%(one)s” agrees more with “%(farther)s” than with “%(nearer)s” between "
-                    "them. Is this intended?"
+                    "“%(one)s” agrees more with “%(farther)s” than with the nearer "
+                    "“%(nearer)s”. Is this intended?"
                 ) % {"one": labels[i], "farther": labels[farther], "nearer": labels[nearer]}
     return None
 
@@ -236,10 +229,15 @@ _UNIQUE_FIELDS: dict[str, Callable[[NewCategory], Any]] = {
 
 def _find_single_category_problems(category: NewCategory, scale: str) -> dict[str, str]:
     problems = {}
-    if not category.label or category.label != category.label.strip() or len(category.label) > 200:
-        problems["label"] = _("Enter a label of 1 to 200 characters without outer spaces.")
-    elif has_control_character(category.label) or has_invisible_character(category.label):
-        problems["label"] = _("A label can't contain control characters or line breaks.")
+    label = category.label
+    if (
+        not label
+        or label != label.strip()
+        or len(label) > 200
+        or has_control_character(label)
+        or has_invisible_character(label)
+    ):
+        problems["label"] = _("Use 1 to 200 visible characters, without outer spaces.")
     if category.hotkey and (
         len(category.hotkey) != 1
         or category.hotkey.isspace()
@@ -247,14 +245,12 @@ def _find_single_category_problems(category: NewCategory, scale: str) -> dict[st
     ):
         problems["hotkey"] = _("A hotkey must be one visible character.")
     elif category.hotkey and is_reserved_hotkey(category.hotkey):
-        problems["hotkey"] = _(
-            "“%(key)s” is reserved (U, S, C, F, G, ?). Choose another hotkey."
-        ) % {"key": category.hotkey}
+        problems["hotkey"] = _("“%(key)s” is reserved. Choose another hotkey.") % {
+            "key": category.hotkey
+        }
     if category.value is None:
         if scale in NUMERIC_SCALES:
-            problems["value"] = _("On this scale (%(scale)s), each category needs a value.") % {
-                "scale": Scale(scale).label
-            }
+            problems["value"] = _("On this scale, each category needs a value.")
     elif not math.isfinite(category.value):
         problems["value"] = _("Enter a number.")
     elif scale in NON_NEGATIVE_SCALES and category.value < 0:

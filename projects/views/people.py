@@ -22,7 +22,7 @@ from projects import selectors
 from projects.forms.members import InviteForm, MemberForm, ModelRaterForm, RaterForm
 from projects.models import Member, Project, Rater
 from projects.permissions import get_project
-from projects.services.members import invitation_links, joining, membership
+from projects.services.members import joining, membership
 from projects.services.project_validation import InvalidProjectChange
 from projects.services.raters import updates, upsert
 from projects.views.form_handling import add_form_errors
@@ -135,19 +135,19 @@ def _change_members(
 ) -> str:
     """Change the role of the members, or remove them."""
     if not selected_members:
-        messages.error(request, _("None of them has a role here."))
+        messages.error(request, _("None of them is a member."))
         return ""
-    values = {"names": ", ".join(member.user.get_username() for member in selected_members)}
     if action == "remove":
         undo = membership.remove_members(project=project, members=selected_members, by=request.user)
-        message = _("Removed: %(names)s. Their ratings are kept.")
+        names = ", ".join(member.user.get_username() for member in selected_members)
+        message = _("Removed: %(names)s. Their ratings are kept.") % {"names": names}
     else:
         role = request.POST.get("role", "")
         undo = membership.set_role(
             project=project, members=selected_members, role=role, by=request.user
         )
-        message = _("Role changed: %(names)s.")
-    messages.success(request, message % values)
+        message = _("Saved.")
+    messages.success(request, message)
     return undo
 
 
@@ -230,7 +230,7 @@ def withdraw_offer(request: HttpRequest, project_id: int, offer_id: int) -> Http
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
     offer = get_object_or_404(joining.list_project_offers(project), pk=offer_id)
     joining.withdraw_offer(offer=offer, by=request.user)
-    message = _("Invitation for %(name)s withdrawn.") % {"name": offer.username}
+    message = _("Invitation withdrawn.")
     messages.success(request, message)
     return redirect("people", project.pk)
 
@@ -247,7 +247,7 @@ def answer_offer(request: HttpRequest, offer_id: int) -> HttpResponse:
             messages.success(request, _("You joined %(name)s.") % values)
         else:
             joining.decline_offer(offer=offer)
-            messages.success(request, _("You declined to join %(name)s.") % values)
+            messages.success(request, _("Saved."))
     except InvalidProjectChange as error:
         messages.error(request, str(error))
     return redirect("projects")
@@ -282,7 +282,7 @@ def add_member(request: HttpRequest, project_id: int) -> HttpResponse:
             if member is not None and data["account"] == "new":
                 link = _create_invitation_link(request, member)
                 return render_people_page(request, project, link=link, link_for=member.user)
-            message = _("%(name)s is now a member.")
+            message = _("Saved.")
             if member is None:
                 message = _("If the account “%(name)s” exists, its owner is invited.")
             messages.success(request, message % {"name": data["username"]})
@@ -361,4 +361,4 @@ def create_member_link(request: HttpRequest, project_id: int, member_id: int) ->
 
 
 def _create_invitation_link(request: HttpRequest, member: Member) -> str:
-    return request.build_absolute_uri(invitation_links.create_invitation_path(member))
+    return request.build_absolute_uri(joining.create_invitation_path(member))

@@ -24,7 +24,7 @@ from projects.forms.settings import (
 )
 from projects.models import Category, Member, Project, Question, Weights
 from projects.permissions import get_project
-from projects.services import questions, scales
+from projects.services import questions
 from projects.services.project_validation import InvalidProjectChange
 from projects.services.question_validation import InvalidQuestions, NewCategory
 
@@ -166,7 +166,7 @@ def _save_question(question: Question, page: QuestionForms, *, by: Any) -> bool:
             questions.change_question_text(question=question, by=by, **page.text.cleaned_data)
         if changes_scale:
             part = page.scale
-            question = scales.change_categories(
+            question = questions.change_categories(
                 question=question, by=by, categories=rows, **page.scale.cleaned_data
             )
         if changes_weights:
@@ -197,7 +197,7 @@ def _change_weights(
         values["seen_version"] = question.scale_version
     # Other weights keep the stored matrix for later use.
     matrix = form.get_matrix() if form.has_own_matrix else question.weight_matrix
-    scales.change_weights(question=question, by=by, matrix=matrix, **values)
+    questions.change_weights(question=question, by=by, matrix=matrix, **values)
 
 
 @login_required

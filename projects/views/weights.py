@@ -36,7 +36,7 @@ def build_matrix_context(
         )
     if matrix is None:
         return {"problem": _("Enter a weight for each pair."), "labels": labels}
-    if matrix_problem := question_validation.find_matrix_problem(matrix, len(labels), labels):
+    if matrix_problem := question_validation.find_matrix_problem(matrix, len(labels)):
         return {"problem": matrix_problem, "labels": labels}
     preview = _build_preview(labels, matrix)
     return {

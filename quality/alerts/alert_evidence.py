@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from metrics.question_scale import QuestionScale
-from metrics.views.common.charts import vega_lite
+from metrics.views.common import vega_lite
 from projects.models import Item, Rater
 from quality.models import Alert, AlertMeasure
 from ratings.models import Rating

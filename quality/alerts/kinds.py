@@ -35,7 +35,7 @@ def get_rater_link(alert: Alert) -> tuple[str, str]:
 def get_pair_link(alert: Alert) -> tuple[str, str]:
     assert alert.rater is not None and alert.other_rater is not None
     return _build_url(alert, "pair", a=alert.rater.key, b=alert.other_rater.key), _(
-        "Compare the two raters"
+        "Compare raters"
     )
 
 
@@ -60,11 +60,11 @@ def get_gold_link(alert: Alert) -> tuple[str, str]:
 DEVIATING_RATINGS, CATEGORY_USE = "deviating_ratings", "category_use"
 ABOUT_RATER, ABOUT_QUESTION, ABOUT_PAIR = "rater", "question", "pair"
 RATER_CAUSES = {
-    AlertCause.REAL: gettext_lazy("Confirm"),
+    AlertCause.REAL: gettext_lazy("Confirm and resolve"),
     AlertCause.NOT_RATER: gettext_lazy("Dismiss"),
 }
 OTHER_CAUSES = {
-    AlertCause.REAL: gettext_lazy("Confirm"),
+    AlertCause.REAL: gettext_lazy("Confirm and resolve"),
     AlertCause.EXPLAINED: gettext_lazy("Dismiss"),
 }
 
@@ -119,7 +119,7 @@ _rater_kind = partial(
     causes=RATER_CAUSES,
     hint=gettext_lazy("While open, this rater gets no other alert."),
     sections=frozenset({DEVIATING_RATINGS}),
-    chart=gettext_lazy("Larger dots: more items. Line: mean."),
+    chart=gettext_lazy("Line: mean."),
     about=ABOUT_RATER,
     from_start=True,
 )
@@ -130,9 +130,7 @@ _level_change_kind = partial(
     error_rate=common.describe_question_error_rate,
     causes=OTHER_CAUSES,
     hint=_CLOSED_HINT,
-    chart=gettext_lazy(
-        "Larger dots: more items. Lines: before and since. Shaded: when it began (95% interval)."
-    ),
+    chart=gettext_lazy("Lines: before and since. Shaded: when it began (95% interval)."),
     about=ABOUT_QUESTION,
 )
 
@@ -144,11 +142,11 @@ KINDS: dict[str, AlertKindDefinition] = {
         link=get_rater_link,
         error_rate=common.describe_rater_error_rate,
         causes=RATER_CAUSES,
-        hint=gettext_lazy("Once confirmed, later ratings aren’t used to compare others."),
+        hint=gettext_lazy("Once confirmed, later ratings don’t count in others’ drift."),
         sections=frozenset({DEVIATING_RATINGS, CATEGORY_USE}),
         chart=gettext_lazy(
-            "Larger dots: more items. Lines: before and since. Shaded: when it began "
-            "(95% interval)."
+            "Lines: before and since. Shaded: when it began (95% interval). Adjusted for the "
+            "levels of the others."
         ),
         about=ABOUT_RATER,
     ),
@@ -157,12 +155,12 @@ KINDS: dict[str, AlertKindDefinition] = {
         basis=raters.list_same_answer_basis,
         explanations=raters.list_same_answer_explanations,
     ),
-    AlertKind.RATER_FAST: _rater_kind(
+    AlertKind.RATER_TOO_FAST: _rater_kind(
         brief=raters.build_fast_brief_text,
         basis=raters.list_fast_basis,
         explanations=raters.list_fast_explanations,
     ),
-    AlertKind.RATER_APART: _rater_kind(
+    AlertKind.RATER_DISAGREES: _rater_kind(
         brief=raters.build_outlier_brief_text,
         basis=raters.list_outlier_basis,
         explanations=raters.list_outlier_explanations,
@@ -181,7 +179,7 @@ KINDS: dict[str, AlertKindDefinition] = {
         error_rate=common.describe_copies_error_rate,
         causes=OTHER_CAUSES,
         hint=_CLOSED_HINT,
-        chart=gettext_lazy("Larger dots: more items. Line: mean."),
+        chart=gettext_lazy("Line: mean."),
         about=ABOUT_PAIR,
         from_start=True,
     ),

@@ -72,9 +72,7 @@ def _describe_option(option: sensitivity.ExpectedAlerts) -> list[str]:
         "items": format_count(int(round(option.items, -1 if option.items >= 100 else 0))),
         "shift": format_number(option.shift),
     }
-    sentences.append(
-        _("With the raters of the last 90 days: at most %(a_year)s per year.") % params
-    )
+    sentences.append(_("At most %(a_year)s per year with the raters of the last 90 days.") % params)
     if option.measure == AlertMeasure.BIAS:
         delay = _("Detects a shift of %(shift)s categories after about %(items)s shared items.")
     else:

@@ -11,6 +11,7 @@ import time
 from django.db import transaction
 from django.db.models import Count, Sum
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from core.jobs.lease import get_leased_rows, update_leased_row
 from projects.models import Question
@@ -64,7 +65,19 @@ def _update_gold_alerts_of_question(question_id: int, count: tuple[int, int] | N
         candidates.append(
             build_count_candidate(AlertKind.GOLD_SUSPECTED, n, since=today, now=today, facts=facts)
         )
-    return len(storage.create_alerts(question, candidates, [AlertKind.GOLD_SUSPECTED]))
+    created = storage.create_alerts(question, candidates, [AlertKind.GOLD_SUSPECTED])
+    if count is None:
+        _resolve_gold_alerts(question)
+    return len(created)
+
+
+def _resolve_gold_alerts(question: Question) -> None:
+    """Resolve the alerts of a question without suspected gold answers: nothing is left to do."""
+    alerts = Alert.objects.filter(question=question, kind=AlertKind.GOLD_SUSPECTED)
+    for alert in alerts.exclude(state=AlertState.RESOLVED).select_related("question"):
+        services.change_alert_state(
+            alert=alert, state=AlertState.RESOLVED, reason=_("No suspected gold answers"), by=None
+        )
 
 
 MAX_PAUSE = datetime.timedelta(hours=1)

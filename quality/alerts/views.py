@@ -11,21 +11,20 @@ from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
-from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from core.web.tables import clean_row, get_page_size
 from metrics.question_scale import QuestionScale
-from metrics.views.common.charts import vega_lite
+from metrics.views.common import vega_lite
 from metrics.views.common.selection import get_choice, get_page_number
 from projects.models import Member, Project
 from projects.permissions import get_project
 from quality.alerts import services
 from quality.alerts.kinds import ABOUT_QUESTION, CATEGORY_USE, DEVIATING_RATINGS, KINDS
 from quality.inbox import entry_counts
-from quality.models import Alert, AlertCause, AlertScan, AlertState, AlertStep, DriftState
+from quality.models import Alert, AlertScan, AlertState, AlertStep, DriftState
 from quality.rater_status import status_texts
 
 from . import alert_evidence
@@ -145,7 +144,7 @@ def export_chart(request: HttpRequest, project_id: int, alert_id: int, form: str
     return response
 
 
-def _list_other_tasks(project: Any) -> list[entry_counts.InboxEntry]:
+def _list_other_tasks(project: Any) -> list[entry_counts.EntryCount]:
     """Return the reader's inbox entries of the project other than alerts."""
     entries = entry_counts.get_entries_by_project({project.pk: project.role}).get(project.pk, [])
     return [entry for entry in entries if entry.kind != entry_counts.ALERTS]
@@ -156,23 +155,6 @@ def _get_alert_or_404(project: Project, alert_id: int) -> Alert:
     if alert is None:
         raise Http404(_("Page not found."))
     return alert
-
-
-def _list_outcomes(alert: Alert) -> list[tuple[str, str | Promise]]:
-    """Return (value of "do", label) of the outcomes of an alert that is not resolved.
-
-    While its rater is not paused, a confirmed alert stays until somebody resolves it.
-    """
-    causes = dict(KINDS[alert.kind].causes)
-    resolved: list[tuple[str, str | Promise]] = [
-        (f"{AlertState.RESOLVED}:{cause}", label) for cause, label in causes.items()
-    ]
-    if alert.is_confirmed:
-        return [(resolved[0][0], _("Resolve alert"))]
-    if any(not rater.paused for rater in alert.raters):
-        confirm = f"{AlertState.ACKNOWLEDGED}:{AlertCause.REAL}"
-        return [(confirm, causes[AlertCause.REAL]), *resolved[1:]]
-    return resolved
 
 
 def _list_mute_choices() -> list[tuple[str, str]]:
@@ -221,7 +203,9 @@ def _render_alert(
         else None,
         "steps": AlertStep.objects.filter(alert=alert).select_related("by"),
         "mute_choices": _list_mute_choices(),
-        "outcomes": _list_outcomes(alert),
+        "outcomes": [
+            (f"{AlertState.RESOLVED}:{cause}", label) for cause, label in definition.causes.items()
+        ],
         "to_pause": [rater for rater in alert.raters if not rater.paused],
         "error": error,
         "reason": request.POST.get("reason", ""),

@@ -36,7 +36,7 @@ class ConfusionRow:
 @login_required
 @require_safe
 def show_confusions(request: HttpRequest, project_id: int) -> HttpResponse:
-    """List the raters, lowest accuracy first; with ``?rater=KEY`` show one confusion matrix."""
+    """List the raters by impact, as other pages; with ``?rater=KEY`` show one confusion matrix."""
     selection = get_permitted_selection(request, project_id, role=Member.Role.VIEWER)
     consensus = Consensus.objects.filter(question=selection.question).first()
     context = {"project": selection.project, "selection": selection, "consensus": consensus}
@@ -48,7 +48,7 @@ def show_confusions(request: HttpRequest, project_id: int) -> HttpResponse:
         matrix = _build_matrix(confusion, consensus, selection.scale.labels)
         context |= {"rater": rater, "confusion": confusion, "matrix": matrix}
         return render(request, "quality/consensus/rater_confusion.html", context)
-    paginator = Paginator(rows.order_by("accuracy", "rater__key"), get_page_size(RATERS_PER_PAGE))
+    paginator = Paginator(rows.order_by("-impact", "rater__key"), get_page_size(RATERS_PER_PAGE))
     number = get_page_number(request)
     if number > paginator.num_pages:
         raise Http404(_("Page not found."))

@@ -14,7 +14,7 @@ from quality.models import ConsensusMethod
 from .votes import FixedCodes
 
 TIED = "tied"
-CERTAINTY_LEVELS = (
+CONFIDENCE_LEVELS = (
     0.5,
     0.6,
     0.7,
@@ -62,12 +62,12 @@ class ConsensusLabels:
         """Expected number of wrong labels; None without confidence."""
         return None if self.confidence is None else float((1 - self.confidence).sum())
 
-    def list_certainty_levels(self) -> list[dict[str, float]]:
-        """Return the number of labels and of expected errors at each of CERTAINTY_LEVELS."""
+    def list_confidence_levels(self) -> list[dict[str, float]]:
+        """Return the number of labels and of expected errors at each of CONFIDENCE_LEVELS."""
         if self.confidence is None:
             return []
         levels = []
-        for min_confidence in CERTAINTY_LEVELS:
+        for min_confidence in CONFIDENCE_LEVELS:
             certain = self.confidence[self.confidence >= min_confidence]
             levels.append(
                 {

@@ -87,7 +87,7 @@ def _compute_and_store_labels(consensus: Consensus) -> None:
             n_items=int(labels.item.size),
             n_ratings=int(labels.ratings.sum()),
             expected_errors=labels.expected_errors,
-            certainty_levels=labels.list_certainty_levels(),
+            certainty_levels=labels.list_confidence_levels(),
             model=labels.model,
             calibration=labels.calibration,
             reason=labels.reason,

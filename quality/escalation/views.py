@@ -40,7 +40,7 @@ class LabelRulesForm(SettingsForm):
     )
     second_opinion_share = forms.FloatField(
         label=_lazy("Share of decisions for a second adjudicator"),
-        help_text=_lazy("From 0 to 1. Nobody sees which items these are."),
+        help_text=_lazy("From 0 to 1. Nobody sees which items."),
         widget=forms.NumberInput({"step": "any"}),
     )
     show_to_raters = forms.BooleanField(

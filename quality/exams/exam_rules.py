@@ -60,7 +60,7 @@ def set_exam_rules(
     before = {name: getattr(row, name) for name in RULES}
     new = before | {name: values[name] for name in values if name in before}
     errors = _find_problems(new)
-    if new["required"] and (problem := _find_gold_problem(question)):
+    if new["required"] and (problem := _find_constant_answer_problem(question)):
         errors["required"] = problem
     if errors:
         raise InvalidSettings(errors)
@@ -76,15 +76,15 @@ def set_exam_rules(
     return row
 
 
-def _find_gold_problem(question: Question) -> str | None:
+def _find_constant_answer_problem(question: Question) -> str | None:
     """Return the error of an exam that one answer to everything passes, or None."""
     answer = get_most_frequent_answer(question)
     if answer is None or answer[1] < answer[2]:
         return None
     label, n, _n_items = answer
     return _(
-        "“%(label)s” is right on all %(n)s gold items, so always giving it passes. "
-        "Add other gold answers first."
+        "All %(n)s gold items accept “%(label)s”, so always giving it passes. Add other gold "
+        "answers first."
     ) % {"n": n, "label": label}
 
 

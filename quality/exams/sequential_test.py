@@ -25,21 +25,15 @@ MAX_LOOPHOLE = 0.1  # probability
 def evaluate_exam_answers(answers: Sequence[bool], test: Mapping[str, Any]) -> ExamResult | None:
     """Return the result, or None while the answers do not decide the test.
 
-    ``error_probability`` of the result is the error probability of its outcome: the promised one
-    where the test reached a limit, the exact one of the whole exam where it ended undecided.
+    ``error_probability`` of the result is the exact probability that a whole exam with this many
+    answers at most has this outcome wrongly.
     """
     result = gold.evaluate_exam(answers, **test)
     if result.outcome == "undecided":
         return None
-    by_limit = (
-        gold.evaluate_exam(answers, **{**test, "max_answers": len(answers) + 1}).outcome
-        != "undecided"
-    )
     if result.outcome == "passed":
-        exact = gold.exam_pass_probability(test["p_fail"], **test)
-        return ExamResult("passed", test["alpha"] if by_limit else exact)
-    exact = 1 - gold.exam_pass_probability(test["p_pass"], **test)
-    return ExamResult("failed", test["beta"] if by_limit else exact)
+        return ExamResult("passed", gold.exam_pass_probability(test["p_fail"], **test))
+    return ExamResult("failed", 1 - gold.exam_pass_probability(test["p_pass"], **test))
 
 
 def get_suspected_items(question_id: int) -> set[int]:

@@ -1,4 +1,4 @@
-"""Pages of exams: the user's own attempts, and for leads the rules, the results and decisions."""
+"""Pages of exams: the user's own attempts; for leads rules, results, attempts and waivers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from metrics.agreement.rater_quality.gold import expected_exam_length
 from metrics.views.common.number_formats import format_percent
 from metrics.views.common.selection import Selection, get_permitted_selection
 from projects.models import Category, GoldAnswer, Item, Member, Question, Rater
-from quality.exams import exam_rules, lead_decisions, sequential_test
+from quality.exams import attempts_and_waivers, exam_rules, sequential_test
 from quality.models import Appeal
 from quality.own_rater import get_own_rater_or_404
 from quality.review import gold_appeals
@@ -298,8 +298,8 @@ class ExamResultRow:
         )
 
     @property
-    def decision(self) -> str:
-        """The reason with the name of who decided."""
+    def reason_with_name(self) -> str:
+        """The reason of a waiver or another attempt, with the name of who granted it."""
         by = self.exam.by if self.exam is not None else None
         return f"{self.reason} ({by})" if self.reason and by else self.reason
 
@@ -339,19 +339,21 @@ def _build_results_page(
 
 @login_required
 @require_POST
-def submit_decision(request: HttpRequest, project_id: int, rater_id: int) -> HttpResponse:
+def submit_exam_action(request: HttpRequest, project_id: int, rater_id: int) -> HttpResponse:
     """Grant a rater another attempt or waive the exam (``do``), with a ``reason``."""
     selection = get_permitted_selection(request, project_id, role=LEAD)
     rater = get_object_or_404(Rater, project=selection.project, pk=rater_id)
     question = selection.question
     question.exam_rules = exam_rules.get_exam_rules(question)
     is_waiver = request.POST.get("do") == "waive"
-    apply_decision = lead_decisions.waive_exam if is_waiver else lead_decisions.grant_attempt
+    apply_action = (
+        attempts_and_waivers.waive_exam if is_waiver else attempts_and_waivers.grant_attempt
+    )
     try:
-        apply_decision(
+        apply_action(
             question=question, rater=rater, by=request.user, reason=request.POST.get("reason", "")
         )
-    except lead_decisions.InvalidExamDecision as invalid:
+    except attempts_and_waivers.InvalidExamAction as invalid:
         messages.error(request, str(invalid))
     else:
         message = (

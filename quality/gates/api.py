@@ -30,7 +30,7 @@ from core.api.schema import (
 from core.api.strict_fields import StrictCharField, StrictSerializer
 from projects.api.base import ApiView, get_question
 from projects.models import Member, Project
-from quality.models import Gate, GateDecision
+from quality.models import Gate, VerdictValue
 
 from . import badges, services, signing, verdict_jobs
 from .measures import MEASURES
@@ -86,7 +86,7 @@ class GateOut(serializers.Serializer):
     question = serializers.CharField()
     rules = GateRuleIn(many=True)
     verdict = serializers.ChoiceField(
-        GateDecision.values, allow_null=True, help_text="Last verdict; null: not decided yet"
+        VerdictValue.values, allow_null=True, help_text="Last verdict; null: not decided yet"
     )
     decided_at = serializers.DateTimeField(allow_null=True)
     created_by = serializers.CharField(allow_null=True)
@@ -113,7 +113,7 @@ class GateEstimateOut(serializers.Serializer):
 
 class GateRuleOut(GateRuleIn):
     name = serializers.CharField(help_text="What was measured: the coefficient of the headline")
-    verdict = serializers.ChoiceField(GateDecision.values)
+    verdict = serializers.ChoiceField(VerdictValue.values)
     estimate = GateEstimateOut()
     needed_items = serializers.IntegerField(
         allow_null=True, help_text="How many more items decide it, about; null: unknown or none"
@@ -125,7 +125,7 @@ class GateVerdictOut(serializers.Serializer):
     project = serializers.IntegerField()
     gate = serializers.CharField()
     question = serializers.CharField()
-    verdict = serializers.ChoiceField(GateDecision.values)
+    verdict = serializers.ChoiceField(VerdictValue.values)
     rules = GateRuleOut(many=True)
     as_of = serializers.DateTimeField()
     scale_version = serializers.IntegerField()

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from xml.sax.saxutils import escape
 
-from quality.models import Gate, GateDecision
+from quality.models import Gate, VerdictValue
 
 from .verdict_texts import get_verdict_label
 
 # White text on them has a contrast of 4.5 or more.
 COLORS = {
-    GateDecision.PASS.value: "#1a7f37",
-    GateDecision.FAIL.value: "#c62828",
-    GateDecision.NOT_ENOUGH.value: "#8a5a00",
+    VerdictValue.PASS.value: "#1a7f37",
+    VerdictValue.FAIL.value: "#c62828",
+    VerdictValue.NOT_ENOUGH.value: "#8a5a00",
 }
 PENDING_COLOR = NAME_COLOR = "#4a4f57"
 HEIGHT, PADDING = 20, 8

@@ -1,4 +1,4 @@
-"""Measures of the rules of gates, and the bounds that make sense for each."""
+"""Measures of the rules of gates, and the limits that make sense for each."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from metrics.views.common.display_names import get_coefficient_name
 
 HEADLINE = "headline"
 GOLD_ACCURACY = "gold_accuracy"
-LABEL_CERTAINTY = "label_certainty"
+LABEL_CONFIDENCE = "label_certainty"  # its name in the API
 COVERAGE = "coverage"
 OPEN_ALERTS = "open_alerts"
 AT_LEAST, AT_MOST = "at_least", "at_most"
@@ -24,12 +24,12 @@ MAX_OPEN_ALERTS = 10_000
 
 @dataclass(frozen=True)
 class Measure:
-    """A measure: the range of its values, the name of its bound, and whether it has filters."""
+    """A measure: the range of its values, the field of its limit, and whether it has filters."""
 
     name: str
     lowest: float = 0.0
     highest: float = 1.0
-    bound: str = AT_LEAST
+    limit_field: str = AT_LEAST
     is_count: bool = False
     takes_filter: bool = True
 
@@ -42,7 +42,7 @@ class Measure:
 _LABELS = {
     HEADLINE: _("Headline coefficient"),
     GOLD_ACCURACY: _("Accuracy on gold answers"),
-    LABEL_CERTAINTY: _("Mean label confidence"),
+    LABEL_CONFIDENCE: _("Mean label confidence"),
     COVERAGE: _("Coverage"),
     OPEN_ALERTS: _("Open alerts"),
 }
@@ -51,12 +51,12 @@ MEASURES = {
     for measure in (
         Measure(HEADLINE, lowest=-1.0),
         Measure(GOLD_ACCURACY),
-        Measure(LABEL_CERTAINTY),
+        Measure(LABEL_CONFIDENCE),
         Measure(COVERAGE),
         Measure(
             OPEN_ALERTS,
             highest=MAX_OPEN_ALERTS,
-            bound=AT_MOST,
+            limit_field=AT_MOST,
             is_count=True,
             takes_filter=False,
         ),

@@ -1,4 +1,4 @@
-"""Parse and validate the rules of a gate: a measure, its bound, and the ratings that it is of."""
+"""Parse and validate the rules of a gate: a measure, its limit, and the ratings behind it."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ class InvalidRules(ValueError):
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule: the measure must be at least, or at most, this bound."""
+    """A rule: the measure must be at least, or at most, this limit."""
 
     measure: Measure
-    bound: float
+    limit: float
     filter: RatingFilter
     stored: StoredRule
 
@@ -59,7 +59,7 @@ class Rule:
         """Return a stored rule."""
         measure = get_measure(stored["measure"])
         rating_filter = parse_filter(stored.get("filter", {}))
-        return cls(measure, stored[measure.bound], rating_filter, dict(stored))
+        return cls(measure, stored[measure.limit_field], rating_filter, dict(stored))
 
 
 def validate_rules(rules: Any, question: Question) -> list[StoredRule]:
@@ -92,8 +92,8 @@ def _validate_rule(rule: Any, question: Question, scale: QuestionScale) -> Store
         message = f"unknown field; one of {', '.join(RULE_FIELDS)}"
         raise _InvalidRule(**dict.fromkeys(unknown, message))
     measure = _validate_measure(rule.get("measure"), scale)
-    bound = _validate_bound(rule, measure)
-    stored = {"measure": measure.name, measure.bound: bound}
+    limit = _validate_limit(rule, measure)
+    stored = {"measure": measure.name, measure.limit_field: limit}
     if rule.get("filter") not in (None, {}):
         stored["filter"] = _validate_filter(rule["filter"], measure, question)
     return stored
@@ -120,24 +120,24 @@ def _is_known(name: str) -> bool:
     return True
 
 
-def _validate_bound(rule: Mapping[str, Any], measure: Measure) -> float:
-    other = AT_MOST if measure.bound == AT_LEAST else AT_LEAST
+def _validate_limit(rule: Mapping[str, Any], measure: Measure) -> float:
+    other = AT_MOST if measure.limit_field == AT_LEAST else AT_LEAST
     if other in rule:
-        message = f"“{measure.name}” takes “{measure.bound}”, not “{other}”."
+        message = f"“{measure.name}” takes “{measure.limit_field}”, not “{other}”."
         raise _InvalidRule(**{other: message})
-    bound: Any = rule.get(measure.bound)
-    is_number = type(bound) in (int, float) and math.isfinite(bound)
+    limit: Any = rule.get(measure.limit_field)
+    is_number = type(limit) in (int, float) and math.isfinite(limit)
     if is_number and measure.is_count:
-        is_number = bound == int(bound)
-    if not is_number or not measure.lowest <= bound <= measure.highest:
+        is_number = limit == int(limit)
+    if not is_number or not measure.lowest <= limit <= measure.highest:
         message = (
             _("Enter a whole number from %(lowest)s to %(highest)s.")
             if measure.is_count
             else _("Enter a number from %(lowest)s to %(highest)s.")
         )
         limits = {"lowest": f"{measure.lowest:g}", "highest": f"{measure.highest:g}"}
-        raise _InvalidRule(**{measure.bound: message % limits})
-    return int(bound) if measure.is_count else float(bound)
+        raise _InvalidRule(**{measure.limit_field: message % limits})
+    return int(limit) if measure.is_count else float(limit)
 
 
 def _validate_filter(values: Any, measure: Measure, question: Question) -> StoredRule:

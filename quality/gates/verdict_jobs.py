@@ -62,7 +62,7 @@ def parse_moment(text: str, zone: ZoneInfo) -> datetime.datetime:
         message = _("Use a time like 2026-03-02T18:00+08:00, not “%(text)s”")
         raise InvalidMoment(message % {"text": text[:60]}) from None
     if moment > timezone.now():
-        raise InvalidMoment(_("“%(text)s” is in the future") % {"text": text[:60]})
+        raise InvalidMoment(_("%(time)s is in the future") % {"time": text[:60]})
     return moment
 
 

@@ -13,16 +13,16 @@ from django.utils.translation import gettext_lazy, ngettext
 from metrics.views.common.display_names import get_undefined_reason
 from metrics.views.common.filter_bar import format_filter_part
 from metrics.views.common.number_formats import format_count, format_number
-from quality.models import Gate, GateDecision
+from quality.models import Gate, VerdictValue
 
 from .measures import AT_LEAST, COVERAGE, OPEN_ALERTS, get_measure
 from .rules import parse_filter
 
-DECIMALS = 3  # a value just below the floor must not look like the floor
+DECIMALS = 3  # a value just below the limit must not look like the limit
 BADGE_STYLES = {
-    GateDecision.PASS.value: "good",
-    GateDecision.FAIL.value: "bad",
-    GateDecision.NOT_ENOUGH.value: "warn",
+    VerdictValue.PASS.value: "good",
+    VerdictValue.FAIL.value: "bad",
+    VerdictValue.NOT_ENOUGH.value: "warn",
 }
 _REASONS: dict[str, Promise] = {
     "no_items": gettext_lazy("there is no item"),
@@ -45,29 +45,31 @@ class RuleRow:
 
 def get_verdict_label(gate: Gate) -> str:
     """Return the last verdict of a gate as a short label."""
-    return str(GateDecision(gate.verdict).label) if gate.verdict else _("not decided yet")
+    return str(VerdictValue(gate.verdict).label) if gate.verdict else _("not decided yet")
 
 
 def describe_verdict(document: Mapping[str, Any]) -> str:
     """Return one sentence on the verdict of the gate."""
     parameters = {"gate": document["gate"]}
-    if document["verdict"] == GateDecision.PASS:
+    if document["verdict"] == VerdictValue.PASS:
         return _("“%(gate)s” passes: every rule is met.") % parameters
-    if document["verdict"] == GateDecision.FAIL:
+    if document["verdict"] == VerdictValue.FAIL:
         return _("“%(gate)s” fails: a rule is not met.") % parameters
-    undecided = [rule for rule in document["rules"] if rule["verdict"] != GateDecision.PASS]
+    undecided = [rule for rule in document["rules"] if rule["verdict"] != VerdictValue.PASS]
     # Rules of an event have their value beside the measure.
     if any(rule.get("estimate", rule)["value"] is None for rule in undecided):
         return _("“%(gate)s” is undecided: a rule has no value.") % parameters
+    sentence = _("“%(gate)s” is undecided: not enough data.") % parameters
     needed = [rule["needed_items"] for rule in undecided]
     if not needed or not all(needed):
-        return _("“%(gate)s” is undecided: not enough data.") % parameters
-    n = max(needed)
-    return ngettext(
-        "“%(gate)s” is undecided: about %(n)s more item is needed.",
-        "“%(gate)s” is undecided: about %(n)s more items are needed.",
-        n,
-    ) % {**parameters, "n": format_count(n)}
+        return sentence
+    return f"{sentence} {_describe_needed_items(max(needed))}"
+
+
+def _describe_needed_items(n: int) -> str:
+    return ngettext("About %(n)s more item is needed.", "About %(n)s more items are needed.", n) % {
+        "n": format_count(n)
+    }
 
 
 def list_sentences(document: Mapping[str, Any]) -> list[str]:
@@ -86,7 +88,7 @@ def build_rows(document: Mapping[str, Any]) -> list[RuleRow]:
                 label=f"{label} ({filter_text})" if filter_text else label,
                 filter_text=filter_text,
                 verdict=rule["verdict"],
-                verdict_label=str(GateDecision(rule["verdict"]).label),
+                verdict_label=str(VerdictValue(rule["verdict"]).label),
                 style=BADGE_STYLES[rule["verdict"]],
                 sentence=" ".join(_iter_sentences(rule)),
                 estimate=rule["estimate"],
@@ -104,12 +106,12 @@ def has_interval(rule: Mapping[str, Any]) -> bool:
 def describe_rule(rule: Mapping[str, Any]) -> str:
     """Return a rule in words, such as "Coverage: at least 0.9"."""
     measure = get_measure(rule["measure"])
-    bound = rule[measure.bound]
-    template = _("%(measure)s: at least %(bound)s")
-    if measure.bound != AT_LEAST:
-        template = _("%(measure)s: at most %(bound)s")
-    number = format_count(bound) if measure.is_count else format_bound(bound)
-    text = template % {"measure": measure.label, "bound": number}
+    limit = rule[measure.limit_field]
+    template = _("%(measure)s: at least %(limit)s")
+    if measure.limit_field != AT_LEAST:
+        template = _("%(measure)s: at most %(limit)s")
+    number = format_count(limit) if measure.is_count else format_limit(limit)
+    text = template % {"measure": measure.label, "limit": number}
     filter_text = describe_filter(rule)
     return f"{text} ({filter_text})" if filter_text else text
 
@@ -120,9 +122,9 @@ def describe_filter(rule: Mapping[str, Any]) -> str:
     return ", ".join(format_filter_part(name, value) for name, value in parameters.items())
 
 
-def format_bound(bound: float) -> str:
-    """Return a floor with two decimals, or with three where it has more."""
-    return format_number(bound, 2 if round(bound, 2) == bound else DECIMALS)
+def format_limit(limit: float) -> str:
+    """Return a limit with two decimals, or with three where it has more."""
+    return format_number(limit, 2 if round(limit, 2) == limit else DECIMALS)
 
 
 def _describe_measure(rule: Mapping[str, Any]) -> str:
@@ -147,21 +149,18 @@ def _iter_sentences(rule: Mapping[str, Any]) -> Any:
             "value": format_number(estimate["value"], DECIMALS),
             "low": format_number(estimate["low"], DECIMALS),
             "high": format_number(estimate["high"], DECIMALS),
-            "floor": format_bound(rule[measure.bound]),
+            "limit": format_limit(rule[measure.limit_field]),
         }
         if estimate["low"] is None:
-            yield _("%(value)s, without an interval; the floor is %(floor)s.") % parameters
-        elif not has_interval(rule):
-            yield _("%(value)s; the floor is %(floor)s.") % parameters
+            yield _("%(value)s, without an interval; the limit is %(limit)s.") % parameters
         else:
-            template = _("%(value)s, between %(low)s and %(high)s; the floor is %(floor)s.")
-            yield template % parameters
+            if has_interval(rule):
+                parameters["value"] += f" [{parameters['low']}, {parameters['high']}]"
+            yield _("%(value)s; the limit is %(limit)s.") % parameters
     n = rule["needed_items"]
     if n and rule["measure"] == COVERAGE:  # counted, of the items that exist
         yield ngettext(
             "%(n)s more item must be complete.", "%(n)s more items must be complete.", n
         ) % {"n": format_count(n)}
     elif n:
-        yield ngettext(
-            "About %(n)s more item is needed.", "About %(n)s more items are needed.", n
-        ) % {"n": format_count(n)}
+        yield _describe_needed_items(n)

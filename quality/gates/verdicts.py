@@ -19,10 +19,10 @@ from metrics.agreement.sample_size import compute_items_until_verdict
 from metrics.rating_history import HistoricalRatings
 from metrics.results.values import build_undefined_value
 from quality.gates import signing
-from quality.models import Gate, GateDecision
+from quality.models import Gate, VerdictValue
 
 from .inputs import GateInputs, merge_ratings
-from .measures import AT_MOST, COVERAGE, GOLD_ACCURACY, HEADLINE, LABEL_CERTAINTY, OPEN_ALERTS
+from .measures import AT_MOST, COVERAGE, GOLD_ACCURACY, HEADLINE, LABEL_CONFIDENCE, OPEN_ALERTS
 from .rules import Rule
 from .signing import Document
 
@@ -34,8 +34,8 @@ def compute_measure(rule: Rule, inputs: GateInputs) -> tuple[str, Value]:
         responses = inputs.list_gold_responses(rule.filter)
         items, right = zip(*responses, strict=True) if responses else ((), ())
         return name, compute_team_accuracy(right, items)
-    if name == LABEL_CERTAINTY:
-        return name, _compute_label_certainty(rule, inputs)
+    if name == LABEL_CONFIDENCE:
+        return name, _compute_label_confidence(rule, inputs)
     if name == COVERAGE:
         covered = inputs.count_covered_items(rule.filter)
         n = covered.n_items
@@ -57,7 +57,7 @@ def compute_measure(rule: Rule, inputs: GateInputs) -> tuple[str, Value]:
     return name, value
 
 
-def _compute_label_certainty(rule: Rule, inputs: GateInputs) -> Value:
+def _compute_label_confidence(rule: Rule, inputs: GateInputs) -> Value:
     labels = inputs.fit_labels(rule.filter)
     n_items, n_ratings = len(labels.item), int(labels.ratings.sum())
     if labels.confidence is None or not n_items:
@@ -83,13 +83,13 @@ def compute_document(
     inputs = inputs or GateInputs(gate.question, moment)
     rules = [Rule.from_stored(stored) for stored in gate.rules]
     outcomes = [_judge_rule(rule, inputs) for rule in rules]
-    ratings = merge_ratings(list(_iter_entering_ratings(rules, inputs)))
+    ratings = merge_ratings(list(_iter_used_ratings(rules, inputs)))
     document = {
         "format": FORMAT,
         "project": gate.project_id,
         "gate": gate.name,
         "question": gate.question.key,
-        "verdict": combine_decisions(outcome["verdict"] for outcome in outcomes),
+        "verdict": combine_verdicts(outcome["verdict"] for outcome in outcomes),
         "rules": outcomes,
         "as_of": format_moment(moment),
         "scale_version": inputs.scale_version,
@@ -100,12 +100,12 @@ def compute_document(
     return signing.get_or_create_signer().sign(document)
 
 
-def combine_decisions(decisions: Iterable[str]) -> str:
+def combine_verdicts(verdicts: Iterable[str]) -> str:
     """Return the verdict of a gate: pass if all rules pass, fail if one fails."""
-    distinct = set(decisions)
-    if GateDecision.FAIL in distinct:
-        return GateDecision.FAIL.value
-    return (GateDecision.PASS if distinct == {GateDecision.PASS} else GateDecision.NOT_ENOUGH).value
+    distinct = set(verdicts)
+    if VerdictValue.FAIL in distinct:
+        return VerdictValue.FAIL.value
+    return (VerdictValue.PASS if distinct == {VerdictValue.PASS} else VerdictValue.NOT_ENOUGH).value
 
 
 def format_moment(moment: datetime.datetime) -> str:
@@ -116,41 +116,41 @@ def format_moment(moment: datetime.datetime) -> str:
 def _judge_rule(rule: Rule, inputs: GateInputs) -> Document:
     name, value = compute_measure(rule, inputs)
     is_exact = rule.measure.name in EXACT_MEASURES
-    estimate = value if is_exact else _widen(value, rule)
+    estimate = value if is_exact else _apply_confidence_sequence(value, rule)
     low, high = estimate["low"], estimate["high"]
-    is_limit = rule.measure.bound == AT_MOST
+    is_maximum = rule.measure.limit_field == AT_MOST
     if low is None or high is None:
-        decision = GateDecision.NOT_ENOUGH
-    elif high <= rule.bound if is_limit else low >= rule.bound:
-        decision = GateDecision.PASS
-    elif low > rule.bound if is_limit else high < rule.bound:
-        decision = GateDecision.FAIL
+        verdict = VerdictValue.NOT_ENOUGH
+    elif high <= rule.limit if is_maximum else low >= rule.limit:
+        verdict = VerdictValue.PASS
+    elif low > rule.limit if is_maximum else high < rule.limit:
+        verdict = VerdictValue.FAIL
     else:
-        decision = GateDecision.NOT_ENOUGH
+        verdict = VerdictValue.NOT_ENOUGH
     needed_items = None
-    if rule.measure.name == COVERAGE and decision != GateDecision.PASS and value["n_items"]:
-        n_required = math.ceil(rule.bound * value["n_items"] - 1e-9)
+    if rule.measure.name == COVERAGE and verdict != VerdictValue.PASS and value["n_items"]:
+        n_required = math.ceil(rule.limit * value["n_items"] - 1e-9)
         needed_items = n_required - round((value["value"] or 0) * value["n_items"])
-    elif decision == GateDecision.NOT_ENOUGH:
-        needed_items = compute_items_until_verdict(value, rule.bound)
+    elif verdict == VerdictValue.NOT_ENOUGH:
+        needed_items = compute_items_until_verdict(value, rule.limit)
     return {
         **rule.stored,
         "name": name,
-        "verdict": decision.value,
+        "verdict": verdict.value,
         "estimate": {**estimate, "low_once": value["low"], "high_once": value["high"]},
         "needed_items": needed_items,
     }
 
 
-def _widen(value: Value, rule: Rule) -> Value:
-    """Return the value with the confidence sequence, whose lower end is one that it can have."""
+def _apply_confidence_sequence(value: Value, rule: Rule) -> Value:
+    """Return the value with the interval of its confidence sequence, within its possible values."""
     widened = widen_to_sequence(value)
     if widened["low"] is not None:
         widened["low"] = max(widened["low"], rule.measure.lowest)
     return widened
 
 
-def _iter_entering_ratings(rules: list[Rule], inputs: GateInputs) -> Iterable[HistoricalRatings]:
+def _iter_used_ratings(rules: list[Rule], inputs: GateInputs) -> Iterable[HistoricalRatings]:
     """Yield the ratings and check answers that the rules are based on."""
     measures_by_filter: dict[Any, set[str]] = {}
     for rule in rules:

@@ -44,7 +44,7 @@ class RuleForm(forms.Form):
     """A rule of a gate; a row without a measure is no rule."""
 
     measure = forms.ChoiceField(label=gettext_lazy("Measure"), required=False)
-    bound = forms.FloatField(label=gettext_lazy("Required value"), required=False)
+    limit = forms.FloatField(label=gettext_lazy("Required value"), required=False)
     filter = forms.CharField(
         label=gettext_lazy("Only these ratings"),
         required=False,
@@ -61,14 +61,14 @@ class RuleForm(forms.Form):
     def build_rule(self) -> StoredRule | None:
         """Return the rule as the API takes it; None for an empty row."""
         values = self.cleaned_data
-        name, bound, query = (values.get(field) for field in ("measure", "bound", "filter"))
-        if not name and bound is None and not query:
+        name, limit, query = (values.get(field) for field in ("measure", "limit", "filter"))
+        if not name and limit is None and not query:
             return None
         rule: StoredRule = {"measure": name or None}
-        bound_name = get_measure(name).bound if name else AT_LEAST
-        if bound is not None:
-            rule[bound_name] = (
-                int(bound) if bound_name == AT_MOST and bound == int(bound) else bound
+        limit_field = get_measure(name).limit_field if name else AT_LEAST
+        if limit is not None:
+            rule[limit_field] = (
+                int(limit) if limit_field == AT_MOST and limit == int(limit) else limit
             )
         if query:
             rule["filter"] = QueryDict(query.lstrip("?")).dict()
@@ -77,7 +77,7 @@ class RuleForm(forms.Form):
     def add_rule_errors(self, errors: Mapping[str, str]) -> None:
         """Show what is wrong with the rule (quality.gates.rules.InvalidRules)."""
         for name, message in errors.items():
-            field = "bound" if name in (AT_LEAST, AT_MOST) else name
+            field = "limit" if name in (AT_LEAST, AT_MOST) else name
             self.add_error(field if field in self.fields else None, message)
 
 
@@ -100,7 +100,7 @@ def _build_initial(rule: Mapping[str, Any]) -> Mapping[str, Any]:
     query.update(parse_filter(rule.get("filter", {})).parameters)
     return {
         "measure": rule["measure"],
-        "bound": rule[get_measure(rule["measure"]).bound],
+        "limit": rule[get_measure(rule["measure"]).limit_field],
         "filter": query.urlencode(safe=f"/{ITEM_PREFIX}"),
     }
 

@@ -10,7 +10,7 @@ from rest_framework import serializers
 
 from core.api.strict_fields import StrictCharField, StrictChoiceField, StrictSerializer
 from projects.services.items.gold import MAX_EXPLANATION_LENGTH
-from quality.exams.lead_decisions import MAX_REASON_LENGTH
+from quality.exams.attempts_and_waivers import MAX_REASON_LENGTH
 from quality.models import GoldIntervention
 
 

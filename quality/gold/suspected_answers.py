@@ -79,7 +79,7 @@ def build_gold_items(
     exposures = Counter(response.item for response in responses)
     rows = []
     for item_id, gold in sorted(gold_of_item.items()):
-        is_right = answers.list_of_item(item_id)
+        is_right = answers.list_right_answers(item_id)
         n_others = answers.count_others(item_id)
         row = GoldItem(
             gold_id=gold.id,
@@ -115,7 +115,7 @@ class _RightAnswersInOrder:
         self.is_right = [response.code in gold_of_item[response.item].right for response in scored]
         self.n_right = [0, *accumulate(self.is_right)]  # before each position
 
-    def list_of_item(self, item_id: int) -> list[bool]:
+    def list_right_answers(self, item_id: int) -> list[bool]:
         """Return whether each answer to an item is right."""
         return [self.is_right[position] for position in self.positions_of_item.get(item_id, ())]
 
@@ -126,7 +126,7 @@ class _RightAnswersInOrder:
         if not first:
             return formulas.RightAnswers()
         split = own[first - 1] + 1
-        right = self.list_of_item(item_id)
+        right = self.list_right_answers(item_id)
         return formulas.RightAnswers(
             n_before=split - first,
             right_before=self.n_right[split] - sum(right[:first]),
@@ -183,7 +183,7 @@ def create_review(*, gold: GoldAnswer, verdict: str, reason: str = "", by: Any) 
     Raises InvalidGoldReview, without changes.
     """
     if verdict not in GoldReview.Verdict.values:
-        raise InvalidGoldReview(_("Choose to keep or to retire it."))
+        raise InvalidGoldReview(_("Choose to keep or retire it."))
     if problem := validation.find_reason_error(reason, max_length=MAX_REASON_LENGTH):
         raise InvalidGoldReview(problem)
     gold_services.lock_gold_answers(gold.question)

@@ -10,7 +10,7 @@ from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
-from django.db.models import Sum
+from django.db.models import FloatField, QuerySet, Sum, Value
 from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -72,7 +72,12 @@ def show_gold(request: HttpRequest, project_id: int) -> HttpResponse:
     )
     in_force = GoldItem.objects.filter(question=question, gold__retired_at=None)
     items = in_force.select_related("item", "gold")
-    by_exposure = items.order_by("-exposures", "item__id")
+    by_exposure: QuerySet[Any] = items.order_by("-exposures", "item__id")
+    if not by_exposure.exists():  # nobody has rated: no row of the answers is computed yet
+        no_value = Value(None, output_field=FloatField())
+        uncounted = {"exposures": Value(0), "right": Value(0), "probability": no_value}
+        answers = GoldAnswer.objects.in_force().filter(question=question)
+        by_exposure = answers.select_related("item").order_by("item_id").annotate(**uncounted)
     state = GoldState.objects.filter(question=question).first()
     context = {
         "project": selection.project,

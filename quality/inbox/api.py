@@ -1,4 +1,4 @@
-"""API of the inbox: what needs a decision of the caller, in all projects."""
+"""API of the inbox: what needs an action of the caller, in all projects."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from core.api.parameters import parse_query_parameters
 from core.api.schema import PAGE_PARAMETERS, build_page_serializer, describe_get
 from projects.api.base import ApiView, get_token_project_id
 
-from . import decision_rows
+from . import inbox_entries
 
 
 class InboxRowOut(serializers.Serializer):
     project = serializers.IntegerField()
     question = serializers.CharField(allow_null=True, help_text="null: of the whole project")
-    kind = serializers.ChoiceField(list(decision_rows.ACTIONS))
+    kind = serializers.ChoiceField(list(inbox_entries.ACTIONS))
     text = serializers.CharField()
     impact = serializers.FloatField(
         help_text="Of a rater: expected number of wrong ratings, near misses in part; of uncertain"
@@ -34,31 +34,31 @@ class InboxRowOut(serializers.Serializer):
 class InboxView(ApiView):
     @describe_get(
         "listInbox",
-        "What needs a decision of the caller, most impact first",
+        "What needs an action of the caller, most impact first",
         build_page_serializer("Inbox", InboxRowOut),
         PAGE_PARAMETERS,
     )
     def get(self, request: Request) -> Response:
-        """Return the decisions of the page Inbox, in all active projects of the caller."""
+        """Return the entries of the page Inbox, in all active projects of the caller."""
         params = parse_query_parameters(request, PAGE_PARAMETER_NAMES)
         token_project_id = get_token_project_id(request)
-        scope = decision_rows.InboxScope.for_user(
+        scope = inbox_entries.InboxScope.for_user(
             request.user, None if token_project_id is None else [token_project_id]
         )
-        decisions = decision_rows.select_rows(scope).order_by(*decision_rows.ORDER)
+        entries = inbox_entries.select_entries(scope).order_by(*inbox_entries.ORDER)
 
         def read(after: CursorKey | None, size: int) -> list[tuple[CursorKey, Any]]:
             start = after[0] if after and after[0] > 0 else 0
-            described = decision_rows.describe_rows(list(decisions[start : start + size]))
+            described = inbox_entries.load_entries(list(entries[start : start + size]), scope)
             return [
-                ((start + number,), _serialize_row(request, row))
+                ((start + number,), _serialize_entry(request, row))
                 for number, row in enumerate(described, start=1)
             ]
 
         return Response(paginate(request, params, key_length=1, read=read))
 
 
-def _serialize_row(request: Request, row: decision_rows.InboxRow) -> dict[str, object]:
+def _serialize_entry(request: Request, row: inbox_entries.InboxEntry) -> dict[str, object]:
     question = row.alert.question if row.alert else row.question
     return {
         "project": row.project.pk,

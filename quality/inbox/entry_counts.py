@@ -12,7 +12,7 @@ from django.utils.translation import ngettext
 
 from events.models import Webhook
 from metrics.views.common import number_formats
-from projects.models import Approval, Member, Question
+from projects.models import Approval, Question
 from projects.models.roles import Capability, may
 from projects.services import approvals
 from quality.models import (
@@ -37,11 +37,10 @@ RATERS = "raters"
 SKIPPED = "skipped_and_flagged"
 WEBHOOKS = "webhooks"
 APPROVALS = "approvals"
-LEAD = Member.Role.LEAD
 
 
 @dataclass(frozen=True)
-class InboxEntry:
+class EntryCount:
     """Number of things of one kind that need an action.
 
     ``question`` is a key where the page shows one question.
@@ -67,32 +66,30 @@ class InboxEntry:
 def describe_number(kind: str, n: int) -> str:
     """Return the number of things of a kind as a text."""
     forms = {
-        ALERTS: ngettext("%(number)s open alert", "%(number)s open alerts", n),
-        RATERS: ngettext("%(number)s rater to check", "%(number)s raters to check", n),
+        ALERTS: ngettext("%(n)s open alert", "%(n)s open alerts", n),
+        RATERS: ngettext("%(n)s rater to check", "%(n)s raters to check", n),
         INTERVENTIONS: ngettext(
-            "%(number)s proposed warning or pause", "%(number)s proposed warnings or pauses", n
+            "%(n)s proposed warning or pause", "%(n)s proposed warnings or pauses", n
         ),
         EXAMS: ngettext(
-            "%(number)s rater has no exam attempts left",
-            "%(number)s raters have no exam attempts left",
+            "%(n)s rater has no exam attempts left",
+            "%(n)s raters have no exam attempts left",
             n,
         ),
-        APPEALS: ngettext("%(number)s open appeal", "%(number)s open appeals", n),
-        UNCERTAIN_ITEMS: ngettext("%(number)s uncertain item", "%(number)s uncertain items", n),
-        SKIPPED: ngettext(
-            "%(number)s skipped or flagged item", "%(number)s skipped or flagged items", n
-        ),
+        APPEALS: ngettext("%(n)s open appeal", "%(n)s open appeals", n),
+        UNCERTAIN_ITEMS: ngettext("%(n)s uncertain item", "%(n)s uncertain items", n),
+        SKIPPED: ngettext("%(n)s skipped or flagged item", "%(n)s skipped or flagged items", n),
         WEBHOOKS: ngettext(
-            "%(number)s webhook stopped after failures",
-            "%(number)s webhooks stopped after failures",
+            "%(n)s webhook stopped after failures",
+            "%(n)s webhooks stopped after failures",
             n,
         ),
-        APPROVALS: ngettext("%(number)s requested approval", "%(number)s requested approvals", n),
+        APPROVALS: ngettext("%(n)s requested approval", "%(n)s requested approvals", n),
     }
-    return forms[kind] % {"number": number_formats.format_count(n)}
+    return forms[kind] % {"n": number_formats.format_count(n)}
 
 
-def get_entries_by_project(roles: Mapping[int, str]) -> dict[int, list[InboxEntry]]:
+def get_entries_by_project(roles: Mapping[int, str]) -> dict[int, list[EntryCount]]:
     """Return {project id: inbox entries for a user with this role}; one query.
 
     Projects without entries are left out. ``roles``: {project id: role}.
@@ -112,15 +109,15 @@ def get_entries_by_project(roles: Mapping[int, str]) -> dict[int, list[InboxEntr
         _count_stopped_webhooks(led_ids),
         all=True,
     )
-    entries: dict[int, list[InboxEntry]] = {}
+    entries: dict[int, list[EntryCount]] = {}
     for kind, project, question, number in _sort_rows(rows):
-        entries.setdefault(project, []).append(InboxEntry(kind, number, project, question))
+        entries.setdefault(project, []).append(EntryCount(kind, number, project, question))
     return entries
 
 
 def get_entries_by_question(
     project: Any, questions: Sequence[Question]
-) -> dict[int, list[InboxEntry]]:
+) -> dict[int, list[EntryCount]]:
     """Return {question id: inbox entries} for a project with the reader's role; one query.
 
     Includes uncertain items for those who may decide them.
@@ -144,9 +141,9 @@ def get_entries_by_question(
         all=True,
     )
     ids = {question.key: question.pk for question in questions}
-    entries: dict[int, list[InboxEntry]] = {}
+    entries: dict[int, list[EntryCount]] = {}
     for kind, _project, question, number in _sort_rows(rows):
-        entries.setdefault(ids[question], []).append(InboxEntry(kind, number, project.pk, question))
+        entries.setdefault(ids[question], []).append(EntryCount(kind, number, project.pk, question))
     return entries
 
 
@@ -180,7 +177,7 @@ def get_raters_below_pass_mark() -> QuerySet[GoldScore]:
 
 
 def get_open_appeals() -> QuerySet[Appeal]:
-    return Appeal.objects.filter(state=Appeal.State.OPEN)
+    return Appeal.objects.unsettled()
 
 
 def get_proposed_interventions() -> QuerySet[GoldIntervention]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import datetime
+from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import BadRequest
 from django.core.paginator import Paginator
+from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -22,48 +24,40 @@ from metrics.views.common.number_formats import format_count
 from metrics.views.common.selection import get_page_number
 from projects.models import Project
 from quality.alerts import services
-from quality.models import AlertState
-from quality.rater_status import site_raters
+from quality.alerts.kinds import KINDS
+from quality.models import Alert, AlertState
 
-from . import decision_rows, entry_counts
+from . import entry_counts, inbox_entries
 
 ROWS_PER_PAGE = 50
+ACTIONS = ("resolve", "dismiss", "mute", "investigate")  # on the selected alerts
 
 
 @login_required
 @require_safe
 def show_inbox(request: HttpRequest) -> HttpResponse:
-    """Show the decisions of all the user's projects, or of ``?project=``, most impact first."""
+    """Show the entries of all the user's projects, or of ``?project=``, most impact first."""
     project = _get_project(request)
-    scope = decision_rows.InboxScope.for_user(request.user, [project.pk] if project else None)
-    size = decision_rows.count_rows(scope)
-    decisions = decision_rows.select_rows(scope).order_by(*decision_rows.ORDER)
-    paginator = Paginator(decisions, get_page_size(ROWS_PER_PAGE))
-    paginator.count = size.n_rows  # else it would count them again
+    scope = inbox_entries.InboxScope.for_user(request.user, [project.pk] if project else None)
+    size = inbox_entries.count_entries(scope)
+    entries = inbox_entries.select_entries(scope).order_by(*inbox_entries.ORDER)
+    paginator = Paginator(entries, get_page_size(ROWS_PER_PAGE))
+    paginator.count = size.n_entries  # else it would count them again
     number = get_page_number(request)
     if number > paginator.num_pages:
         raise Http404(_("Page not found."))
     page = paginator.page(number)
-    shown_rows = decision_rows.describe_rows(list(page.object_list))
-    shown_projects = {row.project.pk for row in shown_rows}
+    shown_entries = inbox_entries.load_entries(list(page.object_list), scope)
+    shown_projects = {row.project.pk for row in shown_entries}
     led_ids = set(scope.led.filter(pk__in=shown_projects).values_list("pk", flat=True))
     context: dict[str, object] = {
         "page": page,
-        "rows": shown_rows,
+        "rows": shown_entries,
         "size": size,
         "only_project": project,
         "led_ids": led_ids,
-        "can_select": any(row.alert and row.project.pk in led_ids for row in shown_rows),
+        "can_select": any(row.alert and row.project.pk in led_ids for row in shown_entries),
     }
-    # Raters to check ask for no decision, but the overview of their project names them.
-    n_to_check = site_raters.count_raters_to_check(scope.results if project else scope.led)
-    if n_to_check:
-        context |= {
-            "to_check": entry_counts.describe_number(entry_counts.RATERS, n_to_check),
-            "to_check_url": reverse("raters", args=[project.pk])
-            if project
-            else reverse("all_raters"),
-        }
     return render(request, "quality/inbox/inbox.html", context)
 
 
@@ -77,39 +71,47 @@ def _get_project(request: HttpRequest) -> Project | None:
 @login_required
 @require_POST
 def act_on_alerts(request: HttpRequest) -> HttpResponse:
-    """Mute the selected open alerts, or mark them as investigated by the user (``do``)."""
-    action = request.POST.get("do")
+    """Change the state of the selected open alerts by ``do``, one of ACTIONS."""
+    action, reason = request.POST.get("do", ""), request.POST.get("reason", "")
     ids = [alert_id for text in request.POST.getlist("alert") if (alert_id := parse_id(text))]
-    if action not in ("mute", "investigate") or len(ids) > ROWS_PER_PAGE:
+    if action not in ACTIONS or len(ids) > ROWS_PER_PAGE:
         raise BadRequest(_("Choose an action and at most %(n)s alerts.") % {"n": ROWS_PER_PAGE})
-    led = decision_rows.InboxScope.for_user(request.user).led
+    led = inbox_entries.InboxScope.for_user(request.user).led
     open_alerts = entry_counts.get_open_alerts().filter(question__project__in=led, pk__in=ids)
     if action == "investigate":
         open_alerts = open_alerts.filter(state=AlertState.OPEN)
     alerts = list(open_alerts.order_by("pk").select_related("question"))
-    for alert in alerts:
-        if action == "mute":
-            services.change_alert_state(
-                alert=alert,
-                state=AlertState.MUTED,
-                muted_until=timezone.now().date() + datetime.timedelta(weeks=1),
-                reason=_("Muted in the inbox"),
-                by=request.user,
-            )
-        else:
-            services.change_alert_state(alert=alert, state=AlertState.ACKNOWLEDGED, by=request.user)
-    messages.success(request, _describe_action(action, len(alerts)))
+    try:
+        with transaction.atomic():
+            for alert in alerts:
+                step = _build_step(alert, action, reason)
+                services.change_alert_state(alert=alert, by=request.user, **step)
+        messages.success(request, _describe_action(action, len(alerts)))
+    except services.InvalidAlertStep as error:
+        messages.error(request, error.message)
     project = parse_id(request.POST.get("project", ""))
     return redirect(f"{reverse('inbox')}?project={project}" if project else reverse("inbox"))
 
 
-def _describe_action(action: str, number: int) -> str:
+def _build_step(alert: Alert, action: str, reason: str) -> dict[str, Any]:
+    """Return the arguments of ``change_alert_state`` for an action on an alert."""
+    if action == "investigate":
+        return {"state": AlertState.ACKNOWLEDGED}
     if action == "mute":
-        text = ngettext("%(n)s alert muted for a week.", "%(n)s alerts muted for a week.", number)
+        muted_until = timezone.now().date() + datetime.timedelta(weeks=1)
+        reason = reason.strip() or _("Muted")
+        return {"state": AlertState.MUTED, "muted_until": muted_until, "reason": reason}
+    confirmed, dismissed = KINDS[alert.kind].causes
+    cause = confirmed if action == "resolve" else dismissed
+    return {"state": AlertState.RESOLVED, "cause": cause, "reason": reason}
+
+
+def _describe_action(action: str, n: int) -> str:
+    """Return what was done with so many alerts."""
+    if action == "mute":
+        text = ngettext("%(n)s alert muted for a week.", "%(n)s alerts muted for a week.", n)
+    elif action == "investigate":
+        text = ngettext("%(n)s alert assigned to you.", "%(n)s alerts assigned to you.", n)
     else:
-        text = ngettext(
-            "%(n)s alert is now yours to investigate.",
-            "%(n)s alerts are now yours to investigate.",
-            number,
-        )
-    return text % {"n": format_count(number)}
+        text = ngettext("%(n)s alert resolved.", "%(n)s alerts resolved.", n)
+    return text % {"n": format_count(n)}

@@ -90,7 +90,7 @@ def _get_escalations(selection: Selection, item_ids: list[int]) -> dict[int, Esc
 def export_labels(request: HttpRequest, project_id: int, kind: str) -> HttpResponseBase:
     """Return the labels as a file, or for ``card`` the data card as Markdown.
 
-    ``?at_least=0.95``: only labels with at least this certainty.
+    ``?at_least=0.95``: only labels with at least this confidence.
     """
     selection = get_permitted_selection(request, project_id, role=Member.Role.VIEWER)
     name = f"{slugify(selection.project.name) or 'project'}-{selection.question.key}-labels"

@@ -361,7 +361,7 @@ class Migration(migrations.Migration):
                     ('computed_at', models.DateTimeField(blank=True, null=True)),
                     ('question', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, related_name='gold_state', serialize=False, to='projects.question')),
                     ('pass_mark', models.FloatField(db_default=0.7, default=0.7)),
-                    ('rule', models.CharField(choices=[('off', 'Do nothing'), ('propose', 'Propose a warning or pause to the lead'), ('automatic', 'Warn or pause the rater immediately')], db_default='off', default='off', max_length=9)),
+                    ('rule', models.CharField(choices=[('off', 'Do nothing'), ('propose', 'Propose a warning or pause'), ('automatic', 'Warn or pause immediately')], db_default='off', default='off', max_length=9)),
                     ('n_single', models.PositiveIntegerField(default=0)),
                     ('n_several', models.PositiveIntegerField(default=0)),
                     ('n_shares', models.PositiveIntegerField(default=0)),

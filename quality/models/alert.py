@@ -20,8 +20,8 @@ class AlertKind(models.TextChoices):
 
     RATER_DRIFT = "rater_drift", _("Rating drift")
     RATER_SAME_ANSWER = "rater_same_answer", _("Repeated answer")
-    RATER_FAST = "rater_fast", _("Too fast")
-    RATER_APART = "rater_apart", _("Low agreement")
+    RATER_TOO_FAST = "rater_fast", _("Too fast")
+    RATER_DISAGREES = "rater_apart", _("Low agreement")
     NEWCOMER_BELOW = "newcomer_below", _("Newcomer below the team")
     RATER_COPIES = "rater_copies", _("Pair agrees too often")
     QUESTION_FELL = "question_fell", _("Question agreement fell")
@@ -140,7 +140,7 @@ class Alert(models.Model):
     n_before = models.PositiveIntegerField()  # items before the onset, in the same segment
     evidence = models.FloatField()
     # Items that the change made wrong. The inbox ranks an alert about a rater by the rater's
-    # impact instead (quality.inbox.decision_rows).
+    # impact instead (quality.inbox.inbox_entries).
     impact = models.FloatField(default=0.0, db_default=0.0)
     # Further data behind the alert: docs/api.md.
     facts = models.JSONField(default=dict)

@@ -81,6 +81,11 @@ class Consensus(RecomputedResult):
         """Return whether labels are medians of the estimated probabilities, which have an order."""
         return bool(self.model) and Scale(self.question.scale).ordered
 
+    @property
+    def assumes_independence(self) -> bool:
+        """Return whether confidence takes errors for independent: no gold answers correct it."""
+        return bool(self.model) and not self.model.get("gold_items")
+
 
 class ItemLabelQuerySet(models.QuerySet["ItemLabel"]):
     """Labels of items."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Self
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
@@ -107,6 +107,20 @@ class NameReveal(models.Model):
         return f"{self.item_id}: {self.by_id}"
 
 
+class AppealQuerySet(models.QuerySet["Appeal"]):
+    """Appeals by what is left to do."""
+
+    def unsettled(self) -> Self:
+        """Return the appeals without an answer, and accepted ones without a new decision since."""
+        later_decisions = Decision.objects.filter(
+            question=OuterRef("question"),
+            item=OuterRef("item"),
+            created_at__gt=OuterRef("created_at"),
+        )
+        is_accepted = Q(state=Appeal.State.UPHELD, about=Appeal.About.DECISION)
+        return self.filter(Q(state=Appeal.State.OPEN) | is_accepted & ~Exists(later_decisions))
+
+
 class Appeal(models.Model):
     """A rater's appeal against a decision or a gold answer.
 
@@ -134,6 +148,8 @@ class Appeal(models.Model):
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+"
     )
     answered_at = models.DateTimeField(null=True, blank=True)
+
+    objects = AppealQuerySet.as_manager()
 
     class Meta:
         ordering = ["id"]

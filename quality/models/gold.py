@@ -77,8 +77,8 @@ class GoldState(RecomputedResult):
         """Consequence when the evidence reaches its limits (quality.gold.interventions)."""
 
         OFF = "off", _("Do nothing")
-        PROPOSE = "propose", _("Propose a warning or pause to the lead")
-        AUTOMATIC = "automatic", _("Warn or pause the rater immediately")
+        PROPOSE = "propose", _("Propose a warning or pause")
+        AUTOMATIC = "automatic", _("Warn or pause immediately")
 
     question = models.OneToOneField(
         Question, models.CASCADE, primary_key=True, related_name="gold_state"

@@ -97,7 +97,7 @@ class SampleSizePlan:
 
     @property
     def is_pilot_too_small(self) -> bool:
-        """Return whether the standard error is too uncertain to plan from, so rate more items."""
+        """Return whether the standard error is too uncertain to plan from."""
         return self.error_factor > sample_size.MAX_ERROR_FACTOR
 
     @property

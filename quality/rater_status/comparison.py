@@ -1,7 +1,6 @@
-"""Comparison of all raters of a question, computed by a sweep and stored as one row.
+"""Comparison of the people who rate a question, computed by a sweep and stored as one row.
 
-Pages of thousands of raters read it at once. People only. Scheduling and leases:
-quality.recomputation. Formulas: metrics.agreement.rater_quality.funnel.
+Pages of thousands of raters read it at once. Formulas: metrics.agreement.rater_quality.
 """
 
 from __future__ import annotations
@@ -10,6 +9,7 @@ import datetime
 import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -32,7 +32,7 @@ from quality.models import RaterConfusion, StoredRaterComparison
 
 from . import scale_direction
 
-BODY_FORMAT = 10  # version of the stored body; bodies of older releases are ignored
+BODY_FORMAT = 11  # version of the stored body; bodies of older releases are ignored
 MIN_ITEMS = 30  # compared items below which a rater's result is not interpreted
 MAX_LEVEL_RATERS = 200  # raters whose pair tables are read (_select_level_raters)
 
@@ -161,14 +161,10 @@ def get_input_versions(only: int | None = None) -> recomputation.InputVersions:
     rows = CountState.objects.filter(**recomputation.build_question_filter(only)).values_list(
         "question_id", *columns
     )
+    names = "version", "scale", "items_and_raters"
     return {
-        pk: {
-            "version": version,
-            "scale": scale,
-            "items_and_raters": items_and_raters,
-            "format": BODY_FORMAT,
-        }
-        for pk, version, scale, items_and_raters in rows
+        pk: {**dict(zip(names, versions, strict=True)), "format": BODY_FORMAT}
+        for pk, *versions in rows
     }
 
 
@@ -214,7 +210,9 @@ class _PeopleResults:
         for *row, kappa, quadratic, bias, table in stored.iterator(500):
             rows.append(tuple(row))
             estimates = kappa, quadratic, scale.type.ordered and bias
-            values.append([_widen(*pair, clusters) for pair in zip(estimates, names, strict=True)])
+            values.append(
+                [_widen_interval(*pair, clusters) for pair in zip(estimates, names, strict=True)]
+            )
             margins.append(_get_margins(table, scale.k))
         own, others = np.array(margins, np.int64).reshape(-1, 2, scale.k).transpose(1, 0, 2)
         factor = clusters.get_effect("vs_peers_bias") if clusters else 1.0
@@ -225,12 +223,25 @@ class _PeopleResults:
     def n_items(self) -> np.ndarray:
         return np.array([value["n_items"] or 0 for value in self.peers], np.int64)
 
+    @cached_property
+    def top_answers(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The most frequent answer of each rater, its share, and its share in others' answers."""
+        answer = self.own_counts.argmax(axis=1)
+        shares = [_compute_shares(part, answer) for part in (self.own_counts, self.other_counts)]
+        return answer, shares[0], shares[1]
+
+    @cached_property
+    def repeats_answer(self) -> np.ndarray:
+        """Mask (M,) of the raters who leave their most frequent answer too seldom."""
+        return rating_level.find_repeating_raters(*self.top_answers[1:], self.n_items)
+
     def estimate_levels(
         self, question_id: int, scale: QuestionScale
     ) -> dict[int, rating_level.RaterLevel]:
         """Return {rater id: own level} of those whose bias is more than chance.
 
-        A rater is biased if the level is distinct: not by the raters of the shared items.
+        A rater is biased if the level is distinct: not by the raters of the shared items. Raters
+        who repeat one answer are no reference: how far they are from others depends on the items.
         """
         answer_sd = _compute_answer_sd(self.own_counts.sum(axis=0), scale)
         is_biased = rating_level.find_biased_raters(
@@ -239,10 +250,15 @@ class _PeopleResults:
             self.n_items,
             answer_sd,
         )
+        is_biased &= ~self.repeats_answer
         if not is_biased.any():
             return {}
+        rows = [
+            row for row, repeats in zip(self.rows, self.repeats_answer, strict=True) if not repeats
+        ]
+        references = _select_level_raters(rows, is_biased[~self.repeats_answer])
         levels = rating_level.estimate_levels(
-            load_tables_among(question_id, _select_level_raters(self.rows, is_biased), scale),
+            load_tables_among(question_id, references, scale),
             answer_sd,
             values=scale.values,
             variance_factor=self.bias_variance_factor,
@@ -266,14 +282,12 @@ class _PeopleResults:
             values=scale.values,
         )
 
-    def list_compared(
-        self, levels: Mapping[int, rating_level.RaterLevel], reversed_ids: Collection[int]
-    ) -> list[ComparedRater]:
+    def list_compared(self, question_id: int, scale: QuestionScale) -> list[ComparedRater]:
+        levels = self.estimate_levels(question_id, scale)
+        reversed_ids = self.find_reversed(question_id, scale)
         counts = (self.own_counts, self.other_counts)
-        category = self.own_counts.argmax(axis=1)
-        share, shares_of_others = (_compute_shares(part, category) for part in counts)
+        category, share, shares_of_others = self.top_answers
         contrast = _find_contrasts(*counts)
-        repeats_answer = rating_level.find_repeating_raters(share, shares_of_others, self.n_items)
         contrast_shares = [_compute_shares(part, contrast).tolist() for part in counts]
         return [
             ComparedRater(
@@ -294,7 +308,7 @@ class _PeopleResults:
                 peers=float(shares_of_others[i]),
                 contrast=(int(contrast[i]), contrast_shares[0][i], contrast_shares[1][i]),
                 level=levels[rater].distance if rater in levels else None,
-                repeats_answer=bool(repeats_answer[i]),
+                repeats_answer=bool(self.repeats_answer[i]),
                 is_reversed=rater in reversed_ids,
             )
             for i, ((rater, n_ratings, seconds), peer, bias) in enumerate(
@@ -303,10 +317,10 @@ class _PeopleResults:
         ]
 
 
-def _widen(value: Any, name: str, clusters: QuestionClusters | None) -> Mapping[str, Any]:
+def _widen_interval(value: Any, name: str, clusters: QuestionClusters | None) -> Mapping[str, Any]:
     """Return a stored estimate with the interval of clusters, undefined where there is none."""
     value = value or build_uncounted_value()
-    return clusters.widen(name, value) if clusters else value
+    return clusters.widen_interval(name, value) if clusters else value
 
 
 def _compute_body(question: Question, scale: QuestionScale) -> dict[str, object]:
@@ -316,13 +330,15 @@ def _compute_body(question: Question, scale: QuestionScale) -> dict[str, object]
     kappas, ses = (_to_array(value[field] for value in people.peers) for field in ("value", "se"))
     shape = funnel.build_funnel(kappas, ses, people.n_items)
     labels = (category.label for category in question.categories.all())
+    raters = people.list_compared(question.pk, scale)
     return {
         "format": BODY_FORMAT,
         "weights": weights,
         "middle": shape.center if shape else None,
         "spread": shape.item_sd if shape else None,
-        "raters": people.list_compared(
-            people.estimate_levels(question.pk, scale), people.find_reversed(question.pk, scale)
+        "raters": raters,
+        "has_findings": any(
+            rater.is_biased or rater.repeats_answer or rater.is_reversed for rater in raters
         ),
         "higher_is_harsher": scale_direction.is_higher_harsher(labels),
     }
@@ -367,18 +383,6 @@ def _compute_shares(answers: np.ndarray, category: np.ndarray) -> np.ndarray:
 def _to_array(values: Any) -> np.ndarray:
     """Return the values as floats, NaN for None."""
     return np.array([np.nan if value is None else value for value in values], float)
-
-
-def get_peers(result: ComparedRater | None) -> Mapping[str, Any]:
-    """Return value and number of items of a rater's kappa with the others."""
-    if result is None:
-        return build_uncounted_value()
-    return {"value": result.value, "n_items": result.n_items}
-
-
-def has_enough_items(peers: Mapping[str, Any]) -> bool:
-    """Return whether kappa with the other raters is defined, and on MIN_ITEMS items or more."""
-    return peers["value"] is not None and (peers["n_items"] or 0) >= MIN_ITEMS
 
 
 RECOMPUTATION = recomputation.Recomputation(

@@ -10,13 +10,12 @@ from django.utils.text import slugify
 from django.views.decorators.http import require_safe
 
 from core import security_log
-from core.web.tables import clean_row
+from core.web.tables import clean_row, escape_formula
 from metrics.question_scale import QuestionScale
 from metrics.views.common.selection import get_permitted_selection
 from projects.models import Member
 from quality.rater_status import comparison
 from quality.rater_status.status import RaterSummary, list_rater_summaries
-from ratings.files.formula_escaping import escape_formula
 
 from .rater_list import parse_rater_ids
 

@@ -11,7 +11,11 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from metrics.views.common.number_formats import format_count, format_expected_count
+from metrics.views.common.number_formats import (
+    format_count,
+    format_expected_count,
+    get_list_separator,
+)
 from metrics.views.common.selection import Selection
 from metrics.views.dashboard.overview_context import (
     FilteredAgreements,
@@ -23,7 +27,7 @@ from projects.models import Question
 from quality.alerts.kinds import KINDS
 from quality.inbox import entry_counts
 from quality.inbox.entry_counts import get_open_alerts, get_uncertain_labels
-from quality.models import Alert, AlertState
+from quality.models import Alert, AlertState, Consensus
 
 from .rater_list import RaterFilter, RaterList, RaterListEntry
 from .reasons import RaterStatus
@@ -62,7 +66,7 @@ def list_report_notes(question: Question) -> list[str]:
     n_raters = len(_select_raters_to_check(RaterList(question).raters))
     counts = {entry_counts.RATERS: n_raters, entry_counts.ALERTS: n_alerts}
     texts = [entry_counts.describe_number(kind, n) for kind, n in counts.items() if n]
-    return [_("Now: %(what)s.") % {"what": ", ".join(texts)}] if texts else []
+    return [_("Now: %(what)s.") % {"what": get_list_separator().join(texts)}] if texts else []
 
 
 def _select_raters_to_check(raters: Iterable[RaterListEntry]) -> list[RaterListEntry]:
@@ -101,7 +105,9 @@ def _suggest_raters(
     if not to_check:
         return []
     worst = to_check[0]
-    names = ", ".join(rater.name or rater.key for rater in to_check[:MAX_NAMED_RATERS])
+    names = get_list_separator().join(
+        rater.name or rater.key for rater in to_check[:MAX_NAMED_RATERS]
+    )
     n_more = len(to_check) - MAX_NAMED_RATERS
     if n_more > 0:
         names = ngettext("%(raters)s and %(n)s more", "%(raters)s and %(n)s more", n_more) % {
@@ -131,24 +137,23 @@ def _suggest_items(selection: Selection, raters: list[RaterListEntry]) -> list[N
     if not selection.project.can_review:
         return []
     labels = get_uncertain_labels().filter(question=selection.question).order_by("-doubt")
-    rows = list(
-        labels.values_list("doubt", "question__consensus__expected_errors")[: ITEMS_PER_SITTING + 1]
-    )
+    rows = list(labels.values_list("doubt", flat=True)[: ITEMS_PER_SITTING + 1])
     if not rows:
         return []
-    sitting = [doubt for doubt, _all_errors in rows[:ITEMS_PER_SITTING]]
-    all_errors = rows[0][1]
-    n_items = len(sitting)
+    consensus = Consensus.objects.filter(question=selection.question).first()
+    n_items = min(len(rows), ITEMS_PER_SITTING)
     label = ngettext("Review %(n)s uncertain item", "Review %(n)s uncertain items", n_items)
-    reason = _("expected errors: %(n)s")
+    n_errors = format_expected_count(sum(rows[:n_items]))
     if n_items < len(rows):
         label = _("Review the %(n)s most uncertain items")
-        if all_errors is not None:  # of all labels, as on their page
-            reason = _("expected errors: %(n)s of %(all)s")
-    reason %= {
-        "n": format_expected_count(sum(sitting)),
-        "all": format_expected_count(all_errors or 0),
-    }
+        if consensus is not None and consensus.expected_errors is not None:
+            # Of all labels, as on their page.
+            all_errors = format_expected_count(consensus.expected_errors)
+            n_errors = _("%(n)s of %(all)s") % {"n": n_errors, "all": all_errors}
+    reason = _("expected errors: %(n)s")
+    if consensus is not None and consensus.assumes_independence:
+        reason = _("expected errors, assumed independent: %(n)s")
+    reason %= {"n": n_errors}
     seconds = [rater.result.seconds for rater in raters if rater.result and rater.result.seconds]
     if seconds:
         minutes = math.ceil(n_items * statistics.median(seconds) / 60)

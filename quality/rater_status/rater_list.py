@@ -6,7 +6,7 @@ or other flags. Whole summaries are read for one page only.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -20,6 +20,7 @@ from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from core.text import parse_id
 from metrics.filters import build_invalid_value_error
+from metrics.results.values import build_uncounted_value
 from metrics.views.common.selection import get_choice
 from projects.models import Question, Rater
 from projects.selectors import MAX_SELECTED, build_selection_error
@@ -240,7 +241,7 @@ def build_entry(
     reasons = list_reasons(
         rater.pk,
         rater_comparison,
-        comparison.get_peers(result),
+        _get_peers(result),
         drift=drift,
         gold=gold,
         repeats=repeats,
@@ -248,7 +249,10 @@ def build_entry(
         alerts=alerts,
     )
     flags = {reason.code.value for reason in reasons if _has_flag(reason)}
-    if alerts or drift is not None:
+    if rater.pk in rater_comparison.outlying:
+        # Also where another reason comes first: the insights count the same raters.
+        flags.add(ReasonCode.LOW_AGREEMENT.value)
+    if alerts:
         flags.add("alert")
     if rater.paused:
         flags.add("paused")
@@ -268,12 +272,11 @@ def build_entry(
 def _has_flag(reason: StatusReason) -> bool:
     """Return whether the list can be filtered by the reason.
 
-    True for reasons without an alert except drift, for alerts of kind RATER_DRIFT, and for other
-    alerts that current ratings support, except drift of a pair. Other drifts have the flag "alert"
-    alone.
+    True for reasons without an alert, for alerts of kind RATER_DRIFT, and for other alerts that
+    current ratings support, except drift of a pair, which has the flag "alert" alone.
     """
     if reason.alert is None:
-        return reason.code != ReasonCode.DRIFT
+        return True
     if reason.code == ReasonCode.DRIFT:
         return reason.alert.kind == AlertKind.RATER_DRIFT
     return reason.alert.supported
@@ -291,3 +294,10 @@ def parse_rater_ids(texts: Sequence[str]) -> list[int]:
     if len(texts) > MAX_SELECTED or len(rater_ids) < len(texts):
         raise build_selection_error()
     return rater_ids
+
+
+def _get_peers(result: comparison.ComparedRater | None) -> Mapping[str, Any]:
+    """Return value and number of items of a rater's kappa with the others."""
+    if result is None:
+        return build_uncounted_value()
+    return {"value": result.value, "n_items": result.n_items}

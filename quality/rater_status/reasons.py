@@ -17,7 +17,7 @@ from quality.models import (
     RepeatScore,
 )
 
-from .comparison import ComparedRater, RaterComparison, has_enough_items
+from .comparison import MIN_ITEMS, ComparedRater, RaterComparison
 
 
 class RaterStatus(StrEnum):
@@ -83,11 +83,11 @@ class FailedExam(NamedTuple):
 REASON_OF_ALERT = {
     AlertKind.RATER_DRIFT: ReasonCode.DRIFT,
     AlertKind.PAIR_DIVERGED: ReasonCode.DRIFT,
-    AlertKind.RATER_APART: ReasonCode.LOW_AGREEMENT,
+    AlertKind.RATER_DISAGREES: ReasonCode.LOW_AGREEMENT,
     AlertKind.NEWCOMER_BELOW: ReasonCode.NEWCOMER,
     AlertKind.RATER_COPIES: ReasonCode.COPIES,
     AlertKind.RATER_SAME_ANSWER: ReasonCode.SAME_ANSWER,
-    AlertKind.RATER_FAST: ReasonCode.TOO_FAST,
+    AlertKind.RATER_TOO_FAST: ReasonCode.TOO_FAST,
 }
 
 
@@ -239,6 +239,11 @@ def _build_exam_reason(exam: FailedExam | None) -> StatusReason | None:
 
 
 def _build_few_items_reason(peers: Mapping[str, Any]) -> StatusReason | None:
-    if has_enough_items(peers):
+    if _has_enough_items(peers):
         return None
     return StatusReason(ReasonCode.NOT_ENOUGH, RaterStatus.UNKNOWN, n=peers["n_items"] or 0)
+
+
+def _has_enough_items(peers: Mapping[str, Any]) -> bool:
+    """Return whether kappa with the other raters is defined, and on MIN_ITEMS items or more."""
+    return peers["value"] is not None and (peers["n_items"] or 0) >= MIN_ITEMS

@@ -2,20 +2,37 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
-from django.db.models import Case, Count, F, Min, Q, QuerySet, Sum, When, Window
-from django.db.models.functions import RowNumber
+from django.db.models import (
+    Case,
+    Count,
+    Exists,
+    F,
+    Min,
+    OuterRef,
+    Q,
+    QuerySet,
+    Sum,
+    TextField,
+    When,
+    Window,
+)
+from django.db.models.functions import Cast, RowNumber
 
 from core.web.tables import Interval
 from metrics.agreement.weights import UNWEIGHTED, get_weighted_name
-from metrics.models import PeriodUnit, RaterResult, Result
+from metrics.models import Diagnosis, PeriodUnit, RaterResult, Result
+from metrics.results.disagreement.findings import OUTLYING_RATERS
 from projects.models import Project, Question, Rater
 from projects.permissions import get_led_memberships
-from quality.models import DriftState, GoldScore, RepeatScore
+from quality.models import DriftState, GoldScore, RepeatScore, StoredRaterComparison
 from quality.repeats import find_inconsistent_scores
+from ratings.models import Exam
 
 from .comparison import get_comparisons
 from .rater_list import RaterListEntry, build_entry
@@ -176,20 +193,52 @@ def list_people(results: QuerySet[Any], sort: str) -> list[Person]:
     return sorted(people.values(), key=SORT_KEYS[column], reverse=sort.startswith("-"))
 
 
-def count_raters_to_check(projects: QuerySet[Project]) -> int:
-    """Return the number of people to check in these projects, without those who need action.
+class RatersToCheck(NamedTuple):
+    """Raters of a question with the status check: their number, and the one with most impact."""
 
-    Paused raters are left out. 0 with more than MAX_QUESTIONS_WITH_STATUS questions.
+    n_raters: int
+    first: RaterListEntry
+
+
+def get_raters_to_check(projects: QuerySet[Project]) -> dict[int, RatersToCheck]:
+    """Return {question id: raters to check} of these projects; empty ones are left out.
+
+    Paused raters and those with a muted alert are left out. Empty with more than
+    MAX_QUESTIONS_WITH_STATUS questions.
     """
     questions = Question.objects.filter(project__in=projects).order_by()
     question_ids = list(questions.values_list("pk", flat=True)[: MAX_QUESTIONS_WITH_STATUS + 1])
     if not question_ids or len(question_ids) > MAX_QUESTIONS_WITH_STATUS:
-        return 0
-    raters_of: dict[RaterStatus, set[int]] = {status: set() for status in RaterStatus}
-    for rater in _list_raters_with_status(question_ids):
-        if "paused" not in rater.entry.flags:
-            raters_of[rater.entry.status].add(rater.entry.pk)
-    return len(raters_of[RaterStatus.CHECK] - raters_of[RaterStatus.ACT])
+        return {}
+    candidates = list(_filter_by_signs(questions).values_list("pk", flat=True))
+    entries_of: dict[int, list[RaterListEntry]] = {}
+    for rater in _list_raters_with_status(candidates):
+        if rater.entry.status == RaterStatus.CHECK and not _is_set_aside(rater.entry):
+            entries_of.setdefault(rater.question.pk, []).append(rater.entry)
+    return {
+        question_id: RatersToCheck(len(entries), max(entries, key=lambda entry: entry.impact or 0))
+        for question_id, entries in entries_of.items()
+    }
+
+
+def _filter_by_signs(questions: QuerySet[Question]) -> QuerySet[Question]:
+    """Return the questions with stored data that may be a reason for the status check."""
+    findings = Diagnosis.objects.annotate(text=Cast("findings", TextField()))
+    rows: list[QuerySet[Any]] = [
+        StoredRaterComparison.objects.exclude(body__has_findings=False),
+        findings.filter(text__contains=OUTLYING_RATERS),
+        DriftState.objects.filter(watched=True),
+        GoldScore.objects.below_pass_mark(),
+        RepeatScore.objects.all(),
+        Exam.objects.latest_failed(),
+    ]
+    signs = (Exists(queryset.filter(question=OuterRef("pk"))) for queryset in rows)
+    return questions.filter(functools.reduce(operator.or_, map(Q, signs)))
+
+
+def _is_set_aside(rater: RaterListEntry) -> bool:
+    """Return whether the rater is paused, or a lead has muted an alert about the rater."""
+    return "paused" in rater.flags or any(reason.alert for reason in rater.reasons)
 
 
 def _list_raters_with_status(question_ids: Collection[int]) -> list[RaterWithStatus]:

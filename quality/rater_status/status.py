@@ -180,7 +180,9 @@ def _get_figures(
     for rater_id, n_ratings, seconds, *values in rows.values_list(
         "rater_id", "n_ratings", "seconds", *columns
     ):
-        peers_value, bias_value = map(clusters.widen, names, values) if clusters else values
+        peers_value, bias_value = (
+            map(clusters.widen_interval, names, values) if clusters else values
+        )
         results[rater_id] = _StoredFigures(
             n_ratings,
             seconds,
@@ -211,7 +213,7 @@ def get_unresolved_alerts_by_question(
 
 def is_outlier(question: Question, rater: Rater) -> bool:
     """Return whether an unresolved alert says that the rater clearly agrees less than others."""
-    kinds = (AlertKind.RATER_APART, AlertKind.NEWCOMER_BELOW)
+    kinds = (AlertKind.RATER_DISAGREES, AlertKind.NEWCOMER_BELOW)
     alerts = Alert.objects.filter(question=question, rater=rater, kind__in=kinds)
     return alerts.filter(supported=True).exclude(state=AlertState.RESOLVED).exists()
 

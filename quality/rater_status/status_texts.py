@@ -46,13 +46,13 @@ def describe_agreement(
         template = _("Agrees far less than the others: %(value)s (median %(middle)s).")
     elif rater in comparison.outlying:
         # The median is of all items: on easy ones, a rater may be below the others and above it.
-        template = _("Agrees less than the others on the same items. Kappa with peers: %(value)s.")
+        template = _("Agrees less than the others on the same items: %(value)s.")
     elif result.value is not None and result.value < comparison.middle:
         if has_cause:
             return ""
         template = _("Below the team’s median (%(middle)s): %(value)s. The reason is unclear.")
     else:
-        template = _("Not below the team’s median: %(value)s (median %(middle)s).")
+        template = _("Not below the team’s median (%(middle)s): %(value)s.")
     return template % params
 
 
@@ -67,7 +67,7 @@ def _describe_missing_comparison(result: comparison.ComparedRater) -> str:
     }
 
 
-def describe_level(result: comparison.ComparedRater | None) -> str:
+def explain_unbiased_level(result: comparison.ComparedRater | None) -> str:
     """Return why a rater who rates higher or lower is not called biased; "" for all others."""
     if result is None or result.is_biased or result.level is None:
         return ""
@@ -94,8 +94,8 @@ def describe_bias(result: comparison.ComparedRater, labels: Sequence[str]) -> st
     if category >= len(labels):
         return sentence
     return _(
-        "%(sentence)s Chooses “%(label)s” in %(share)s of the comparisons on these %(n)s items,"
-        " the others in %(others)s."
+        "%(sentence)s Chooses “%(label)s” in %(share)s of comparisons on these %(n)s items, "
+        "the others in %(others)s."
     ) % {
         "sentence": sentence,
         "n": format_count(result.n_items),
@@ -114,7 +114,7 @@ STATUS_LABELS: dict[str, Promise] = {
 # Texts of the reasons that no alert states.
 REASON_TEXTS: dict[str, Promise] = {
     ReasonCode.GOLD: gettext_lazy("below the pass mark on gold answers"),
-    ReasonCode.DRIFT: gettext_lazy("may be drifting; too little evidence for an alert"),
+    ReasonCode.DRIFT: gettext_lazy("may be drifting (too little evidence yet)"),
     ReasonCode.SAME_ANSWER: gettext_lazy("almost always gives the same answer"),
     ReasonCode.REVERSED: gettext_lazy("answers opposite to the others: scale misread?"),
     ReasonCode.EXAM: gettext_lazy("Exam not passed"),
@@ -125,11 +125,11 @@ REASON_TEXTS: dict[str, Promise] = {
 BIAS_REASONS = (ReasonCode.HARSH, ReasonCode.LENIENT, ReasonCode.HIGHER, ReasonCode.LOWER)
 # Kinds of alerts that are named to readers without access to alerts.
 NAMED_ALERT_KINDS = (
-    AlertKind.RATER_APART,
+    AlertKind.RATER_DISAGREES,
     AlertKind.NEWCOMER_BELOW,
     AlertKind.RATER_COPIES,
     AlertKind.RATER_SAME_ANSWER,
-    AlertKind.RATER_FAST,
+    AlertKind.RATER_TOO_FAST,
 )
 # Reason -> why a question could not be scanned.
 NOT_SCANNED_TEXTS: dict[str, Promise] = {

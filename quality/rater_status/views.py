@@ -21,8 +21,7 @@ from metrics.filters import RatingFilter, join_keys
 from metrics.question_scale import get_weighted_name
 from metrics.results.question_agreement import load_question_agreement
 from metrics.results.values import Value
-from metrics.views.common import display_names, live_updates
-from metrics.views.common.charts import vega_lite
+from metrics.views.common import display_names, live_updates, vega_lite
 from metrics.views.common.selection import Selection, get_choice, get_page_number, get_selection
 from metrics.views.common.sources.filtered import FilteredProjectSource
 from projects.models import Member, Project, Rater
@@ -118,7 +117,7 @@ def render_raters(request: HttpRequest, project: Project) -> HttpResponse:
         "has_diamonds": any("same_answer" in rater.flags for rater in listed),
         "has_squares": len(listed) > funnel_plot.MAX_POINTS,
         "sorted_by": sort,
-        "floor": MIN_ITEMS if sort.removeprefix("-") in ITEM_COUNTS else 0,
+        "min_items": MIN_ITEMS if sort.removeprefix("-") in ITEM_COUNTS else 0,
         "most_ratings": 200,
         "columns": {
             "gold": bool(rater_list.gold_values),
@@ -160,7 +159,7 @@ def _build_rows(
             status=status_texts.get_status_label(summary),
             reasons=status_texts.list_reason_texts(summary),
             other_reasons=status_texts.list_other_reason_texts(summary),
-            note="" if summary.reasons else status_texts.describe_level(rater.result),
+            note="" if summary.reasons else status_texts.explain_unbiased_level(rater.result),
             interventions=[
                 intervention for intervention in interventions if intervention.rater_id == rater.pk
             ],

@@ -21,7 +21,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from projects.models import Category, GoldAnswer, Member, Project, Question
 from projects.permissions import get_project
-from quality.models import Appeal, Decision, ItemLabel, LabelSource
+from quality.models import Appeal, Decision, ItemLabel, LabelRules, LabelSource
 from quality.own_rater import get_own_rater_or_404
 from quality.review import appeals as appealing
 from quality.review import gold_appeals
@@ -56,7 +56,7 @@ def show_own_decisions(request: HttpRequest, project_id: int) -> HttpResponse:
             "decided": labels.get((entry.decision.question_id, entry.decision.code or 0), ""),
             "blocks": content.build_blocks(entry.decision.item.body),
         }
-        for entry in appealing.add_own_ratings(rater, list(page))
+        for entry in appealing.build_visible_decisions(rater, list(page))
     ]
     retired = [
         {
@@ -133,7 +133,9 @@ def show_appeals(request: HttpRequest, project_id: int) -> HttpResponse:
         "project": project,
         "page": page,
         "cards": _build_cards(list(page), labels),
-        "open": rows.filter(state=Appeal.State.OPEN).count(),
+        "is_possible": LabelRules.objects.filter(
+            question__project=project, show_to_raters=True
+        ).exists(),
         "contested": Question.objects.filter(
             project=project, pk__in=_get_contested_labels(project).values("question")
         ),

@@ -60,8 +60,8 @@ def get_visible_decisions(rater: Rater) -> QuerySet[Decision]:
     return visible.select_related("item", "question").order_by("-pk")
 
 
-def add_own_ratings(rater: Rater, decisions: list[Decision]) -> list[VisibleDecision]:
-    """Return the decisions with the rater's own codes and appeals."""
+def build_visible_decisions(rater: Rater, decisions: list[Decision]) -> list[VisibleDecision]:
+    """Return the decisions on items that the rater rates, with the rater's code and appeal."""
     item_ids = [decision.item_id for decision in decisions]
     own_ratings = Rating.objects.current().filter(rater=rater, item__in=item_ids)
     own_codes = {(row.question_id, row.item_id): row.code for row in own_ratings}
@@ -91,7 +91,7 @@ def build_no_decision_error() -> InvalidAppeal:
 
     It is the same whether there is a decision or not.
     """
-    return InvalidAppeal(_("There is no decision to appeal."))
+    return InvalidAppeal(_("There is nothing to appeal."))
 
 
 def create_appeal(
@@ -127,7 +127,7 @@ def answer_appeal(*, appeal: Appeal, state: str, text: str, by: Any) -> Appeal:
     """
     text = _validate_text(text)
     if state not in (State.UPHELD, State.REFUSED):
-        raise InvalidAppeal(_("Choose an answer first."))
+        raise InvalidAppeal(_("Choose an answer."))
     row = Appeal.objects.select_for_update().get(pk=appeal.pk)
     if row.state != State.OPEN:
         raise InvalidAppeal(_("This appeal was already answered."))

@@ -76,7 +76,7 @@ def create_gold_appeal(*, rater: Rater, question: Question, item: Item, text: st
     if not get_contestable_questions(rater, [question.pk]) or not _has_seen_gold(
         rater, question, item
     ):
-        raise appeals.InvalidAppeal(_("There is no known answer to appeal."))
+        raise appeals.InvalidAppeal(_("There is nothing to appeal."))
     return appeals.create_appeal(
         rater=rater, question=question, item=item, text=text, about=Appeal.About.GOLD
     )

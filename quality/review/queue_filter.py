@@ -81,18 +81,15 @@ class ReviewFilter:
 
 
 def get_open_appeals(*, question: Any) -> QuerySet[Appeal]:
-    """Return the open appeals against the current decision on the item of an outer row.
+    """Return the open or accepted appeals against the current decision on the item of an outer row.
 
-    An appeal is left out when the item was decided again since: it only needs an answer.
+    An appeal is left out when the item was decided again since: it needs an answer at most.
     """
     later_decisions = Decision.objects.filter(
         question=OuterRef("question"), item=OuterRef("item"), created_at__gt=OuterRef("created_at")
     )
-    appeals = Appeal.objects.filter(
-        question=question,
-        item=OuterRef("item"),
-        about=Appeal.About.DECISION,
-        state=Appeal.State.OPEN,
+    appeals = Appeal.objects.unsettled().filter(
+        question=question, item=OuterRef("item"), about=Appeal.About.DECISION
     )
     return appeals.filter(~Exists(later_decisions))
 

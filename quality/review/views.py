@@ -194,9 +194,7 @@ def submit_decision(request: HttpRequest, project_id: int, item_id: int) -> Http
         else None
     )
     if code is None and code_text != "back":
-        return _render_review(
-            request, selection, item, error=_("Choose an answer first."), status=400
-        )
+        return _render_review(request, selection, item, error=_("Choose an answer."), status=400)
     reason = request.POST.get("reason", "")
     try:
         answer = review_decisions.submit_answer(

@@ -168,7 +168,7 @@ def _describe_agreement(
     note = (
         ""
         if codes & {ReasonCode.DRIFT, ReasonCode.REVERSED}
-        else status_texts.describe_level(result)
+        else status_texts.explain_unbiased_level(result)
     )
     is_biased = not codes.isdisjoint(status_texts.BIAS_REASONS)
     has_cause = is_biased or ReasonCode.REVERSED in codes or bool(summary.alerts or note)

@@ -15,7 +15,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_POST
 
 from projects.forms.settings import build_category_formset
-from projects.models import Category, Item, Rater
+from projects.models import Category, Item, Question, Rater
 from projects.views.form_handling import CATEGORY_PREFIX
 from ratings.items import content
 from ratings.models import Assignment, Exam
@@ -90,7 +90,7 @@ def build_context(
     if item is not None:
         return context | _build_item_context(rater, item, **forms)
     # An exam is due, or everything is done.
-    remaining.clear_cached_count(rater)
+    remaining.clear_remaining_count(rater)
     return context | {
         "message": rater_selectors.get_unread_message(rater),
         "exam_status": exams.get_exam_status(rater),
@@ -112,8 +112,9 @@ def _build_item_context(
     ``selected_codes``: codes by question id to preselect. ``is_conflict``: the submission would
     overwrite an answer from another window.
     """
-    questions = get_questions(rater.project)
     assignment, answers, message = rater_selectors.get_item_work(rater, item)
+    is_exam_item = assignment is not None and assignment.kind == Assignment.Kind.EXAM
+    questions = list_asked_questions(rater, item, is_exam_item=is_exam_item)
     answers_by_question = {rating.question_id: rating for rating in answers}
     codes = {question_id: rating.code for question_id, rating in answers_by_question.items()}
     if form is None:
@@ -136,6 +137,13 @@ def _build_item_context(
         "conflicting_labels": rater_selectors.get_labels(questions, codes) if is_conflict else [],
         **_build_assignment_context(rater, item, assignment),
     }
+
+
+def list_asked_questions(rater: Rater, item: Item, *, is_exam_item: bool) -> list[Question]:
+    """Return the questions that the item's form asks: of an exam item, the examined one alone."""
+    questions = get_questions(rater.project)
+    exam = exams.get_open_exam(rater, item) if is_exam_item else None
+    return [question for question in questions if exam is None or question.pk == exam.question_id]
 
 
 def _build_assignment_context(

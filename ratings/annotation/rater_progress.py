@@ -230,7 +230,7 @@ def _compute_median(seconds: Iterable[float | None]) -> float | None:
     return statistics.median(recorded) if len(recorded) >= MIN_ITEMS_FOR_PACE else None
 
 
-def clear_cached_count(rater: Rater) -> None:
+def clear_rated_count(rater: Rater) -> None:
     """Discard the rater's cached number of rated items, as after a withdrawal."""
     cache.delete(_build_cache_key(rater))
 

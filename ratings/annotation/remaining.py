@@ -88,7 +88,7 @@ def count_remaining_items(rater: Rater, counts: RaterCounts) -> int:
     return count_remaining_by_rater([rater], {rater.pk: counts})[rater.pk]
 
 
-def clear_cached_count(rater: Rater) -> None:
+def clear_remaining_count(rater: Rater) -> None:
     """Discard the rater's cached number of remaining items."""
     cache.delete(_build_cache_key(rater))
 
@@ -96,7 +96,7 @@ def clear_cached_count(rater: Rater) -> None:
 def count_remaining_by_rater(
     raters: Sequence[Rater], counts_by_rater: dict[int, RaterCounts] | None = None
 ) -> dict[int, int]:
-    """Return rater id -> maximum number of items; at most two queries for all raters.
+    """Return {rater id: maximum number of items they can still get}; at most two queries.
 
     Each rater needs its ``project``.
     """

@@ -21,7 +21,7 @@ from django.utils.translation import gettext_lazy as _lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from core.text import parse_id
+from core.text import describe_whole_range, parse_id
 from projects.models import Item, Member, Rater
 from projects.permissions import get_project
 from ratings.models import Exam
@@ -37,10 +37,10 @@ from .submission import undo_submission
 MAX_SHOWN_ITEMS = 20  # ids that a request may name as shown
 
 ERROR_RESPONSES = {
-    permissions.ItemNotAssigned: (404, _lazy("This item wasn't assigned to you.")),
+    permissions.ItemNotAssigned: (404, _lazy("This item was deleted or wasn't assigned to you.")),
     submission.NoSlotLeft: (
         409,
-        _lazy("Your time ran out and others rated this item. Continue with the next."),
+        _lazy("Your time ran out, so others rated this item."),
     ),
     permissions.ExamRequired: (403, _lazy("Pass the exam before you rate here.")),
     permissions.ExamAnswersFinal: (403, _lazy("Exam answers are final.")),
@@ -51,7 +51,7 @@ ERROR_RESPONSES = {
     ),
     permissions.ProjectArchived: (
         403,
-        _lazy("This project is archived and accepts no ratings."),
+        _lazy("Archived projects accept no ratings."),
     ),
     submission.AlreadyRated: (
         409,
@@ -154,7 +154,7 @@ def rate_undo(request: HttpRequest, rater: Rater) -> HttpResponse:
         except permissions.RatingNotAllowed:
             pass  # the item's page shows its state
         else:
-            rater_progress.clear_cached_count(rater)
+            rater_progress.clear_rated_count(rater)
             return _respond_after_undo(request, rater, item, codes)
     if rate_page.is_sheet_request(request):
         return rate_page.render_sheet(request, rater, item)
@@ -168,7 +168,8 @@ def rate_item(request: HttpRequest, rater: Rater, item_id: int) -> HttpResponse:
     item = _get_item_or_404(rater, item_id)
     if request.method == "GET":
         return rate_page.render_page(request, rater, item)
-    form = AnswerForm(get_questions(rater.project), request.POST)
+    questions = rate_page.list_asked_questions(rater, item, is_exam_item="exam" in request.POST)
+    form = AnswerForm(questions, request.POST)
     if not form.is_valid():
         return rate_page.render_page(request, rater, item, form=form, status=400)
     try:
@@ -187,7 +188,7 @@ def rate_item(request: HttpRequest, rater: Rater, item_id: int) -> HttpResponse:
             ),
         )
     except UnknownCode:
-        form.add_error(None, _("The answers just changed. Choose again."))
+        form.add_error(None, _("The answers have changed. Choose again."))
         return rate_page.render_page(request, rater, item, form=form, status=400)
     except submission.AnsweredInOtherWindow:
         return rate_page.render_page(request, rater, item, form=form, is_conflict=True, status=409)
@@ -203,9 +204,7 @@ def rate_goal(request: HttpRequest, rater: Rater) -> HttpResponse:
     text = request.POST.get("goal", "").strip()
     goal = parse_id(text or "0")
     if goal is None or goal > rater_progress.MAX_DAILY_GOAL:
-        message = _("Enter a goal of 1 to %(most)d items per day.") % {
-            "most": rater_progress.MAX_DAILY_GOAL
-        }
+        message = describe_whole_range(1, rater_progress.MAX_DAILY_GOAL)
         messages.error(request, message)
     else:
         rater_progress.set_daily_goal(rater, goal or None)

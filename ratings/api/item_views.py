@@ -43,7 +43,7 @@ from projects.services.items import gold_rows
 from projects.services.items.upsert import upsert_items
 from projects.services.project_validation import InvalidProjectChange
 from ratings.files import media
-from ratings.items import item_search, withdrawal
+from ratings.items import item_search, removal
 
 from .query_times import parse_since
 
@@ -258,7 +258,7 @@ class ItemView(ApiView):
     def delete(self, request: Request, project_id: int, item_key: str) -> Response:
         project = self.get_project(request, project_id, role=Member.Role.LEAD)
         parse_query_parameters(request)
-        is_deleted = withdrawal.delete_or_withdraw_item(
+        is_deleted = removal.delete_or_withdraw_item(
             item=_get_item_or_404(project, item_key), by=request.user
         )
         return Response({"deleted": is_deleted, "withdrawn": not is_deleted})

@@ -31,7 +31,7 @@ from projects.api.serializers import RaterIn, RaterPatch, UpsertCounts
 from projects.models import Member, Project, Rater
 from projects.services.raters.updates import set_raters_paused
 from projects.services.raters.upsert import upsert_raters
-from ratings.items import withdrawal
+from ratings.items import removal
 
 ORDERINGS = {"key": "key", "name": "name"}
 
@@ -138,7 +138,7 @@ class RaterView(ApiView):
     def delete(self, request: Request, project_id: int, rater_key: str) -> Response:
         project = self.get_project(request, project_id, role=Member.Role.LEAD)
         parse_query_parameters(request)
-        is_deleted = withdrawal.delete_or_pause_rater(
+        is_deleted = removal.delete_or_pause_rater(
             rater=_get_rater_or_404(project, rater_key), by=request.user
         )
         return Response({"deleted": is_deleted, "paused": not is_deleted})

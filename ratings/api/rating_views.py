@@ -100,11 +100,9 @@ def _build_output_field(field: RatingField) -> Any:
 
 
 ERROR_MESSAGES = {
-    permissions.ProjectArchived: _("This project is archived and accepts no ratings."),
+    permissions.ProjectArchived: _("Archived projects accept no ratings."),
     permissions.RaterPaused: _("Your lead paused your rating. Your ratings are kept."),
-    permissions.RaterPausedForGold: _(
-        "Too many known answers were wrong. Your ratings are kept; your lead will decide."
-    ),
+    permissions.RaterPausedForGold: _("Too many known answers were wrong. Your ratings are kept."),
     permissions.ExamRequired: "Pass the exam first, on the rating page or at GET .../next/.",
     permissions.ExamAnswersFinal: _("Exam answers are final."),
     permissions.CorrectionsClosed: _("Ratings here are final. Your earlier answer is kept."),

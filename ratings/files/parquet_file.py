@@ -20,7 +20,7 @@ def has_parquet() -> bool:
 
 def build_missing_response() -> HttpResponse:
     """Return the response to a request for a Parquet file where pyarrow is not installed."""
-    message = _("Parquet needs pyarrow: pip install -r requirements-extra.txt on the server.")
+    message = _("Parquet needs pyarrow. Ask an administrator to install it.")
     return HttpResponse(message, status=501, content_type="text/plain; charset=utf-8")
 
 

@@ -20,7 +20,7 @@ from ratings.label_normalization import get_normal_form
 from ratings.models import ImportRun
 
 from . import jobs, leases, services, uploads
-from .command_types import FileResult, ImportOptions, add_check_results
+from .command_options import FileResult, ImportOptions, add_check_results
 from .interpretation import FileInterpretation, InterpretedQuestion, format_command_doubt
 from .mapping import matching
 from .mapping.column_options import InvalidImportOptions, apply_options

@@ -10,12 +10,18 @@ from django.utils.translation import gettext as _
 
 from .decoding.table_times import is_zoned_or_not_a_time
 from .mapping.column_cells import TableHead
-from .mapping.display_texts import COLUMN_REASONS, DOUBTS, LAYOUT_TEXTS, ROLE_TEXTS
+from .mapping.display_texts import (
+    COLUMN_REASONS,
+    DOUBTFUL_LAYOUTS,
+    DOUBTS,
+    LAYOUT_TEXTS,
+    ROLE_TEXTS,
+)
 from .mapping.import_mapping import FIRST_SHEET, ImportMapping
 from .mapping.rater_columns import get_item_name
 from .problems import MAX_SHOWN_LINES, quote_argument
 from .readers import SOURCES
-from .skipped_rows import SKIPPED_RECORD_REASONS
+from .records import SKIPPED_RECORD_REASONS
 
 MAX_LISTED_COLUMNS = 10  # columns that a doubt lists
 REPEATED_ROWS_TEXT = (
@@ -167,15 +173,9 @@ class FileInterpretation:
             lines.append(str(LAYOUT_TEXTS[self.layout]))
         lines += [column.format() for column in self.columns]
         if self.rows_are_items:
-            lines.append(
-                _("no rater column: rows are raters, numbered from 1")
-                if self.layout == "raters"
-                else _("no item column: rows are items, numbered from 1")
-            )
+            lines.append(_("rows are numbered from 1"))
         if self.default_rater:
-            lines.append(
-                _("no rater column: all ratings are by %(rater)s") % {"rater": self.default_rater}
-            )
+            lines.append(_("all ratings are by %(rater)s") % {"rater": self.default_rater})
         if self.zone:
             lines.append(_("times without a zone are read as %(zone)s") % {"zone": self.zone})
         lines += [_format_question(key, question) for key, question in self.questions.items()]
@@ -189,7 +189,7 @@ class FileInterpretation:
 
     def format_repeats(self) -> str:
         """Return the line on raters who rated an item twice."""
-        return _format_repeats(self.repeats, has_ids=self._has_item_ids())
+        return _format_repeats(self.repeats)
 
     def _has_item_ids(self) -> bool:
         """Return whether items have IDs that the user knows, and no computed ones."""
@@ -281,21 +281,22 @@ def _list_doubt_values(mapping: ImportMapping, head: TableHead) -> dict[str, obj
     unused = [column.name for column in interpreted if column.role in ("ignored", "attribute")]
     return {
         "columns": _join_first_names(columns),
+        "layout": LAYOUT_TEXTS.get(DOUBTFUL_LAYOUTS.get(mapping.doubt, ""), ""),
         "meanings": _join_first_names(
             [f"{column.name} ({column.detail})" for column in interpreted if column.detail]
         ),
-        "label": _format_assignments("label", unused if len(unused) == 1 else ["COLUMN"]),
-        "labels": _format_assignments("label", columns),
-        "raters": _format_assignments("rater", columns),
-        "items": _format_assignments("item", columns),
-        "first_rater": _format_assignments("rater", columns[:1] or ["COLUMN"]),
-        "first_question": _format_assignments("question", columns[:1] or ["COLUMN"]),
-        "other_labels": _format_assignments("label", columns[1:]),
-        "first_item": _format_assignments("item", columns[:1]),
-        "contents": _format_assignments("content", columns),
-        "counts": _format_assignments("count", columns),
-        "ignored": _format_assignments("ignore", columns),
-        "all_raters": _format_assignments("rater", [*raters, *columns]),
+        "label": _format_column_options("label", unused if len(unused) == 1 else ["COLUMN"]),
+        "labels": _format_column_options("label", columns),
+        "raters": _format_column_options("rater", columns),
+        "items": _format_column_options("item", columns),
+        "first_rater": _format_column_options("rater", columns[:1] or ["COLUMN"]),
+        "first_question": _format_column_options("question", columns[:1] or ["COLUMN"]),
+        "other_labels": _format_column_options("label", columns[1:]),
+        "first_item": _format_column_options("item", columns[:1]),
+        "contents": _format_column_options("content", columns),
+        "counts": _format_column_options("count", columns),
+        "ignored": _format_column_options("ignore", columns),
+        "all_raters": _format_column_options("rater", [*raters, *columns]),
         "first": "".join(columns[:1]),
         "others": _join_first_names(columns[1:]),
         "n_sheets": len(mapping.sheet_titles),
@@ -303,7 +304,7 @@ def _list_doubt_values(mapping: ImportMapping, head: TableHead) -> dict[str, obj
     }
 
 
-def _format_assignments(role: str, columns: list[str]) -> str:
+def _format_column_options(role: str, columns: list[str]) -> str:
     """Return the options that give the first columns a role."""
     return " ".join(f"{role}={quote_argument(name)}" for name in columns[:MAX_LISTED_COLUMNS])
 
@@ -314,18 +315,14 @@ def _join_first_names(names: list[str]) -> str:
     return ", ".join(first_names) + ("" if first_names == names else ", …")
 
 
-def _format_repeats(repeats: Repeats, *, has_ids: bool) -> str:
-    """Return the line on raters who rated an item twice; without computed IDs of items."""
+def _format_repeats(repeats: Repeats) -> str:
+    """Return the line on raters who rated an item twice."""
     examples = "; ".join(
-        (
-            _("%(rater)s on %(item)s in lines %(first)s and %(second)s")
-            if has_ids
-            else _("%(rater)s in lines %(first)s and %(second)s")
-        )
-        % {"item": item, "rater": rater, "first": first, "second": second}
-        for item, rater, first, _label, second, _other in repeats.examples[:MAX_SHOWN_LINES]
+        _("%(rater)s in lines %(first)s and %(second)s")
+        % {"rater": rater, "first": first, "second": second}
+        for _item, rater, first, _label, second, _other in repeats.examples[:MAX_SHOWN_LINES]
     )
-    return _("ratings that repeat an earlier one: %(count)s (%(examples)s)") % {
+    return _("repeated ratings: %(count)s (%(examples)s)") % {
         "count": repeats.count,
         "examples": examples,
     }

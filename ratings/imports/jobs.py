@@ -20,18 +20,18 @@ from django.utils import timezone
 
 from core.jobs.lease import LeaseLost
 from events.services import record_event
-from ratings import changes
 from ratings.models import ImportRun
+from ratings.services import record
 
-from . import leases, services, shared_files, uploads
+from . import leases, services, uploads
+from .batch_writer import write_staged_rows
+from .item_writer import ImportStopped
 from .mapping.import_mapping import ImportMapping
 from .problems import UnreadableFileError
 from .readers import SOURCES
 from .staging.database import Heartbeat, StagingDatabase
 from .staging.queries import open_staged_rows
 from .validation.file_validation import FileReport, validate_and_stage_file
-from .writing.batch_writer import write_staged_rows
-from .writing.item_writer import ImportStopped
 from .zip_archives import MediaArchive
 
 logger = logging.getLogger(__name__)
@@ -90,7 +90,7 @@ def _release_after_failure(run: ImportRun) -> None:
 def _validate_and_store_report(run: ImportRun) -> None:
     """Validate the file, and store the report and the staging database together."""
     mapping = ImportMapping.from_run(run)
-    reader = SOURCES[mapping.source].open_reader(shared_files.ensure_local_file(run), mapping)
+    reader = SOURCES[mapping.source].open_reader(uploads.ensure_local_file(run), mapping)
     heartbeat = _build_heartbeat(
         run, lambda: {"bytes_read": min(reader.bytes_read, run.bytes_total)}
     )
@@ -113,7 +113,7 @@ def _validate_and_store_report(run: ImportRun) -> None:
             _store_report(run, report)
             scratch_path.replace(uploads.get_absolute_path(f"{run.path}{uploads.STAGING_SUFFIX}"))
             if run.in_database:
-                shared_files.store_in_database(run, uploads.STAGING_SUFFIX)
+                uploads.store_in_database(run, uploads.STAGING_SUFFIX)
     finally:
         staging.close()
         scratch_path.unlink(missing_ok=True)
@@ -143,7 +143,7 @@ def _write_rows(run: ImportRun) -> None:
     """Write the staged rows, and mark the run as done or as failed."""
     try:
         with open_staged_rows(
-            shared_files.ensure_local_file(run, uploads.STAGING_SUFFIX, refresh=True),
+            uploads.ensure_local_file(run, uploads.STAGING_SUFFIX, refresh=True),
             _build_heartbeat(run, dict),
         ) as staged_rows:
             archive = MediaArchive.for_manifest(uploads.get_absolute_path(run.path))
@@ -157,7 +157,7 @@ def _write_rows(run: ImportRun) -> None:
         uploads.delete_upload(run.path)
         # Workers may have ignored the hints sent during the import.
         for question_id in services.get_answered_question_ids(run):
-            changes.RATINGS_CHANGED.notify_on_commit(question_id)
+            record.RATINGS_CHANGED.notify_on_commit(question_id)
     except FileNotFoundError:
         _mark_failed(run, "file_missing", "")
     except ImportStopped as error:

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from core.jobs.lease import claim_lease, get_leased_rows, update_leased_row
 from projects.models import Question
-from ratings.files import data_folders
+from ratings.files import shared_folders
 from ratings.models import ImportRun
 
 # Time without a heartbeat after which another worker may claim the run.
@@ -26,11 +26,11 @@ WORKING_STATES = (ImportRun.State.CHECKING, ImportRun.State.WRITING)
 
 
 def build_claimable_filter() -> Q:
-    """Return the filter for runs that wait for a worker or whose worker is silent.
+    """Return the filter for runs without a worker, or whose worker sent no heartbeat lately.
 
     Runs whose file this host cannot get are left to the host that has it.
     """
-    separate_folders = data_folders.get_separate_folders(data_folders.IMPORTS).values("token")
+    separate_folders = shared_folders.get_separate_folders(shared_folders.IMPORTS).values("token")
     has_file = ~Q(folder__in=separate_folders)
     return (
         Q(state__in=WORKING_STATES)

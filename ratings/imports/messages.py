@@ -6,153 +6,135 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 ALLOWED_FORMATS = _(
-    "Use a table (CSV, Excel, JSON) or another tool's export, optionally as gzip, or as ZIP "
-    "with its media files."
+    "Use a table (CSV, Excel, JSON) or another tool's export, optionally as gzip or ZIP."
 )
+
+_DAMAGED = _("The file is damaged or protected by a password.")
+_ZIP_DAMAGED = _("'%(value)s' in the ZIP archive is damaged or protected by a password.")
+_UNSUPPORTED = _("This file type isn't supported. %(allowed)s")
+_TOO_LONG = _("The cell or line has more than %(limit)s characters.")
+_QUOTES = _("Quotation marks must enclose the whole cell.")
+_INVALID_CHARACTER = _("'%(value)s' contains an invalid character, such as a line break.")
+_UNKNOWN = _("'%(value)s' is new, but new items and raters aren't allowed.")
+_WHOLE_NUMBER = _("'%(value)s' must be a whole number from %(low)s to %(limit)s.")
+_NO_RATINGS = _("This %(format)s file has no ratings of whole items by single raters.")
 
 # Problem kind -> message
 MESSAGES: dict[str, str | Promise] = {
     # The file as a whole
-    "empty": _("The file is empty. It needs a header row and at least one rating or item."),
+    "empty": _("The file is empty. Add a header row and ratings or items."),
     "too_large": _("Unpacked, the file exceeds the limit of %(limit)s bytes."),
     # ZIP archives
-    "zip": _(
-        "This ZIP archive has no manifest. Besides media, it needs one table (CSV, Excel, "
-        "JSON) or export that lists them."
-    ),
-    "zip_manifests": _("This ZIP archive has several tables. Keep only the manifest: %(found)s."),
-    "zip_broken": _("The ZIP archive can't be unpacked: '%(value)s' is damaged or cut off."),
-    "zip_cut": _(
-        "The ZIP archive or Excel workbook is damaged, cut off or protected by a password."
-    ),
-    "zip_many": _("The ZIP archive has too many files. The limit is %(limit)s."),
+    "zip": _("The ZIP archive needs a table or export that lists its media files."),
+    "zip_manifests": _("Keep only one of these tables in the ZIP archive: %(found)s."),
+    "zip_broken": _ZIP_DAMAGED,
+    "zip_cut": _DAMAGED,
+    "zip_many": _("The ZIP archive has more than %(limit)s files."),
     "zip_name": _("'%(value)s' points outside the ZIP archive or isn't a file name."),
     "zip_duplicate_name": _("'%(value)s' occurs twice in the ZIP archive."),
-    "zip_locked": _("'%(value)s' in the ZIP archive is protected by a password."),
-    "zip_kind": _(
-        "'%(value)s' in the ZIP archive isn't a supported image, audio or video file. Remove it."
-    ),
+    "zip_locked": _ZIP_DAMAGED,
+    "zip_kind": _("'%(value)s' in the ZIP archive isn't a supported image, audio or video file."),
     "zip_large": _("'%(value)s' in the ZIP archive has %(found)s bytes. The limit is %(limit)s."),
     "media_missing": _("'%(value)s' is neither in the ZIP archive nor uploaded."),
-    "pdf": _("This is a PDF. %(allowed)s"),
-    "html": _("This is an HTML or XML page. %(allowed)s"),
-    "binary": _("This is not a text file. %(allowed)s"),
+    "pdf": _UNSUPPORTED,
+    "html": _UNSUPPORTED,
+    "binary": _UNSUPPORTED,
     # JSON
     "json": _("Invalid JSON: %(why)s. Use a list of objects, or one object per line."),
     "json_cut": _("The JSON is cut off in the middle of a record."),
     "json_object": _("Expected an object {...}, not %(found)s."),
-    "json_deep": _("The record is nested too deeply. The limit is %(limit)s levels."),
-    "json_long": _("The record exceeds the limit of %(limit)s characters."),
+    "json_deep": _("The record has more than %(limit)s levels."),
+    "json_long": _TOO_LONG,
     "columns_differ": _("No record has the fields of the first ones."),
     # Workbooks and XML
     "xlsx_part": _(
-        "The part %(name)s of the workbook exceeds the limit of %(limit)s elements or bytes. Copy "
-        "the table into a new workbook, or save the sheet as CSV."
+        "The part %(name)s of the workbook exceeds %(limit)s elements or bytes. Save the sheet as "
+        "CSV."
     ),
-    "xlsx_rows": _(
-        "A row has number %(found)s, above the limit of %(limit)s. Save the workbook again "
-        "with your spreadsheet program."
-    ),
-    "xlsx_gap": _(
-        "More than %(limit)s empty rows above this row. Delete them, or save the sheet as CSV."
-    ),
+    "xlsx_rows": _("Row number %(found)s exceeds the limit of %(limit)s. Save the sheet as CSV."),
+    "xlsx_gap": _("There are more than %(limit)s empty rows above this row. Delete them."),
     "xlsx_formula": _(
-        "The value of this formula isn't stored in the workbook. Open and save it in a "
-        "spreadsheet program, or paste values."
+        "The workbook lacks this formula's value. Open and save it in a spreadsheet program."
     ),
     "xlsx_error": _("Spreadsheet error '%(value)s'. Enter a value instead."),
-    "parquet": _("The Parquet file is damaged."),
+    "parquet": _DAMAGED,
     "parquet_missing": _("Parquet needs pyarrow. Ask an administrator to install it."),
     "xml": _("Invalid XML: %(why)s."),
     "xml_entities": _("XML with a document type or entities isn't allowed."),
-    "gzip": _("The gzip archive is damaged or cut off."),
+    "gzip": _DAMAGED,
     "file_missing": _("The uploaded file is gone. Upload it again."),
     # Text and lines
     "bytes": _(
-        "Byte %(byte)s isn't valid in %(encoding)s. Choose the file's encoding. In %(guess)s, "
-        "the word with this byte is '%(text)s'."
+        "Byte %(byte)s isn't valid in %(encoding)s. In %(guess)s, the word with it is '%(text)s'."
     ),
     "nul": _("Text can't contain NUL characters."),
-    "line_long": _("The line exceeds the limit of %(limit)s characters."),
-    "cell_long": _("A cell exceeds the limit of %(limit)s characters."),
-    "quote_open": _("A quotation mark opens this cell but nothing closes it."),
-    "invalid_quote": _("After a closing quotation mark, a delimiter or line end is needed."),
+    "line_long": _TOO_LONG,
+    "cell_long": _TOO_LONG,
+    "quote_open": _QUOTES,
+    "invalid_quote": _QUOTES,
     "columns_many": _("%(found)s columns exceed the limit of %(limit)s."),
     # Header line
     "one_column": _(
-        "Only one column. Separate columns by comma, semicolon, tab or vertical bar, and don't "
-        "put quotation marks around whole lines."
+        "There is only one column. Separate columns by comma, semicolon, tab or vertical bar, and "
+        "don't quote whole lines."
     ),
-    "name_empty": _("Column %(place)s has no name in the header row."),
+    "name_empty": _("Column %(place)s has no name."),
     "duplicate_column_name": _(
-        "Columns %(first)s and %(second)s are both named '%(name)s'. Use different names; if "
-        "the first line has ratings, add a header row."
+        "Columns %(first)s and %(second)s are both named '%(name)s'. Rename one, or add a missing "
+        "header row."
     ),
-    "no_names": _(
-        "The label column is named '%(name)s', which is a label: the header row seems to be "
-        "missing."
-    ),
+    "no_names": _("The name of the label column, '%(name)s', is also a label."),
     "only_names": _("There are no ratings below the header row."),
     # Rows
-    "cells": _("%(found)s cells, but the header row has %(wanted)s."),
-    "key_empty": _("Empty cell. Rows need item, rater and label."),
+    "cells": _("The header row has %(wanted)s cells, but this row has %(found)s."),
+    "key_empty": _("The cell is empty. Every row needs an item, rater and label."),
     "key_long": _("'%(value)s…' has %(found)s characters. The limit is %(limit)s."),
-    "surrogate": _("'%(value)s' contains half a character."),
+    "surrogate": _INVALID_CHARACTER,
     "invalid_item": _("The item can't be saved: %(why)s."),
     "conflicting_item": _(
-        "Item '%(value)s' has '%(found)s' in '%(field)s', but '%(wanted)s' in line %(other)s. "
-        "An item has one content."
+        "Item '%(value)s' has '%(found)s' in '%(field)s', but '%(wanted)s' in line %(other)s."
     ),
     "question_key": _(
-        "'%(value)s' can't be a question ID. Use up to 64 letters, digits, '_', '.' and '-'."
+        "Use at most 64 letters, digits, “_”, “.” or “-”; start with a letter or digit."
     ),
     "questions_many": _("'%(value)s' exceeds the limit of %(limit)s questions per project."),
-    "key_control": _("'%(value)s' contains a control character, such as a line break."),
+    "key_control": _INVALID_CHARACTER,
     "label_unknown": _("'%(value)s' isn't a label of this question. Allowed: %(allowed)s."),
     "labels_many": _(
-        "%(found)s different labels exceed the limit of %(limit)s. For scores or measurements, "
-        "use `manage.py agreement FILE --scale interval`; otherwise, choose another label "
-        "column."
+        "%(found)s different labels exceed the limit of %(limit)s. Choose another label column, or "
+        "use `manage.py agreement FILE --scale interval` for measurements."
     ),
-    "item_unknown": _("'%(value)s' is a new item, which isn't allowed."),
-    "rater_unknown": _("'%(value)s' is a new rater, which isn't allowed."),
+    "item_unknown": _UNKNOWN,
+    "rater_unknown": _UNKNOWN,
     "time": _("%(reason)s."),
-    "guidelines": _(
-        "'%(value)s' isn't a guidelines version. Use a whole number from 1 to %(limit)s, or "
-        "leave the cell empty."
-    ),
+    "guidelines": _WHOLE_NUMBER,
     "repeats_many": _("Rater '%(rater)s' rates item '%(item)s' more than %(limit)s times."),
     "nothing_usable": _("The file has nothing to import, only %(reasons)s."),
     "field_missing": _("The record lacks '%(field)s'."),
-    "count": _("'%(value)s' isn't a count. Use a whole number from 0 to %(limit)s."),
-    "merged_labels": _(
-        "The file has labels merged from several raters. Import the answers of single workers, "
-        "such as the job's worker responses."
-    ),
-    "prolific": _(
-        "This is Prolific's list of participants, without ratings. Import the file with the "
-        "answers, and choose the participant ID as the rater."
-    ),
-    "promptfoo_table": _(
-        "This table of promptfoo has outputs instead of grades. Import the results as JSON "
-        "(promptfoo export latest -o results.json)."
-    ),
-    "lm_eval_results": _(
-        "These results of lm-evaluation-harness are means. Import the samples that --log_samples "
-        "writes (samples_TASK.jsonl)."
-    ),
-    "webanno": _("%(format)s files mark parts of items; ratings are about whole items."),
-    "marks_in_items": _("%(format)s files mark parts of items; ratings are about whole items."),
-    "yaml": _("YAML isn't supported. Convert the file to JSON or CSV."),
+    "count": _WHOLE_NUMBER,
+    "merged_labels": _NO_RATINGS,
+    "prolific": _NO_RATINGS,
+    "promptfoo_table": _NO_RATINGS,
+    "lm_eval_results": _NO_RATINGS,
+    "webanno": _NO_RATINGS,
+    "marks_in_items": _NO_RATINGS,
+    "yaml": _UNSUPPORTED,
     "question_missing": _("No row is about question '%(question)s'; the file has %(found)s."),
 }
 
 # Problem kind, or the value "step" of a problem -> (what to do, options of the commands that do
 # it); for problems whose message does not say it.
 NEXT_STEPS: dict[str, tuple[str | Promise, str]] = {
-    "quote_open": (_("Double quotation marks inside cells."), ""),
-    "invalid_quote": (_("Double quotation marks inside cells."), ""),
+    "quote_open": (_("Write quotation marks inside a cell twice."), ""),
+    "invalid_quote": (_("Write quotation marks inside a cell twice."), ""),
     "marks_in_items": (_("Import one label per item."), ""),
+    "merged_labels": (_("Import the job's worker responses."), ""),
+    "prolific": (_("Import the file with the answers."), ""),
+    "promptfoo_table": (
+        _("Import the JSON results (promptfoo export latest -o results.json)."),
+        "",
+    ),
+    "lm_eval_results": (_("Import the samples (--log_samples, samples_TASK.jsonl)."), ""),
     "webanno": (
         _("Export the project as UIMA CAS JSON, with document labels."),
         "",
@@ -170,23 +152,23 @@ NEXT_STEPS: dict[str, tuple[str | Promise, str]] = {
         "--missing %(value)s",
     ),
     "key_empty": (
-        _("Fill in the cells, delete the rows or choose another column."),
+        _("Fill it in, delete the row or choose another column."),
         "--map ROLE=COLUMN",
     ),
     "key_long": (_("Choose another column."), "--map ROLE=COLUMN"),
     "key_control": (_("Choose another column."), "--map ROLE=COLUMN"),
     "cells": (_("Put cells with the delimiter into quotation marks."), ""),
-    "few_cells": (_("Add the missing cells, also empty ones."), ""),
+    "few_cells": (_("Add the missing cells, even if they are empty."), ""),
     "bytes": (
-        _("A spreadsheet program can also save it as UTF-8."),
+        _("Choose the encoding, or save the file as UTF-8."),
         "--encoding %(option)s, or --encoding ENCODING",
     ),
-    "no_names": (_("Add a header row with column names."), ""),
+    "no_names": (_("Add the missing header row."), ""),
     "guidelines": (
-        _("Or choose no column for guidelines versions."),
+        _("Leave the cell empty, or don't import guidelines versions."),
         "--map guidelines=",
     ),
-    "repeats_many": (_("Choose another column as the item ID."), "--map item=COLUMN"),
+    "repeats_many": (_("Choose another column."), "--map item=COLUMN"),
     "nothing_usable": (
         _("Choose the item, rater and label columns."),
         "--map item=COLUMN rater=COLUMN label=COLUMN",

@@ -14,8 +14,7 @@ from ratings.services.rating_times import TIME_ERRORS
 
 from .decoding.table_times import has_ambiguous_date_order
 from .messages import ALLOWED_FORMATS, MESSAGES, NEXT_STEPS
-from .records import ReaderProblem
-from .skipped_rows import SKIPPED_RECORD_REASONS, StoredSkippedRecords
+from .records import SKIPPED_RECORD_REASONS, ReaderProblem, StoredSkippedRecords
 
 MAX_LISTED = 20  # problems of each kind that are listed; all of them are counted
 MAX_SHOWN_LINES = 5
@@ -87,7 +86,7 @@ def format_problem(problem: StoredProblem) -> str:
     values = problem["values"]
     if problem["kind"] == "time":
         values = {"reason": _format_time_error(values)}
-    elif problem["kind"] in ("pdf", "html", "binary"):
+    elif problem["kind"] in ("pdf", "html", "binary", "yaml"):
         values = {"allowed": ALLOWED_FORMATS}
     elif problem["kind"] == "nothing_usable":
         values = {"reasons": _format_skipped_records(values["skipped_records"])}
@@ -104,9 +103,9 @@ def _format_time_error(values: Mapping[str, Any]) -> str:
             "'%(time)s' is ambiguous. Choose whether day or month comes first (--dates dmy or "
             "--dates mdy)"
         ) % {"time": values["time"]}
-    return gettext(
-        "%(reason)s. To leave times out, choose no column for them (--map rated_at=)"
-    ) % {"reason": reason}
+    return gettext("%(reason)s. Correct the time, or don't import times (--map rated_at=)") % {
+        "reason": reason
+    }
 
 
 def _format_skipped_records(skipped_records: Mapping[str, StoredSkippedRecords]) -> str:
@@ -131,15 +130,12 @@ def format_error(error: UnreadableFileError) -> str:
 def describe_write_failure(kind: str, value: str) -> str:
     """Return why a validated file could not be written, in the user's language."""
     messages = {
-        "categories": gettext("The categories changed after the check; the file has '%(value)s'."),
-        "question": gettext("Question '%(value)s' was removed after the check."),
-        "items": gettext("Item '%(value)s' was removed after the check."),
-        "raters": gettext("Rater '%(value)s' was removed after the check."),
-        "archived": gettext("Project '%(value)s' is archived and accepts no ratings."),
-        "file_missing": gettext("The checked file is gone."),
-        "error": gettext("The import failed several times. The server log shows why."),
+        "archived": gettext("Archived projects accept no ratings."),
+        "file_missing": gettext("The uploaded file is gone. Upload it again."),
+        "error": gettext("The import failed repeatedly. The server log shows why."),
     }
-    return messages[kind] % {"value": value}
+    changed = gettext("'%(value)s' was changed or removed after the check. Check the file again.")
+    return messages.get(kind, changed) % {"value": value}
 
 
 @dataclass(frozen=True)

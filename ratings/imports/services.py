@@ -18,11 +18,11 @@ from projects.services.projects import continue_guideline_numbering, create_proj
 from projects.services.question_validation import NewCategory, NewQuestion
 from projects.services.questions import add_question
 from projects.services.raters import fields
-from ratings.files import data_folders, upload_limits
+from ratings.files import shared_folders, upload_limits
 from ratings.label_normalization import parse_number
 from ratings.models import ImportRun
 
-from . import leases, shared_files
+from . import leases, uploads
 from . import uploads as imports_uploads
 from .mapping import matching
 from .mapping.import_mapping import ImportMapping
@@ -86,11 +86,11 @@ def _save_run(**columns: Any) -> ImportRun:
     """
     run = ImportRun.objects.create(
         **columns,
-        folder=data_folders.get_or_create_folder_token(data_folders.IMPORTS),
-        in_database=shared_files.needs_database_copy(columns["path"]),
+        folder=shared_folders.get_or_create_folder_token(shared_folders.IMPORTS),
+        in_database=uploads.needs_database_copy(columns["path"]),
     )
     if run.in_database:
-        shared_files.store_in_database(run)
+        uploads.store_in_database(run)
         imports_uploads.delete_abandoned_uploads(
             set(ImportRun.objects.values_list("path", flat=True))
         )
@@ -132,7 +132,7 @@ def reread_file(
     mapping.sheets = sheets
     if source and source != mapping.source:
         mapping.source, mapping.delimiter = source, ""
-    _guess_mapping(mapping, shared_files.ensure_local_file(run), run.project)
+    _guess_mapping(mapping, uploads.ensure_local_file(run), run.project)
     return _update_run_in_state(run, (State.MAPPING,), mapping=mapping.to_json())
 
 

@@ -4,6 +4,9 @@ The manifest is extracted and imported like any file; the archive stays beside i
 No name in the archive becomes a path: a media file is stored under the digest of its content
 (ratings.files.media). Everything is validated before anything is used, and an entry that is not
 allowed rejects the archive with the entry's name.
+
+A file may refer to media by the names they have in the same archive, or had when they were uploaded
+before. These names are replaced by URLs.
 """
 
 from __future__ import annotations
@@ -13,17 +16,18 @@ import re
 import struct
 import zipfile
 from collections.abc import Iterator
-from pathlib import Path, PurePosixPath
-from typing import IO
+from pathlib import Path, PurePath, PurePosixPath
+from typing import IO, Any
 
 from django.conf import settings
 from django.urls import reverse
 
 from core.text import has_control_character
-from projects.models import Project
+from projects.models import Item, Project
 from ratings.files import media
 from ratings.files.media_types import MEDIA_TYPES
 
+from .mapping.layout_guess import MEDIA_ROLES
 from .problems import UnreadableFileError, truncate_text
 
 ARCHIVE_SUFFIX = ".media"  # the archive of the manifest "imports/abc" is "imports/abc.media"
@@ -244,3 +248,55 @@ class MediaArchive:
             extension = name.rpartition(".")[2]
             media.store_file(media.MediaUpload(content, "", extension), project)
         self.stored_names.add(name)
+
+
+Body = dict[str, Any]
+
+
+def iter_file_references(body: Body) -> Iterator[tuple[str, str]]:
+    """Yield (kind, name) of the media of a body that are names, not URLs."""
+    for kind in MEDIA_ROLES:
+        value = body.get(kind)
+        if isinstance(value, str) and value and "://" not in value and value[0] != "/":
+            yield kind, value
+
+
+def replace_names_by_urls(
+    project: Project | None, bodies: dict[str, Body], archive: MediaArchive | None = None
+) -> dict[str, str]:
+    """Replace names of media files by URLs in the bodies; return the names without a file.
+
+    Returns item -> name. Media in the archive of a file that
+    creates a project have no URL yet. Raises UnreadableFileError if the archive is damaged.
+    """
+    unresolved = []
+    for key, body in bodies.items():
+        for kind, name in iter_file_references(body):
+            file = archive.find_file(name, kind) if archive else None
+            if archive and file and project:
+                body[kind] = archive.get_url(file, project)
+            elif archive and file:
+                archive.get_stored_name(file)  # raises if the file is damaged
+            else:
+                unresolved.append((key, body, kind, name))
+    stems = {PurePath(name.replace("\\", "/")).stem for _key, _body, _kind, name in unresolved}
+    uploaded: dict[str, Any] = {}
+    if stems and project is not None:
+        rows = Item.objects.filter(project=project, key__in=stems)
+        uploaded = dict(rows.values_list("key", "body"))
+    missing = {}
+    for key, body, kind, name in unresolved:
+        uploaded_url = uploaded.get(PurePath(name.replace("\\", "/")).stem, {}).get(kind)
+        if isinstance(uploaded_url, str) and uploaded_url.startswith("/"):
+            body[kind] = uploaded_url
+        else:
+            missing[key] = name
+    return missing
+
+
+def store_referenced_files(project: Project, bodies: Iterator[Body], archive: MediaArchive) -> None:
+    """Store the files that the bodies refer to among the project's media."""
+    for body in bodies:
+        for kind, name in iter_file_references(body):
+            if file := archive.find_file(name, kind):
+                archive.store_file(file, project)

@@ -22,7 +22,7 @@ from core.text import parse_id
 from projects.models import Item, Member, Project
 from projects.permissions import get_project
 from projects.services.items import gold
-from ratings.items import withdrawal
+from ratings.items import removal
 from ratings.services import slots
 
 from .views import redirect_back
@@ -77,9 +77,7 @@ def run_bulk_action(request: HttpRequest, project_id: int) -> HttpResponse:
 
 
 def _withdraw(request: HttpRequest, project: Project, ids: list[int]) -> None:
-    number = withdrawal.withdraw_items(
-        project=project, item_ids=ids, withdrawn=True, by=request.user
-    )
+    number = removal.withdraw_items(project=project, item_ids=ids, withdrawn=True, by=request.user)
     message = ngettext(
         "%(n)s item withdrawn. Its ratings are kept.",
         "%(n)s items withdrawn. Their ratings are kept.",
@@ -89,9 +87,7 @@ def _withdraw(request: HttpRequest, project: Project, ids: list[int]) -> None:
 
 
 def _restore(request: HttpRequest, project: Project, ids: list[int]) -> None:
-    number = withdrawal.withdraw_items(
-        project=project, item_ids=ids, withdrawn=False, by=request.user
-    )
+    number = removal.withdraw_items(project=project, item_ids=ids, withdrawn=False, by=request.user)
     message = ngettext("%(n)s item restored.", "%(n)s items restored.", number)
     messages.success(request, message % {"n": number})
 

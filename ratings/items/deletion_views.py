@@ -27,7 +27,7 @@ from projects.models import Deletion, Item, Member, Project, Rater
 from projects.permissions import MAX_ID, get_project
 from ratings import personal_data
 
-from . import purge
+from . import removal
 
 Kind = Deletion.Kind
 MAX_ITEMS_PER_REQUEST = 200  # items
@@ -96,7 +96,7 @@ def delete_items(request: HttpRequest, project_id: int) -> HttpResponse:
         messages.info(request, _("Select at least one row."))
         return redirect("items", project.pk)
     if request.method == "POST" and request.POST.get("confirmation", "").strip() == str(len(items)):
-        purge.start_item_deletions(items=items, by=request.user)
+        removal.start_item_deletions(items=items, by=request.user)
         messages.success(
             request,
             _("Deletion started."),
@@ -108,7 +108,7 @@ def delete_items(request: HttpRequest, project_id: int) -> HttpResponse:
         "items": items,
         "name": str(len(items)),
         "back": "items",
-        "counts": _describe_counts(purge.count_rows_of_items(items)),
+        "counts": _describe_counts(removal.count_rows_of_items(items)),
         "is_wrong": request.method == "POST",
     }
     status = 400 if request.method == "POST" else 200
@@ -130,7 +130,7 @@ def _confirm_deletion(
 ) -> HttpResponse:
     confirmation = request.POST.get("confirmation", "").strip()
     if request.method == "POST" and confirmation == name.strip():
-        purge.start_deletion(kind=kind, target=target, by=request.user)
+        removal.start_deletion(kind=kind, target=target, by=request.user)
         messages.success(
             request,
             _("Deletion started."),
@@ -141,7 +141,7 @@ def _confirm_deletion(
         "kind": kind,
         "name": name,
         "back": back,
-        "counts": _describe_counts(purge.count_affected_rows(kind, target)),
+        "counts": _describe_counts(removal.count_affected_rows(kind, target)),
         "is_wrong": request.method == "POST",
     }
     status = 400 if request.method == "POST" else 200
@@ -183,5 +183,7 @@ class DeletableProjectView(ProjectDetailView):
         """Start the deletion, which workers finish within minutes; 403 while under legal hold."""
         project = self.get_project(request, project_id, role=Member.Role.LEAD)
         parse_query_parameters(request)
-        deletion = purge.start_deletion(kind=Deletion.Kind.PROJECT, target=project, by=request.user)
+        deletion = removal.start_deletion(
+            kind=Deletion.Kind.PROJECT, target=project, by=request.user
+        )
         return Response({"deleted": True, "counts": deletion.counts})

@@ -10,7 +10,7 @@ from django import forms
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as _lazy
 
-from core.text import classify_key_problem
+from core.text import classify_key_problem, describe_line
 from projects.models import Item, Project, has_content
 from projects.services.items.upsert import MAX_KEY_LENGTH
 
@@ -43,9 +43,9 @@ class ItemForm(forms.Form):
         if self.item is not None:
             return self.item.key
         if classify_key_problem(key, max_length=MAX_KEY_LENGTH):
-            raise forms.ValidationError(_("An ID must be one line without control characters."))
+            raise forms.ValidationError(describe_line(MAX_KEY_LENGTH))
         if Item.objects.filter(project=self.project, key=key).exists():
-            raise forms.ValidationError(_("Item “%(key)s” already exists.") % {"key": key})
+            raise forms.ValidationError(_("“%(key)s” already exists.") % {"key": key})
         return key
 
     def clean(self) -> dict[str, Any]:
@@ -99,7 +99,7 @@ class NameValueFormSet(forms.BaseFormSet):
             if not name:
                 form.add_error("name", _("Enter a name."))
             elif name in names:
-                form.add_error("name", _("Use each name once."))
+                form.add_error("name", _("“%(typed)s” appears twice.") % {"typed": name})
             names.add(name)
 
     def get_name(self, data: Mapping[str, str]) -> str:

@@ -142,7 +142,7 @@ def search_sorted_page(
 ) -> tuple[list[Item], Item | None]:
     """Return up to ``size`` matching items of sorted ``rows``, and the one after which to continue.
 
-    MAX_ITEMS_SCANNED of the rows are scanned.
+    At most MAX_ITEMS_SCANNED rows are scanned. The second value is None at the end of ``rows``.
     """
     limit = size + 1 if filters == ItemFilters() else MAX_ITEMS_SCANNED
     ids = list(rows.values_list("pk", flat=True)[:limit])

@@ -77,7 +77,7 @@ def set_item_gold(request: HttpRequest, project_id: int, item_id: int, key: str)
             item=item, question=question, answer=codes, by=request.user, explanation=explanation
         )
     except gold.InvalidGoldAnswer:
-        messages.error(request, _("Choose the right answer or answers."))
+        messages.error(request, _("Choose the right answer."))
     else:
         messages.success(request, _("Saved."))
     return redirect_back(request, project)

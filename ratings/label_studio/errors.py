@@ -12,28 +12,28 @@ from ratings.imports.problems import describe_write_failure, format_problem
 from ratings.imports.readers.tools.base import Fields
 
 TEXTS = {
-    "url": gettext_lazy("Start the address with https:// and Label Studio's host."),
-    "not_found": gettext_lazy("The host has no IP address. Check the address."),
+    "url": gettext_lazy("Start the address with https:// and a host."),
+    "not_found": gettext_lazy("The host has no IP address."),
     "not_allowed": gettext_lazy(
         "The host is in a private network. See CONNECTIONS_TO_PRIVATE_NETWORKS."
     ),
-    "certificate": gettext_lazy("The server's certificate is invalid."),
-    "timeout": gettext_lazy("Label Studio did not respond in time."),
-    "connection": gettext_lazy("The connection to Label Studio failed."),
+    "certificate": gettext_lazy("The certificate is invalid."),
+    "timeout": gettext_lazy("There was no response in time."),
+    "connection": gettext_lazy("The connection failed."),
     "too_large": gettext_lazy("Label Studio’s response is too large."),
-    "no_json": gettext_lazy("Not Label Studio's API. Use the address in your browser."),
+    "no_json": gettext_lazy("This isn't Label Studio's API. Use the address in your browser."),
     "redirect": gettext_lazy("The address redirects to %(location)s. Use that one."),
     "token": gettext_lazy("Label Studio rejected the token. Enter a new one."),
     "token_key": gettext_lazy("SECRET_KEY of this server changed. Enter the token again."),
     "forbidden": gettext_lazy("The token's user has no access to the project."),
     "no_project": gettext_lazy("The token's user has no access to the project."),
     "status": gettext_lazy("Label Studio responded with status %(status)s."),
-    "busy": gettext_lazy("Label Studio is busy (status %(status)s)."),
+    "busy": gettext_lazy("Label Studio responded with status %(status)s."),
     "no_tasks": gettext_lazy("The project has no tasks yet."),
-    "import_gone": gettext_lazy("Import discarded. Read the project again."),
+    "import_gone": gettext_lazy("The import failed. Read the project again."),
     "import_failed": gettext_lazy("The import failed. Read the project again."),
     "archived": gettext_lazy("Project archived."),
-    "internal": gettext_lazy("Server error; see its log."),
+    "internal": gettext_lazy("The server failed. Its log shows why."),
 }
 
 

@@ -39,8 +39,8 @@ from ratings.services.permissions import ProjectArchived
 from . import remote_tasks
 from .client import Client, TaskPage
 from .errors import LabelStudioError
-from .hooks import AFTER_PULL
 from .recording import LEASE_SECONDS, record_tasks
+from .services import AFTER_PULL
 
 logger = logging.getLogger(__name__)
 
@@ -63,7 +63,7 @@ TASK_FIELDS = ("id", "data", "meta", "annotations", "predictions")
 
 
 def pull_due_connections() -> None:
-    """Read all connections that are due."""
+    """Import the new annotations of every connection that is due."""
     due = LabelStudioConnection.objects.filter(
         state__in=WORKING_STATES, next_at__lte=timezone.now()
     )
@@ -208,7 +208,7 @@ def _write_tasks(connection: LabelStudioConnection, client: Client, file: IO[byt
 
 
 def _activate_if_confirmed(connection: LabelStudioConnection) -> bool:
-    """Take over the lead's decisions once the import is done; return whether it is."""
+    """Take over the lead's choices once the import is done; return whether it is."""
     run = connection.import_run
     if run is None:
         raise LabelStudioError("import_gone")

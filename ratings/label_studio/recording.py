@@ -22,6 +22,8 @@ from core.db import bulk
 from core.jobs.lease import get_leased_rows, update_leased_row
 from projects.models import Question
 from projects.services.raters import pseudonyms
+from ratings.imports.batch_writer import RatingGroup, RatingWriter, iter_batches
+from ratings.imports.item_writer import ImportStopped
 from ratings.imports.mapping import matching
 from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.readers.tools.base import Fields
@@ -29,8 +31,6 @@ from ratings.imports.records import Record
 from ratings.imports.staging.database import StagingDatabase
 from ratings.imports.staging.queries import StagedRows
 from ratings.imports.validation.file_validation import validate_and_stage_file
-from ratings.imports.writing.batch_writer import RatingGroup, RatingWriter, iter_batches
-from ratings.imports.writing.item_writer import ImportStopped
 from ratings.models import NO_CODE, ImportRun, LabelStudioConnection, LabelStudioObject, Revision
 from ratings.services.judgement import Judgement
 from ratings.services.record import record_ratings

@@ -18,13 +18,7 @@ from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.readers.tables.cells import build_question_key
 from ratings.imports.readers.tools.base import Fields
 from ratings.imports.readers.tools.label_studio import LabelStudioSource
-from ratings.imports.records import (
-    GoldRecord,
-    ItemRecord,
-    RaterRecord,
-    RatingRecord,
-    Record,
-)
+from ratings.imports.records import GoldRecord, ItemRecord, RaterRecord, RatingRecord, Record
 from ratings.models import LabelStudioObject
 
 Kind = LabelStudioObject.Kind

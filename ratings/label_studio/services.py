@@ -1,4 +1,4 @@
-"""Connect a project with Label Studio, change, pause and end the connection.
+"""Connect a project with Label Studio, change, pause and end the connection; its hook of a pull.
 
 Every change is in the audit log, with the host of the address alone.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import datetime
 import re
 import secrets
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -20,6 +21,7 @@ from django.utils.translation import gettext as _
 
 from core import security_log
 from core.encryption import encrypt_text
+from core.hooks import Hook
 from core.jobs.dispatch import start_task
 from core.jobs.lease import generate_lease
 from core.web.forms import InvalidFields
@@ -30,6 +32,11 @@ from ratings.models import LabelStudioConnection
 
 from .client import MAX_ID, Client
 from .errors import LabelStudioError, format_error
+
+# Called by the worker that holds the lease of an active connection, after it has read everything.
+# Work that is not finished at the deadline (a monotonic time) goes on in the next run: a function
+# does one step at least, and returns whether it has finished.
+AFTER_PULL: Hook[Callable[[LabelStudioConnection, Client, float], bool]] = Hook("after_pull")
 
 State = LabelStudioConnection.State
 
@@ -62,7 +69,7 @@ def get_connection(
     project = get_project(user, project_id, role=Member.Role.LEAD, token=token)
     connection = list_connections(project).filter(pk=connection_id).first()
     if connection is None:
-        raise Http404(_("No such connection."))
+        raise Http404(_("Page not found."))
     connection.project = project
     return connection
 
@@ -116,7 +123,8 @@ def _validate_state(project: Project, address: str, remote_project: int) -> None
         raise InvalidConnection(remote_project=_("This project is connected already."))
     if connections.count() >= MAX_CONNECTIONS:
         raise InvalidConnection(
-            address=_("At most %(n)s connections. Disconnect one first.") % {"n": MAX_CONNECTIONS}
+            address=_("At most %(n)s of these are allowed. Remove one first.")
+            % {"n": MAX_CONNECTIONS}
         )
 
 

@@ -54,7 +54,7 @@ class ConnectForm(forms.Form):
     )
     token = _build_token_field(
         required=True,
-        help_text=gettext_lazy("In Label Studio: Account & Settings. Stored encrypted."),
+        help_text=gettext_lazy("Find it under Account & Settings in Label Studio."),
     )
 
 
@@ -66,7 +66,7 @@ class ChangeForm(forms.Form):
         choices=LabelStudioConnection.WriteBack.choices,
     )
     token = _build_token_field(
-        required=False, help_text=gettext_lazy("Empty: keep the current token.")
+        required=False, help_text=gettext_lazy("Leave empty to keep the current token.")
     )
 
 

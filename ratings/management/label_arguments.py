@@ -7,8 +7,7 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from ratings.imports.values.entered_label_lists import parse_label_list
-from ratings.imports.values.label_interpretation import JOIN, KEEP, LabelOptions
+from ratings.imports.values.label_interpretation import JOIN, KEEP, LabelOptions, parse_label_list
 
 
 def add_label_arguments(parser: CommandParser) -> None:
@@ -38,7 +37,7 @@ def add_label_arguments(parser: CommandParser) -> None:
 
 
 def parse_label_options(options: Mapping[str, Any]) -> LabelOptions:
-    """Return the decisions on labels. Raises CommandError."""
+    """Return the choices for labels. Raises CommandError."""
     missing, not_missing = (
         [label for text in options[name] for label in parse_list_option(f"--{name}", text)]
         for name in ("missing", "not_missing")

@@ -171,7 +171,7 @@ class Migration(migrations.Migration):
                     ('created_at', models.DateTimeField(auto_now_add=True)),
                     ('closed_at', models.DateTimeField(blank=True, null=True)),
                     ('skip_reason', models.CharField(blank=True, max_length=300)),
-                    ('flagged', models.BooleanField(db_default=False, default=False, help_text='Flagged for the lead')),
+                    ('flagged', models.BooleanField(db_default=False, default=False, help_text='Flag for the lead')),
                     ('item', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='assignments', to='projects.item')),
                     ('rater', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='assignments', to='projects.rater')),
                 ],

@@ -40,7 +40,7 @@ class Migration(migrations.Migration):
                     ('error', models.JSONField(default=dict)),
                     ('failures', models.PositiveSmallIntegerField(default=0)),
                     ('counts', models.JSONField(default=dict)),
-                    ('write_back', models.CharField(choices=[('off', 'Write nothing'), ('predictions', 'Write final labels as predictions'), ('ground_truth', 'Write final labels as ground truth annotations')], default='off', max_length=12)),
+                    ('write_back', models.CharField(choices=[('off', 'Write nothing'), ('predictions', 'Write final labels as predictions'), ('ground_truth', 'Write final labels as ground truth')], default='off', max_length=12)),
                     ('written_since', models.DateTimeField(blank=True, null=True)),
                     ('created_at', models.DateTimeField()),
                     ('created_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),

@@ -12,6 +12,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
+from core.text import lower_first
 from projects.models import Item, Question, Rater
 
 from .rating import NO_CODE, JudgementBase, Revision
@@ -66,7 +67,7 @@ class Assignment(models.Model):
         # Its answer is a check answer instead of a rating, and it takes no slot of the item.
         GOLD = "gold", _("hidden gold")
         REPEAT = "repeat", _("blind repeat")
-        EXAM = "exam", _("exam")  # the rater knows
+        EXAM = "exam", lower_first(_("Exam"))  # the rater knows
 
     class State(models.TextChoices):
         OPEN = "open", _("open")
@@ -90,9 +91,7 @@ class Assignment(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     closed_at = models.DateTimeField(null=True, blank=True)
     skip_reason = models.CharField(max_length=300, blank=True)
-    flagged = models.BooleanField(
-        default=False, db_default=False, help_text=_("Flagged for the lead")
-    )
+    flagged = models.BooleanField(default=False, db_default=False, help_text=_("Flag for the lead"))
     # When a lead resolved the skip or the flag: it is not listed any more.
     resolved_at = models.DateTimeField(null=True, blank=True)
 

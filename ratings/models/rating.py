@@ -10,6 +10,7 @@ from django.db.models import F, Q
 from django.db.models.functions import Abs
 from django.utils.translation import gettext_lazy as _
 
+from core.text import lower_first
 from projects.models import Item, Question, Rater
 
 # Also the condition of the partial index that serves it on SQLite: keep both identical.
@@ -136,7 +137,7 @@ class Revision(JudgementBase):
     class Source(models.TextChoices):
         FORM = "form", _("form")
         API = "api", _("API")
-        IMPORT = "import", _("import")
+        IMPORT = "import", lower_first(_("Import"))
         EXAMPLE = "example", _("example")
 
     rating = models.ForeignKey(Rating, models.PROTECT, related_name="revisions")

@@ -19,8 +19,8 @@ from django.db.models import Q
 
 from core.db import bulk
 from projects.models import Project, Question
-from ratings import changes
 from ratings.models import Rating, TimezoneBackfill
+from ratings.services import record
 
 from .rating_times import day_number
 
@@ -83,7 +83,7 @@ def run_backfill_step(project_id: int) -> int | None:
             moved.append((pk, new_day))
     if moved:
         bulk.update_rows_by_id("ratings_rating", ["day"], moved)
-        changes.RATINGS_CHANGED.notify_on_commit(question_id)
+        record.RATINGS_CHANGED.notify_on_commit(question_id)
     return len(rows)
 
 
@@ -120,9 +120,9 @@ def start_backfill_after_zone_change(project_id: int) -> None:
     for question_id in (
         Question.objects.filter(project=project_id).order_by("pk").values_list("pk", flat=True)
     ):
-        changes.RATINGS_CHANGED.notify_on_commit(question_id)
+        record.RATINGS_CHANGED.notify_on_commit(question_id)
 
 
 def notify_after_scale_change(question_id: int) -> None:
     """Notify listeners, after the commit, that the question's results have to be recomputed."""
-    changes.RATINGS_CHANGED.notify_on_commit(question_id)
+    record.RATINGS_CHANGED.notify_on_commit(question_id)

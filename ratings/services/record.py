@@ -1,4 +1,4 @@
-"""Record ratings with their history in one transaction."""
+"""Record ratings with their history in one transaction, and tell listeners after its commit."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ from typing import Any, NamedTuple
 from django.db import transaction
 from django.utils import timezone
 
+from core.hooks import CommitListeners
 from projects.models import Question
-from ratings import changes
 from ratings.models import NO_CODE
 
 from . import permissions, record_sql, slots
 from .current_ratings import CurrentRating, Pair, QuestionState, lock_and_get_current_ratings
 from .judgement import STORED_TEXTS, Judgement, RecordOutcome, UnknownCode
+
+RATINGS_CHANGED = CommitListeners("ratings_changed")  # called with the question's id
 
 JudgementsByQuestion = Mapping[Question, Sequence[Judgement]]
 
@@ -94,7 +96,7 @@ def record_batches(
             )
         record_sql.write_ratings(question.pk, rows, context, follow_up=follow_up)
         if rows:
-            changes.RATINGS_CHANGED.notify_on_commit(question.pk)
+            RATINGS_CHANGED.notify_on_commit(question.pk)
     return outcomes
 
 

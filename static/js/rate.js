@@ -272,7 +272,7 @@
     if (!text || text.dataset.version === goneBy) return undefined;
     goneBy = text.dataset.version;
     document.getElementById("guidelines-body").replaceChildren(...text.childNodes);
-    tellGuidelines(texts.textGuidelines.replace("%s", goneBy));
+    tellGuidelines(`${texts.textGuidelines} ${goneBy}`);
     return writeVersion();
   }
 
@@ -870,6 +870,12 @@
   });
 
   desk.addEventListener("input", (event) => {
+    // A comment is for the lead, unless its rater clears the flag.
+    const field = event.target;
+    if (field.id === "comment" && field.value && !field.defaultValue && !("flagged" in field.dataset)) {
+      field.dataset.flagged = "";
+      answers().elements.flagged.checked = true;
+    }
     if (event.target.matches("form.answers textarea")) saveDraft();
   });
 
@@ -887,6 +893,6 @@
   if (document.activeElement === document.body) focusItem();
   if ("begins" in desk.dataset) tellGuidelines(texts.textBegin);
   // Changed while the rater was away: told until they have answered under the new ones.
-  if (texts.lastGuidelines && Number(texts.lastGuidelines) < Number(goneBy)) tellGuidelines(texts.textGuidelines.replace("%s", goneBy));
+  if (texts.lastGuidelines && Number(texts.lastGuidelines) < Number(goneBy)) tellGuidelines(`${texts.textGuidelines} ${goneBy}`);
   sendRestored();
 })();

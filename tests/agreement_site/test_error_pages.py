@@ -38,7 +38,7 @@ UNKNOWN_ADDRESSES = [
     ("?coefficient=odd", "coefficient must be one of ", ""),
     ("no-such-page/", "Check the address.", ""),
     ("settings/questions/odd/", "Check the address.", "settings/"),
-    ("items/?attribute=odd", "Enter an attribute as name and value", "items/"),
+    ("items/?attribute=odd", "Enter an attribute like language=de.", "items/"),
 ]
 
 

@@ -86,7 +86,7 @@ def test_problems_are_listed(
         "Only 1 MB left on the disk of DATA_DIR",
         "The broker rejects writes",
         "No worker active for 3600 s",
-        "A rating has been uncounted for 3600 s",
+        "A rating has waited 3600 s to be counted",
         "1 question is out of date",
     ]
     page = client.get("/system-status/").text
@@ -120,7 +120,7 @@ def test_mails_that_wait_or_failed_are_problems(
     QueuedMail.objects.filter(pk=waiting.pk).update(next_at=now - 7 * minute)
     QueuedMail.objects.create(**digest, state="failed", ended_at=now - HOUR)
     late, failed = get_problems(client)
-    assert "waiting 7 min" in late
+    assert "waiting for 7 min" in late
     assert failed.startswith("1 email failed in the last day")
     QueuedMail.objects.filter(pk=waiting.pk).update(leased_until=now + minute)  # being sent
     assert get_problems(client) == [failed]

@@ -52,7 +52,7 @@ def test_raters_are_ordered_over_pages(
     assert {row["key"] for row in iter_rows(path + "key&name=Ann")} == {"ann", "zoe", "é"}
 
 
-def test_labels_are_ordered_by_certainty_and_time(
+def test_labels_are_ordered_by_confidence_and_time(
     address: Address, question: Question, rate: Any, iter_rows: Any
 ) -> None:
     for item, labels in {"i1": "aab", "i2": "aaa", "i3": "abc", "i4": "bbb"}.items():

@@ -22,7 +22,7 @@ from django.utils import timezone
 from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 
-from agreement_site.accounts import account_mail_views
+from agreement_site.accounts import sign_in
 from agreement_site.notifications import preferences
 from events.models import Webhook
 from events.webhooks import services as webhooks
@@ -439,8 +439,8 @@ def _add_accounts(world: SampleWorld, _question: Question, lead: User) -> None:
     # The mail is sent at once, not by a thread after the response.
     threads = mock.Mock(submit=lambda run, *work: run(*work))
     with (
-        mock.patch.object(account_mail_views, "_MAIL_THREADS", threads),
-        mock.patch.object(account_mail_views, "connection"),
+        mock.patch.object(sign_in, "_MAIL_THREADS", threads),
+        mock.patch.object(sign_in, "connection"),
     ):
         Client().post("/password/forgotten/", {"email": "sure@example.org"})
     link = re.search(r"/password/forgotten/(\w+)-([^/\s]+)/", str(mail.outbox[-1].body))

@@ -35,7 +35,7 @@ SOURCES = (
     "metrics/views/reports/cautions_and_methods.py",
     "quality/alerts/texts",
     "quality/gates/verdict_texts.py",
-    "quality/inbox/decision_rows.py",
+    "quality/inbox/inbox_entries.py",
     "quality/inbox/entry_counts.py",
     "quality/rater_status/overview_raters.py",
     "quality/rater_status/status_texts.py",

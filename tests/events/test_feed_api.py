@@ -8,9 +8,10 @@ import pytest
 from django.db import transaction
 
 from events import feed
-from events.kinds import KINDS
+from events.kinds import KINDS, list_kinds
 from events.services import record_event
 from projects.models import Member, Project
+from projects.models.roles import CAPABILITIES, Capability
 from projects.services.projects import change_project
 from projects.services.raters.updates import set_rater_paused
 
@@ -63,7 +64,9 @@ def test_roles_see_their_kinds(
     api_for: Any, viewer: Any, annotator: Any, admin: Any, project: Project, events: Project
 ) -> None:
     path = f"/api/v1/projects/{project.pk}/events/"
-    viewer_kinds = [name for name, kind in KINDS.items() if kind.role == "viewer"]
+    viewer_kinds = [
+        name for name, kind in KINDS.items() if kind.capability == Capability.SEE_RESULTS
+    ]
     assert [row["kind"] for row in get_results(api_for(viewer), path)] == viewer_kinds
     assert len(get_results(api_for(admin), "/api/v1/events/?limit=1000")) == 2 * len(KINDS)
     assert api_for(annotator).get(path).status_code == 403
@@ -72,6 +75,13 @@ def test_roles_see_their_kinds(
     assert response.status_code == 400
     assert "rater.paused'; one of alert.opened" in response.json()["error"]["fields"]["kind"]
     assert get_results(api_for(viewer), "/api/v1/events/?kind=rater.paused") == []
+
+
+def test_new_role_sees_the_kinds_of_its_capabilities(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(CAPABILITIES, "helper", {Capability.RATE, Capability.SEE_OWN_RATINGS})
+    assert list_kinds("helper") == []
+    CAPABILITIES["helper"].add(Capability.MANAGE)
+    assert "rater.paused" in list_kinds("helper") and "alert.opened" not in list_kinds("helper")
 
 
 def test_projects_together_by_the_role_in_each(

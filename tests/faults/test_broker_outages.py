@@ -14,8 +14,8 @@ from agreement_site.celery import app
 from core.jobs import dispatch, wakeup
 from metrics.jobs import hints, question_updates
 from projects.models import Item, Rater
-from ratings import changes
 from ratings.models import Rating
+from ratings.services import record
 from tests.faults.brokers import Broker, connect_hints_to
 
 # Real commits: the hint is sent after them.
@@ -189,7 +189,7 @@ def test_error_after_the_commit_does_not_fail_the_rating(
     def listener(question_id: int) -> None:
         raise error
 
-    monkeypatch.setattr(changes.RATINGS_CHANGED, "entries", {"listener": listener})
+    monkeypatch.setattr(record.RATINGS_CHANGED, "entries", {"listener": listener})
     response = post("saved")
     assert response.status_code == 200
     assert response.json()["created"] == 1
@@ -198,4 +198,4 @@ def test_error_after_the_commit_does_not_fail_the_rating(
 
 
 def test_commit_hook_sends_hints() -> None:
-    assert list(changes.RATINGS_CHANGED) == [hints.send_hint]
+    assert list(record.RATINGS_CHANGED) == [hints.send_hint]

@@ -16,7 +16,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import transaction
 from rest_framework.test import APIClient
 
-from metrics.counting import backlog, peer_rows
+from metrics.counting import backlog, peer_store
 from metrics.counting import question_counting as counting
 from metrics.jobs import question_updates
 from metrics.models import CountState, PairTally, RaterResult
@@ -25,7 +25,7 @@ from metrics.results import refresh as project_readings
 from projects.models import Category, Item, Project, Question, Rater
 from projects.services.items.upsert import upsert_items
 from projects.services.projects import change_project
-from projects.services.scales import change_weights
+from projects.services.questions import change_weights
 from ratings.annotation.assignments import queue
 from ratings.files import media
 from ratings.models import Rating, Revision
@@ -101,13 +101,13 @@ def test_rating_saved_between_read_and_mark_stays_uncounted(
     question_updates.update_question(question.pk)
     save_ratings(question, (item, rater_1, 2))
     gate = Gate()
-    add_peers = peer_rows.add_peer_counts
+    add_peers = peer_store.add_peer_counts
 
     def wait_and_add_peers(*args: Any) -> dict[int, int]:
         gate.wait()
         return add_peers(*args)
 
-    monkeypatch.setattr(peer_rows, "add_peer_counts", wait_and_add_peers)
+    monkeypatch.setattr(peer_store, "add_peer_counts", wait_and_add_peers)
     futures = start_threads(lambda: counting.count_items(question.pk))
     gate.wait_until_reached()
     save_ratings(question, (item, rater_1, 0), (item, rater_3, 3))

@@ -25,7 +25,7 @@ from metrics.results import refresh
 from projects.models import Item, Project, Question, Rater
 from projects.services.projects import change_project
 from projects.services.question_validation import NewCategory
-from projects.services.scales import change_categories, change_weights
+from projects.services.questions import change_categories, change_weights
 from ratings.models import NO_CODE, Rating, Revision
 from ratings.services import project_changes
 from ratings.services.judgement import Judgement

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from metrics.agreement import pattern_coefficients
-from metrics.agreement.coefficients import cohen
-from metrics.agreement.coefficients.groups import peers
+from metrics.agreement.coefficients import cohen, groups
 from metrics.agreement.counts import tally
 from metrics.counting import store
 from metrics.integrity.audit import audit_question
@@ -253,11 +252,13 @@ def _compute_peer_coefficients(
     estimates = {}
     for name, rows in weight_rows:
         suffix = "" if name == "none" else f"_{name}"
-        estimates[f"vs_peers{suffix}"] = peers.peer_kappa(
+        estimates[f"vs_peers{suffix}"] = groups.peer_kappa(
             table, moments, n_items, weights=np.array(rows)
         ).to_value()
-    estimates["vs_peers_percent"] = peers.peer_percent_agreement(table, moments, n_items).to_value()
-    estimates["vs_peers_bias"] = peers.peer_bias(table, moments, n_items, values=values).to_value()
+    estimates["vs_peers_percent"] = groups.peer_percent_agreement(
+        table, moments, n_items
+    ).to_value()
+    estimates["vs_peers_bias"] = groups.peer_bias(table, moments, n_items, values=values).to_value()
     return estimates
 
 

@@ -19,8 +19,8 @@ from metrics.jobs.question_updates import update_question
 from metrics.models import Report, Result
 from metrics.reports import compute_report_facts
 from projects.models import Question, Rater, RaterKindVersion
+from projects.services.questions import change_weights
 from projects.services.raters.updates import change_rater
-from projects.services.scales import change_weights
 from quality.rater_status.comparison import sweep as recompute_comparisons
 from ratings.models import ImportRun, Rating
 from tests import cast
@@ -182,7 +182,7 @@ def test_command_writes_markdown_or_json(rated_question: Any) -> None:
     assert "3 human raters gave 121 ratings of 41 items" in text
     assert "3 名人工标注者对 41 个条目" in text
     assert "| Weights | quadratic (default) |" in text
-    assert "weights were quadratic (default)." in text
+    assert "weights: quadratic (default)." in text
     assert "Ratings without a time" not in text
     ImportRun.objects.create(
         project=rated_question.project,

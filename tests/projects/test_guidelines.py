@@ -81,7 +81,7 @@ def test_every_member_reads_guidelines_and_their_history(
     assert "<del>Look twice.</del>" in current_page
     assert "<ins>Look *three* times.</ins>" in current_page
     old_page = client.get(f"/projects/{project.pk}/guidelines/1/").content.decode()
-    assert "Version 1 (no longer current)" in old_page
+    assert "Version 1" in old_page
     assert "<p>Look twice.</p>" in old_page
 
 
@@ -186,7 +186,7 @@ def test_too_many_changed_lines_show_a_note(client_for: Any, project: Project, l
         text = "\n".join(f"{word} {number}" for number in range(MAX_CHANGED_LINES))
         change_project(project=project, by=lead, guidelines=text)
     page = client_for(lead).get(f"/projects/{project.pk}/guidelines/")
-    assert "Too many changed lines to list." in page.content.decode()
+    assert "Too many changes to list." in page.content.decode()
 
 
 TABLE_HEAD = "|a" * 60 + "|\n" + "|-" * 60 + "|\n"

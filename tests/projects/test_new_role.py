@@ -10,6 +10,8 @@ from django.db import connection
 
 from agreement_site.accounts.sign_in import get_landing_url
 from agreement_site.navigation import sidebar
+from agreement_site.notifications import preferences
+from events.kinds import list_kinds
 from projects import permissions
 from projects.models import Member, Project
 from projects.models.roles import CAPABILITIES, Capability
@@ -51,6 +53,13 @@ def test_new_role_opens_what_its_row_lists(auditor: Any, project: Project, clien
     address = f"/api/v1/projects/{project.pk}/"
     assert {path: client.get(f"{address}{path}").status_code for path in api} == api
     assert get_landing_url(auditor) == "/"
+
+
+def test_new_role_gets_events_and_digest_by_its_row(auditor: Any, project: Project) -> None:
+    kinds = list_kinds("auditor")
+    assert "alert.opened" in kinds and "rater.paused" not in kinds
+    row = preferences.get_preferences(auditor)
+    assert (row.digest, row.at_once) == ("weekly", [])
 
 
 def test_navigation_of_a_new_role_has_its_pages(auditor: Any, project: Project) -> None:

@@ -89,7 +89,7 @@ def test_repeats_match_the_formulas_and_follow_new_answers(
     assert f"Agreement with own answers {formatted_kappa}, with the others" in page
     assert "Repeated: 12 items, same answer " in page
     page = " ".join(client_for(lead).get(f"/projects/{project.pk}/raters/").text.split())
-    assert "Repeats: 18 items, same answer" in page
+    assert "Repeated: 18 items, same answer" in page
     api_rows = api_for(lead).get(f"/api/v1/projects/{project.pk}/raters/status/").json()["results"]
     repeats_by_rater = {
         expected_repeats["rater"]: expected_repeats["repeats"] for expected_repeats in api_rows

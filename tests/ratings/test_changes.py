@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from metrics.jobs import hints
-from ratings import changes
+from ratings.services import record
 
 pytestmark = pytest.mark.django_db
 
@@ -21,12 +21,12 @@ def announce_and_commit(
 
     No listener is registered yet.
     """
-    monkeypatch.setattr(changes.RATINGS_CHANGED, "entries", {})
+    monkeypatch.setattr(record.RATINGS_CHANGED, "entries", {})
 
     def announce_in_transaction(*question_ids: int) -> None:
         with django_capture_on_commit_callbacks(execute=True):
             for question_id in question_ids:
-                changes.RATINGS_CHANGED.notify_on_commit(question_id)
+                record.RATINGS_CHANGED.notify_on_commit(question_id)
 
     return announce_in_transaction
 
@@ -34,8 +34,8 @@ def announce_and_commit(
 def test_two_listeners_are_both_notified(announce_and_commit: Callable[..., None]) -> None:
     first_calls: list[int] = []
     second_calls: list[int] = []
-    changes.RATINGS_CHANGED.register(first_calls.append)
-    changes.RATINGS_CHANGED.register(second_calls.append)
+    record.RATINGS_CHANGED.register(first_calls.append)
+    record.RATINGS_CHANGED.register(second_calls.append)
     announce_and_commit(1, 2, 1)
     assert first_calls == second_calls == [1, 2]
 
@@ -48,8 +48,8 @@ def test_failing_listener_does_not_stop_other_listeners(
     def fails(question_id: int) -> None:
         raise RuntimeError("no")
 
-    changes.RATINGS_CHANGED.register(fails)
-    changes.RATINGS_CHANGED.register(calls.append)
+    record.RATINGS_CHANGED.register(fails)
+    record.RATINGS_CHANGED.register(calls.append)
     announce_and_commit(7)
     assert calls == [7]
     assert "fails failed on question 7" in caplog.text
@@ -63,11 +63,11 @@ def test_listener_registered_twice_is_notified_once(
     def listener(question_id: int) -> None:
         calls.append(question_id)
 
-    changes.RATINGS_CHANGED.register(listener)
-    changes.RATINGS_CHANGED.register(listener)
+    record.RATINGS_CHANGED.register(listener)
+    record.RATINGS_CHANGED.register(listener)
     announce_and_commit(7)
     assert calls == [7]
 
 
 def test_metrics_hints_are_registered() -> None:
-    assert hints.send_hint in changes.RATINGS_CHANGED
+    assert hints.send_hint in record.RATINGS_CHANGED

@@ -18,7 +18,7 @@ from metrics.jobs import deletions
 from metrics.jobs.question_updates import update_question
 from metrics.models import RaterResult
 from projects.models import Deletion, Item, Member, Project, Rater
-from ratings.items import purge
+from ratings.items import removal
 from ratings.models import (
     CheckAnswer,
     ImportRun,
@@ -77,7 +77,7 @@ def rated_question(project: Project, question: Any, rate: Any) -> Any:
 def finish_deletions() -> None:
     for _turn in range(20):
         deletions.process_pending_deletions()
-    assert not purge.list_open_deletions().exists()
+    assert not removal.list_open_deletions().exists()
 
 
 def dump_rater_rows() -> str:

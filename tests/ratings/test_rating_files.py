@@ -15,10 +15,10 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from core.text import classify_key_problem
+from core.web.tables import escape_formula, unescape_formula
 from projects.models import Category, Item, Project, Question, Rater
 from ratings import exports
 from ratings.files import parquet_file
-from ratings.files.formula_escaping import escape_formula, unescape_formula
 from ratings.models import NO_CODE, Rating
 from ratings.services.judgement import Judgement
 from ratings.services.record import record_ratings
@@ -167,7 +167,7 @@ def test_without_pyarrow_the_response_says_what_to_install(
     assert "export.parquet" not in client.get(page).content.decode()
     response = client.get(page + "export.parquet")
     assert response.status_code == 501
-    assert "requirements-extra.txt" in response.content.decode()
+    assert "Parquet needs pyarrow" in response.content.decode()
     assert client.get(page + "export.csv").status_code == 200
 
 

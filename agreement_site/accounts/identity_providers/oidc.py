@@ -142,7 +142,7 @@ class SocialAdapter(DefaultSocialAccountAdapter):
         """Add a message on the connection's success, and return the URL to redirect to."""
         if SocialAccount.objects.filter(pk=socialaccount.pk, user=request.user.pk).exists():
             security_log.log_event("sign_in_connected", after=_build_audit_values(socialaccount))
-            messages.success(request, _("Connected. You can now sign in with it."))
+            messages.success(request, _("Saved."))
         else:
             messages.error(request, _("This identity is connected to another account."))
         return super().get_connect_redirect_url(request, socialaccount)

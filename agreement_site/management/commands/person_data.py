@@ -19,7 +19,7 @@ from projects import legal_hold
 from projects.models import Deletion, Member, MemberOffer, Rater
 from projects.permissions import get_leads, get_led_memberships
 from ratings import personal_data
-from ratings.items import purge
+from ratings.items import removal
 
 
 class Command(BaseCommand):
@@ -152,7 +152,7 @@ def _forget_person(user: User, options: dict[str, Any]) -> dict[str, object]:
 
 def _forget_rater(rater: Rater, options: dict[str, Any]) -> dict[str, object]:
     if options["forget"] == "everything":
-        deletion = purge.start_deletion(kind=Deletion.Kind.RATER, target=rater, by=None)
+        deletion = removal.start_deletion(kind=Deletion.Kind.RATER, target=rater, by=None)
         return {"ratings": deletion.counts["ratings"], "pseudonym": None}
     pseudonymous = personal_data.pseudonymize_rater(
         rater=rater, by=None, comments=options["keep_comments"]

@@ -29,7 +29,7 @@ class Command(BaseCommand):
         for path in file:
             try:
                 with path.open("rb") as lines:
-                    for problem in recorder.iter_stream_problems(lines, written):
+                    for problem in recorder.iter_file_problems(lines, written):
                         self.report(f"{path}, line {problem.line}: {problem.description}")
             except OSError as error:
                 raise CommandError(f"{path} cannot be read: {error.strerror}.") from None

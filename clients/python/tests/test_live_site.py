@@ -220,8 +220,8 @@ def test_agreement_gate_and_events(
     project_id = str(rated_question.project_id)
     assert json.loads(run("agreement", project_id, "--json"))["ratings"] == 60
     assert re.search(r"fleiss_kappa +0\.\d{3}  \[0\.\d{3}, ", run("agreement", project_id))
-    for name, floor in {"strict": 0.999, "mild": 0.1, "open": 0.85}.items():
-        rule = {"measure": "percent_agreement", "at_least": floor}
+    for name, limit in {"strict": 0.999, "mild": 0.1, "open": 0.85}.items():
+        rule = {"measure": "percent_agreement", "at_least": limit}
         client.project(rated_question.project_id).create_gate(name, [rule])
     assert "mild: pass" in run("gate", project_id, "mild")
     assert "strict: fail" in run("gate", project_id, "strict", status=1)

@@ -109,10 +109,7 @@ _STANDARD_ERROR = (
 COHEN_KAPPA = Coefficient(
     name="cohen_kappa",
     label=_("Cohen’s kappa"),
-    description=_(
-        "Agreement of two raters beyond what their own habits give: 1 is full "
-        "agreement, 0 what independent raters reach."
-    ),
+    description=_("Agreement of two raters beyond what their own habits give by chance."),
     formula="(P_o - P_e) / (1 - P_e),   P_o = sum p_jj,   P_e = sum r_j c_j",
     low=-1,
     high=1,
@@ -133,10 +130,7 @@ COHEN_KAPPA = Coefficient(
 WEIGHTED_KAPPA = Coefficient(
     name="weighted_kappa",
     label=_("Cohen’s weighted kappa"),
-    description=_(
-        "Cohen’s kappa with partial credit for near misses. Quadratic weights make "
-        "it Lin’s concordance of the ranks."
-    ),
+    description=_("Cohen’s kappa with partial credit for near misses."),
     formula="(P_o - P_e) / (1 - P_e),   P_o = sum w_jl p_jl,   P_e = sum w_jl r_j c_l",
     low=None,
     high=1,
@@ -158,7 +152,7 @@ WEIGHTED_KAPPA = Coefficient(
 COHEN_KAPPA_CATEGORY = Coefficient(
     name="cohen_kappa_category",
     label=_("Cohen’s kappa of each category"),
-    description=_("Cohen’s kappa of two raters on one category against all others."),
+    description=_("Cohen’s kappa on one category against all others."),
     formula="cohen_kappa of the 2 x 2 table of j and not j",
     low=-1,
     high=1,
@@ -177,8 +171,8 @@ COHEN_KAPPA_CATEGORY = Coefficient(
 
 KAPPA_MAX = Coefficient(
     name="kappa_max",
-    label=_("Largest kappa that the margins allow"),
-    description=_("The largest kappa possible, given how often each rater uses the categories."),
+    label=_("Largest possible kappa"),
+    description=_("The largest kappa, given how often each rater uses the categories."),
     formula="(sum min(r_j, c_j) - P_e) / (1 - P_e)",
     low=0,
     high=1,

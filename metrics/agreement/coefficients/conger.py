@@ -136,10 +136,7 @@ def conger_kappa(rated_items: RatedItems, *, weights: npt.ArrayLike | None = Non
 CONGER_KAPPA = Coefficient(
     name="conger_kappa",
     label=_("Conger’s kappa"),
-    description=_(
-        "Agreement beyond chance of these raters, each with their own habits. For "
-        "two raters, it is Cohen’s kappa."
-    ),
+    description=_("Cohen’s kappa extended to any number of raters."),
     formula="(P_o - P_e) / (1 - P_e),   P_e = sum w_jl (pbar_j pbar_l - S_jl / R)",
     low=None,
     high=1,

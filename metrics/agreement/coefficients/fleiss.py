@@ -263,8 +263,8 @@ FLEISS_KAPPA = Coefficient(
     name="fleiss_kappa",
     label=_("Fleiss’ kappa"),
     description=_(
-        "Agreement beyond chance of any number of raters: 1 is full agreement, 0 "
-        "is chance, as given by how often all raters together use each category."
+        "Agreement of any number of raters beyond chance, as given by how often all of them "
+        "together use each category."
     ),
     formula="(P_o - P_e) / (1 - P_e),   P_e = p'Wp,   p_j = sum_i n_ij / M over all ratings",
     low=None,
@@ -280,11 +280,8 @@ FLEISS_KAPPA = Coefficient(
 
 FLEISS_KAPPA_GWET = Coefficient(
     name="fleiss_kappa_gwet",
-    label=_("Fleiss’ kappa, margins by item"),
-    description=_(
-        "Fleiss’ kappa in which each item counts equally for chance. It differs "
-        "only if items have unequal numbers of ratings."
-    ),
+    label=_("Fleiss’ kappa by item"),
+    description=_("Fleiss’ kappa in which each item, not each rating, counts equally for chance."),
     formula="(P_o - P_e) / (1 - P_e),   P_e = p'Wp,   p_j = mean over rated items of n_ij / m_i",
     low=None,
     high=1,
@@ -303,10 +300,7 @@ FLEISS_KAPPA_GWET = Coefficient(
 FLEISS_KAPPA_CATEGORY = Coefficient(
     name="fleiss_kappa_category",
     label=_("Fleiss’ kappa of each category"),
-    description=_(
-        "Agreement beyond chance on one category. If low, raters choose it for the "
-        "same items hardly more often than by chance."
-    ),
+    description=_("Agreement beyond chance on one category against all others."),
     formula="fleiss_kappa of the two categories j and not j",
     low=None,
     high=1,

@@ -48,9 +48,8 @@ GWET_AC1 = Coefficient(
     name="gwet_ac1",
     label=_("Gwet’s AC1"),
     description=_(
-        "Agreement beyond chance that stays stable if one category prevails; "
-        "confusion of a rare category hardly lowers it (Vach & Gerke 2023). With "
-        "weights, it is AC2."
+        "Agreement beyond chance that stays stable if one category prevails; confusion of a "
+        "rare category hardly lowers it (Vach & Gerke 2023)."
     ),
     formula=(
         "(P_o - P_e) / (1 - P_e),   P_e = T_w sum p_j (1 - p_j) / (k (k - 1)),   "

@@ -235,8 +235,8 @@ KRIPPENDORFF_NOMINAL = Coefficient(
     name="krippendorff_alpha_nominal",
     label=_("Krippendorff’s alpha, nominal"),
     description=_(
-        "Agreement beyond chance of any raters with any ratings missing, corrected "
-        "for few items. Customary: 0.8 or more, at least 0.667."
+        "Agreement beyond chance with any number of raters and missing ratings, corrected for "
+        "few items."
     ),
     formula=_ALPHA_FORMULA + "d_cl = [c != l]",
     low=None,
@@ -252,8 +252,8 @@ KRIPPENDORFF_ORDINAL = Coefficient(
     name="krippendorff_alpha_ordinal",
     label=_("Krippendorff’s alpha, ordinal"),
     description=_(
-        "Krippendorff’s alpha for ordered categories: a disagreement weighs more "
-        "if more ratings lie between them."
+        "Krippendorff’s alpha in which a disagreement weighs more if more ratings lie between "
+        "its categories."
     ),
     formula=_ALPHA_FORMULA + "d_cl = (sum of n_g over g = c..l - (n_c + n_l) / 2)^2",
     low=None,
@@ -269,9 +269,7 @@ KRIPPENDORFF_ORDINAL = Coefficient(
 KRIPPENDORFF_INTERVAL = Coefficient(
     name="krippendorff_alpha_interval",
     label=_("Krippendorff’s alpha, interval"),
-    description=_(
-        "Krippendorff’s alpha for numbers: a disagreement weighs as its squared difference."
-    ),
+    description=_("Krippendorff’s alpha in which disagreements weigh by their squared difference."),
     formula=_ALPHA_FORMULA + "d_cl = (v_c - v_l)^2",
     low=None,
     high=1,
@@ -290,7 +288,7 @@ KRIPPENDORFF_RATIO = Coefficient(
     label=_("Krippendorff’s alpha, ratio"),
     description=_(
         "Krippendorff’s alpha for numbers with a true zero: a difference weighs relative to "
-        "the sum of the two numbers."
+        "the numbers’ sum."
     ),
     formula=_ALPHA_FORMULA + "d_cl = ((v_c - v_l) / (v_c + v_l))^2, 0 where v_c + v_l = 0",
     low=None,

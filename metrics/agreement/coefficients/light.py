@@ -185,7 +185,7 @@ def _compute_item_variance(
 LIGHT_KAPPA = Coefficient(
     name="light_kappa",
     label=_("Light’s kappa"),
-    description=_("The mean of Cohen’s kappas of all rater pairs that share an item."),
+    description=_("The mean of all defined Cohen’s kappas of rater pairs."),
     formula="mean of Cohen's kappas over the pairs of raters for which it is defined",
     low=None,
     high=1,

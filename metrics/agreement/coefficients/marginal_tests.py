@@ -176,7 +176,7 @@ MCNEMAR = Coefficient(
 
 BOWKER = Coefficient(
     name="bowker.chi2",
-    label=_("Bowker: disagreements go both ways"),
+    label=_("Bowker’s test of symmetry"),
     description=_("Tests whether disagreements between two categories go both ways equally often."),
     formula=(
         "sum of (n_jl - n_lj)^2 / (n_jl + n_lj) over pairs with n_jl + n_lj > 0, "
@@ -200,7 +200,7 @@ BOWKER = Coefficient(
 
 STUART_MAXWELL = Coefficient(
     name="stuart_maxwell.chi2",
-    label=_("Stuart-Maxwell: same use of the categories"),
+    label=_("Stuart-Maxwell test"),
     description=_("Tests whether two raters use all categories equally often."),
     formula="d'V^-1 d, df = rank of V",
     low=0,

@@ -47,10 +47,7 @@ def percent_agreement(
 PERCENT_AGREEMENT = Coefficient(
     name="percent_agreement",
     label=_("Percent agreement"),
-    description=_(
-        "How often two ratings of an item are the same, by chance or not: high if "
-        "one answer is frequent."
-    ),
+    description=_("How often two ratings of an item are the same, by chance or not."),
     formula="P_o = mean over items with m_i >= 2 of sum w_jl n_ij (n_il - [j=l]) / (m_i (m_i - 1))",
     low=0,
     high=1,

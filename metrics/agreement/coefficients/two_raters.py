@@ -180,8 +180,7 @@ SCOTT_PI = Coefficient(
     name="scott_pi",
     label=_("Scott’s pi"),
     description=_(
-        "Like Cohen’s kappa, but with chance by how often the two raters together "
-        "use each category. It is lower if their habits differ."
+        "Cohen’s kappa with chance by how often the two raters together use each category."
     ),
     formula="(P_o - P_e) / (1 - P_e),   P_e = sum pi_j^2,   pi = (r + c) / 2",
     low=-1,
@@ -200,10 +199,10 @@ SCOTT_PI = Coefficient(
 
 PABAK = Coefficient(
     name="pabak",
-    label=_("PABAK, adjusted for prevalence and bias"),
+    label=_("PABAK"),
     description=_(
-        "Kappa as if both raters used all categories equally often: a function of "
-        "percent agreement alone."
+        "Kappa adjusted for prevalence and bias: as if both raters used all "
+        "categories equally often."
     ),
     formula="(k P_o - 1) / (k - 1)",
     low=-1,
@@ -222,8 +221,8 @@ PREVALENCE_INDEX = Coefficient(
     name="prevalence_index",
     label=_("Prevalence index"),
     description=_(
-        "How unequally often the two categories occur, from -1 to 1. Far from 0, kappa is low "
-        "even if most answers agree."
+        "How unequally often the two categories occur. Far from 0, kappa is low even if most "
+        "answers agree."
     ),
     formula="(a - d) / n of the table [[a, b], [c, d]]",
     low=-1,
@@ -245,9 +244,7 @@ PREVALENCE_INDEX = Coefficient(
 BIAS_INDEX = Coefficient(
     name="bias_index",
     label=_("Bias index"),
-    description=_(
-        "How much more often one rater chooses the first category than the other, from -1 to 1."
-    ),
+    description=_("How much more often one rater chooses the first category than the other."),
     formula="(b - c) / n of the table [[a, b], [c, d]]",
     low=-1,
     high=1,

@@ -1,4 +1,7 @@
-"""One label an item from several raters: majority vote, Dawid and Skene's model, calibration."""
+"""One label an item from several raters: majority vote, Dawid and Skene's model, calibration.
+
+It may import the layers from metrics.agreement.coefficients down.
+"""
 
 from .calibration import (
     MIN_GOLD_ITEMS,
@@ -14,7 +17,7 @@ from .labels import (
     TIED,
     MajorityVote,
     credible_label_sets,
-    expected_certainty,
+    expected_confidence,
     expected_information,
     majority_vote,
     posterior_means,
@@ -38,7 +41,7 @@ __all__ = [
     "calibrate_on_gold",
     "compute_posterior_from_fit",
     "credible_label_sets",
-    "expected_certainty",
+    "expected_confidence",
     "expected_information",
     "fit_dawid_skene",
     "fit_dawid_skene_ml",

@@ -1,4 +1,4 @@
-"""Calibration of the model's certainties: one rating of each item is held out and predicted.
+"""Calibration of the model's confidences: one rating of each item is held out and predicted.
 
 Of every item with three ratings or more one rating is held out, selected by the item's key, so that
 the same ratings give the same selection in any order. The model fitted to the rest predicts
@@ -113,7 +113,7 @@ def _hash_keys(keys: Ints) -> npt.NDArray[np.uint64]:
 def calibrate(
     item: npt.ArrayLike, rater: npt.ArrayLike, code: npt.ArrayLike, k: int, **options: Any
 ) -> Calibration:
-    """Return the calibration of certainties, by predicting held-out ratings (M,) of the items.
+    """Return the calibration of confidences, by predicting held-out ratings (M,) of the items.
 
     options: keyword arguments of fit_dawid_skene, which is called once.
     """

@@ -13,7 +13,7 @@ and then T. a = `classes`; b has `prior` pseudo-ratings a row, the share `diagon
 diagonal and the rest evenly beside it: without data a rater is assumed to be right 7 times in 10.
 That is the maximum a posteriori under Dirichlet priors, and the log posterior rises in every round.
 Without pseudo-counts it is Dawid and Skene's maximum likelihood, where raters with few items get
-certainties that their next ratings refute.
+confidences that their next ratings refute.
 
 Where the categories are hard to separate, a round changes little long before the maximum is
 reached. With pseudo-counts, after ten rounds every third one therefore begins from parameters

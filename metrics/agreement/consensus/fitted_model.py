@@ -48,14 +48,14 @@ class DawidSkene:
         return self.posterior.shape[1]
 
     @property
-    def certainty(self) -> Floats:
+    def confidence(self) -> Floats:
         """The probability of each item's most probable category (N,)."""
         return self.posterior.max(axis=1, initial=0.0)
 
     @property
     def expected_errors(self) -> float | None:
         """The expected number of items whose most probable category is wrong."""
-        return None if self.reason else float((1 - self.certainty).sum())
+        return None if self.reason else float((1 - self.confidence).sum())
 
     @property
     def accuracy(self) -> Floats:

@@ -85,7 +85,7 @@ def expected_information(posterior: npt.ArrayLike, confusion: npt.ArrayLike) -> 
     return np.maximum(gains, 0.0)
 
 
-def expected_certainty(classes: npt.ArrayLike, confusion: npt.ArrayLike, m: int) -> float:
+def expected_confidence(classes: npt.ArrayLike, confusion: npt.ArrayLike, m: int) -> float:
     """Return the expected probability of the most probable category after m ratings.
 
     The raters have this confusion (k, k), and of the items only the shares of the classes (k,) are

@@ -74,7 +74,7 @@ class _AdditiveCounts:
                 own_values is not None and own_values.shape[1:] != other_values.shape[1:]
             ):
                 raise ValueError(
-                    f"{name}: counts of different shape cannot be added; widen() them first"
+                    f"{name}: counts of different shape cannot be added; use pad_categories() first"
                 )
             if own_values is not None:
                 rows = np.concatenate([own_values, sign * other_values])
@@ -100,7 +100,9 @@ def _concatenate(counts: _AdditiveCounts, other: _AdditiveCounts, name: str) -> 
     if values is None:
         return None
     if values.shape[1:] != other_values.shape[1:]:
-        raise ValueError(f"{name}: counts of different shape cannot be added; widen() them first")
+        raise ValueError(
+            f"{name}: counts of different shape cannot be added; use pad_categories() first"
+        )
     return np.concatenate([values, other_values])
 
 
@@ -113,7 +115,7 @@ def _pad_categories(values: npt.NDArray[np.int64], k: int) -> npt.NDArray[np.int
     """Return the values with zeros appended to every axis but the first, up to length k."""
     missing = [k - length for length in values.shape[1:]]
     if min(missing) < 0:
-        raise ValueError(f"cannot widen from {values.shape[-1]} categories to {k}")
+        raise ValueError(f"cannot pad from {values.shape[-1]} categories to {k}")
     return np.pad(values, [(0, 0), *((0, length) for length in missing)])
 
 
@@ -140,7 +142,7 @@ class PatternCounts(_AdditiveCounts):
             np.zeros(0, np.int64) if by_day else None,
         )
 
-    def widen(self, k: int) -> "PatternCounts":
+    def pad_categories(self, k: int) -> "PatternCounts":
         """Return the counts on a scale with k >= categories, zeros for the new ones."""
         return replace(self, counts=_pad_categories(self.counts, k))
 
@@ -192,7 +194,7 @@ class PairTables(_AdditiveCounts):
         no_raters = np.zeros(0, np.int64)
         return cls(no_raters, no_raters, np.zeros((0, k, k), np.int64))
 
-    def widen(self, k: int) -> "PairTables":
+    def pad_categories(self, k: int) -> "PairTables":
         """Return the tables on a scale with k >= categories, zeros for the new ones."""
         return replace(self, tables=_pad_categories(self.tables, k))
 
@@ -234,7 +236,7 @@ class PeerTables(_AdditiveCounts):
             no_raters,
         )
 
-    def widen(self, k: int) -> "PeerTables":
+    def pad_categories(self, k: int) -> "PeerTables":
         """Return the tables on a scale with k >= categories, zeros for the new ones.
 
         Moments are dropped when k exceeds the limit, as if counted with k from the start.

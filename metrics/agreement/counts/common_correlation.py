@@ -103,7 +103,7 @@ class UrnPolynomials(NamedTuple):
     beyond_chance: Floats
 
     def compute_variance(self, a: Floats) -> Floats:
-        """Return the variance at each a, in the shape of `a`."""
+        """Return the variance where (1 - value) / scale is `a`, in the shape of `a`."""
         dependent, below, far_below = (
             evaluate(self.coefficients[:, piece], a) for piece in range(3)
         )

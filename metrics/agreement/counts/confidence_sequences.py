@@ -1,7 +1,7 @@
 """Confidence sequences: intervals that hold at all numbers of items together.
 
 A 95% interval is right in 95% of the cases where it is computed once. If it is computed after every
-batch, until one lies above a floor, it is wrong far more often. A confidence sequence is
+batch, until one lies above a limit, it is wrong far more often. A confidence sequence is
 right at all n together, in 95% of all sequences. Here it is that of the normal mixture (Robbins
 1970, Annals of Mathematical Statistics 41, 1397-1409; Howard, Ramdas, McAuliffe & Sekhon 2021,
 Annals of Statistics 49, 1055-1080, proposition 5) for a coefficient whose errors of the items add

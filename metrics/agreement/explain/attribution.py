@@ -107,7 +107,8 @@ def find_distinct_contributions(
 class _KappaSums:
     """Sums over ratings from which Fleiss' kappa is computed, for several sets of items.
 
-    pairable n2 (...), agreement S (...), ratings by category (..., k).
+    pairable (...): items with two ratings or more; agreement (...): sum of their agreements P_i;
+    ratings (..., k): ratings by category.
     """
 
     pairable: npt.NDArray[np.int64]

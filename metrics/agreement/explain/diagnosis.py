@@ -162,8 +162,8 @@ def _diagnose_definitions(value: dict[str, float | None]) -> DiagnosticFinding |
     by_rating, by_item, alpha = defined
     return DiagnosticFinding(
         "definitions_apart",
-        f"The value depends on the definition: Fleiss' kappa is {by_rating:.2f} with chance by "
-        f"rating and {by_item:.2f} with chance by item, alpha is {alpha:.2f}.",
+        f"The value depends on the definition: unweighted, Fleiss' kappa is {by_rating:.2f} with "
+        f"chance by rating and {by_item:.2f} with chance by item, alpha is {alpha:.2f}.",
         values,
     )
 
@@ -256,7 +256,7 @@ def _diagnose_few_items(n2: npt.NDArray[np.float64]) -> DiagnosticFinding | None
         return None
     return DiagnosticFinding(
         "few_items",
-        f"Agreement rests on {shared} items: with fewer than {MIN_ITEMS} the value may be far off.",
+        f"Agreement is based on {shared} items; with fewer than {MIN_ITEMS} it may be far off.",
         {"shared_items": shared},
     )
 
@@ -270,7 +270,7 @@ def _diagnose_overlap(
     return DiagnosticFinding(
         "little_overlap",
         f"Only {shared} of {rated} rated items have two or more ratings: "
-        "everything about agreement rests on these.",
+        "everything about agreement is based on these.",
         {"rated_items": rated, "shared_items": shared},
     )
 

@@ -58,7 +58,8 @@ class _CategoryComparisons:
     day: Ints
     is_same: npt.NDArray[np.bool_]
 
-    def compute_use(self, fall: LevelFall, drift: DriftResult) -> _CategoryUse:
+    def compare_use_at_onset(self, fall: LevelFall, drift: DriftResult) -> _CategoryUse:
+        """Return agreement and share of the category before and since the onset of a fall."""
         ratings = drift.data.ratings
         series = fall.series
         first, onset, end = series.day[0], series.day[fall.onset], series.day[fall.t] + WEEK_DAYS
@@ -102,7 +103,7 @@ def find_category_falls(
         )
         comparisons = _CategoryComparisons(code, day[item_index], is_same)
         for fall in falls:
-            use = comparisons.compute_use(fall, drift)
+            use = comparisons.compare_use_at_onset(fall, drift)
             if use.has_collapsed:
                 finding = build_finding(CATEGORY_COLLAPSED, AGREEMENT, (), fall, code=code)
                 facts = {"was": use.agreement[0], "is": use.agreement[1]}

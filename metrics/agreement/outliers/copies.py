@@ -202,10 +202,10 @@ def fit_expected_agreement(  # noqa: PLR0917
     start = np.sqrt(max(float((n * mean).sum() / n.sum()), _MIN_LEVEL))
     levels = np.full(n_raters, start)
     for _round in range(_N_ROUNDS):
-        products, squares = _sum_products(first, second, n, mean, levels)
+        products, squares = _sum_products_and_squares(first, second, n, mean, levels)
         fitted = np.clip(products / np.maximum(squares, 1e-12), _MIN_LEVEL, 1.0)
         levels = (levels + np.where(squares > 0, fitted, start)) / 2  # damped, or it oscillates
-    products, squares = _sum_products(first, second, n, mean, levels)
+    products, squares = _sum_products_and_squares(first, second, n, mean, levels)
     without = []
     for own, other in ((first, second), (second, first)):
         product = products[own] - n * mean * levels[other]
@@ -216,7 +216,7 @@ def fit_expected_agreement(  # noqa: PLR0917
     return np.asarray(without[0] * without[1], float)
 
 
-def _sum_products(  # noqa: PLR0917
+def _sum_products_and_squares(  # noqa: PLR0917
     first: Ints, second: Ints, n: Ints, mean: Floats, levels: Floats
 ) -> tuple[Floats, Floats]:
     """Return weighted sums over each rater's partners (R,): n d l_h, and n l_h squared."""

@@ -323,7 +323,7 @@ def find_suspect_gold(
 
 @dataclass(frozen=True)
 class RightAnswers:
-    """Answers to gold items, before and after a moment: how many, and how many are right."""
+    """Numbers of answers to gold items, and of right ones, before and after a moment."""
 
     n_before: int = 0
     right_before: int = 0

@@ -30,7 +30,7 @@ FALSE_POSITIVE_RATE = 0.05  # of naming anyone on a question where all rate on o
 MIN_EFFECT = 0.3
 # For repeated answers, where the alert (outliers.careless_raters) asks for far more evidence:
 MIN_SHARE = 0.9  # of the most frequent answer: almost always
-MIN_OTHER_ANSWERS = 0.25  # share of other answers among those of the others on the same items
+MIN_OTHER_ANSWERS = 0.2  # share of other answers among those of the others on the same items
 SELDOM = 0.25  # of how often the others leave the answer, as for the alert
 # Correlation of the others, and with the other sign of a rater who answers opposite to them.
 MIN_CORRELATION = 0.3  # medium (Cohen 1988)

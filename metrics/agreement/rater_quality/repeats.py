@@ -22,10 +22,11 @@ import numpy.typing as npt
 
 from metrics.agreement.coefficients import cohen, two_raters
 from metrics.agreement.coefficients.intraclass.icc import icc_from_counts
-from metrics.agreement.estimate import Floats, Value, t_quantile, wilson_interval
+from metrics.agreement.estimate import Floats, Value, to_finite_float, wilson_interval
 
 MIN_REPEATS = 10  # repeated items from which a rater is compared with the others
 MIN_RATERS = 3
+MAX_REFERENCE_SHARE = 0.9  # of one answer among those of a rater with whom others are compared
 MIN_SHARE_GAP = 0.05  # of equal answers, below the middle rater
 FALSE_POSITIVE_RATE = 0.05  # of naming anyone where all are equally consistent
 NO_REPEATS = "no_repeats"
@@ -161,7 +162,11 @@ def _build_undefined(n: int) -> Value:
 
 
 def _compute_stratified_kappa(n: int, raters: list[RepeatAgreement]) -> Value:
-    """Return the stratified kappa of n repeats over the raters with a defined kappa."""
+    """Return the stratified kappa of n repeats over the raters with a defined kappa.
+
+    Its interval combines the distances of the raters' limits from their kappas (Zou & Donner
+    2008), so that a few equal answers do not make it 1 to 1.
+    """
     undefined = _build_undefined(n)
     if n == 0:
         return undefined
@@ -172,37 +177,41 @@ def _compute_stratified_kappa(n: int, raters: list[RepeatAgreement]) -> Value:
     size = np.array([rater.n for rater in used], float)
     observed = np.array([rater.kappa["observed"] for rater in used], float)
     expected = np.array([rater.kappa["expected"] for rater in used], float)
-    errors = np.array([rater.kappa["se"] for rater in used], float)
-    beyond_chance = size * (1 - expected)
-    kappa = float((size * (observed - expected)).sum() / beyond_chance.sum())
-    se = float(np.sqrt(((beyond_chance * errors) ** 2).sum()) / beyond_chance.sum())
-    margin = float(t_quantile(size.sum() - 1)) * se
+    share = size * (1 - expected) / (size * (1 - expected)).sum()
+    value, se, low, high = (
+        np.array([rater.kappa[name] for rater in used], float)
+        for name in ("value", "se", "low", "high")
+    )
+    kappa = float(share @ value)
     return {
         **undefined,
         "value": kappa,
-        "low": kappa - margin,
-        "high": min(kappa + margin, 1.0),
-        "se": se,
+        "low": to_finite_float(kappa - np.linalg.norm(share * (value - low))),
+        "high": to_finite_float(min(kappa + np.linalg.norm(share * (high - value)), 1.0)),
+        "se": float(np.linalg.norm(share * se)),
         "observed": float((size * observed).sum() / size.sum()),
         "expected": float((size * expected).sum() / size.sum()),
         "reason": None,
     }
 
 
-def find_inconsistent_raters(same: np.ndarray, n_repeats: np.ndarray) -> np.ndarray:
+def find_inconsistent_raters(
+    same: np.ndarray, n_repeats: np.ndarray, largest_share: np.ndarray
+) -> np.ndarray:
     """Return a mask (R,) of raters who repeat their answers less often than the middle rater.
 
-    same, n_repeats (R,): equal second answers, and all second answers. A rater is inconsistent if
-    Wilson's interval of the share (Bonferroni's correction for the raters) lies more than
-    MIN_SHARE_GAP below the median of the raters with at least MIN_REPEATS repeats, of whom at least
-    three are needed.
+    same, n_repeats (R,): equal second answers, and all second answers; largest_share (R,): of the
+    most frequent answer in both. A rater is inconsistent if Wilson's interval of the share of equal
+    answers (Bonferroni's correction for the raters) lies more than MIN_SHARE_GAP below the median
+    of the raters with at least MIN_REPEATS repeats, of whom at least three are needed. Raters who
+    nearly always give one answer repeat it without being consistent, so the median leaves them out.
     """
     is_usable = n_repeats >= MIN_REPEATS
-    n_raters = np.count_nonzero(is_usable)
-    if n_raters < MIN_RATERS:
+    is_reference = is_usable & (largest_share < MAX_REFERENCE_SHARE)
+    if np.count_nonzero(is_reference) < MIN_RATERS:
         return np.zeros(len(same), bool)
-    level = 1 - FALSE_POSITIVE_RATE / n_raters
-    bound = np.median(same[is_usable] / n_repeats[is_usable]) - MIN_SHARE_GAP
+    level = 1 - FALSE_POSITIVE_RATE / np.count_nonzero(is_usable)
+    bound = np.median(same[is_reference] / n_repeats[is_reference]) - MIN_SHARE_GAP
     is_below = [
         wilson_interval(int(n_same), int(n), level)[1] < bound
         for n_same, n in zip(same[is_usable], n_repeats[is_usable], strict=True)

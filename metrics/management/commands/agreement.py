@@ -22,9 +22,7 @@ from metrics.agreement.explain.missing_ratings import MissingDataPolicy
 from metrics.agreement.registry import COEFFICIENTS, MEAN_PAIRWISE, iter_coefficients
 from metrics.agreement.scales import SCALES
 from metrics.agreement.weights import UNWEIGHTED, WEIGHTINGS
-from metrics.management import file_clusters, file_statistics, rating_file
-from metrics.management.file_headline import REASON_TEXTS, build_scale, compute_file_headline
-from metrics.management.file_statistics import PairStatistics
+from metrics.management import file_statistics, rating_file
 from metrics.results.clusters import ClusterDescription
 from metrics.results.scored_agreement import ScoredAgreement
 from ratings.imports.decoding.encodings import ENCODINGS
@@ -167,7 +165,7 @@ class Command(BaseCommand):
             self.stdout.write(f"note: {message}")
         custom = options["matrix"] is not None
         lines = _format_report(ratings, results.report, options, results.headline, custom=custom)
-        lines += file_clusters.format_cluster(results.cluster) if results.cluster else []
+        lines += file_statistics.format_cluster(results.cluster) if results.cluster else []
         lines += file_statistics.format_missing_data_policies(results.rules)
         lines += file_statistics.format_pair_statistics(results.pair) if results.pair else []
         if results.scored:
@@ -184,7 +182,7 @@ class _FileResults:
     report: ReportDict
     headline: ReportDict
     rules: list[MissingDataPolicy]
-    pair: PairStatistics | None
+    pair: file_statistics.PairStatistics | None
     scored: ScoredAgreement | None
     cluster: ClusterDescription | None = None
 
@@ -215,8 +213,8 @@ def _compute_results(options: Mapping[str, Any]) -> _FileResults:
     )
     models = _split_list(options["models"]) or []
     kind = {"scale": options["scale"], "weights": options["weights"], "matrix": matrix}
-    headline = compute_file_headline(ratings, models=models, **kind)
-    scale = build_scale(ratings, **kind)
+    headline = file_statistics.compute_file_headline(ratings, models=models, **kind)
+    scale = file_statistics.build_scale(ratings, **kind)
     results = _FileResults(
         ratings,
         report,
@@ -231,15 +229,15 @@ def _compute_results(options: Mapping[str, Any]) -> _FileResults:
     )
     if not options["cluster"]:
         return results
-    clusters = file_clusters.compute_cluster_effects(
+    clusters = file_statistics.compute_cluster_effects(
         ratings, scale, options["cluster"], models=models
     )
     return replace(
         results,
-        report=file_clusters.widen_report(report, clusters),
-        headline=file_clusters.widen_headline(headline, clusters),
-        rules=file_clusters.widen_rules(results.rules, clusters),
-        pair=results.pair and file_clusters.widen_pair(results.pair, clusters),
+        report=file_statistics.widen_report(report, clusters),
+        headline=file_statistics.widen_headline(headline, clusters),
+        rules=file_statistics.widen_rules(results.rules, clusters),
+        pair=results.pair and file_statistics.widen_pair(results.pair, clusters),
         cluster=clusters.describe(headline["headline"]["name"]),
     )
 
@@ -324,7 +322,7 @@ def _format_headline(file_headline: ReportDict) -> list[str]:
     """Return the lines on the headline; also on people and models where both rated."""
     estimate = file_headline["headline"]
     lines = [
-        f"read first: {estimate['name']} ({REASON_TEXTS[estimate['why']]})",
+        f"read first: {estimate['name']} ({file_statistics.REASON_TEXTS[estimate['why']]})",
         f"  {file_statistics.format_value_with_interval(estimate)}",
     ]
     if estimate["unweighted"] is not None:

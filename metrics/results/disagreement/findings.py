@@ -66,7 +66,7 @@ ORDER = (
     RECENT_CHANGE,
 )
 # Ratings of the newest items from which outlying raters are found.
-MAX_RATINGS_READ = 50_000
+MAX_RATINGS_READ = 100_000
 
 
 @dataclass(frozen=True)

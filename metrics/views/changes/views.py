@@ -14,7 +14,7 @@ from django.views.decorators.http import require_safe
 from core.web import tables
 from metrics.attribution import get_or_request_attribution
 from metrics.views.common import display_names, live_updates
-from metrics.views.common.freshness import Freshness
+from metrics.views.common.live_updates import Freshness
 from metrics.views.common.number_formats import (
     format_count,
     format_interval,
@@ -25,14 +25,12 @@ from metrics.views.common.selection import get_permitted_selection
 from metrics.views.common.trends import period_comparison
 from metrics.views.common.trends.period_comparison import LAST_TWO, PeriodComparison
 
-from ..changes import bar_chart, contributions
+from . import contributions
 from .contributions import ChangeExplanation, Contribution
 
 
 def _get_change_template(change: float, *, is_clear: bool) -> str:
-    if abs(change) < 0.005:
-        return _("Agreement hardly changed: %(before)s in %(from)s and %(after)s in %(to)s.")
-    if not is_clear:
+    if not is_clear or abs(change) < 0.005:
         return _("Agreement was %(before)s in %(from)s and %(after)s in %(to)s.")
     if change < 0:
         return _("Agreement fell from %(before)s to %(after)s between %(from)s and %(to)s.")
@@ -53,35 +51,25 @@ def build_sentences(comparison: PeriodComparison, explanation: ChangeExplanation
         side = before if undefined == "from" else after
         name = names[undefined]
         why = display_names.get_undefined_reason(side["reason"])
-        return [
-            _("No change to explain: agreement in %(period)s is undefined, %(why)s.")
-            % {"period": name, "why": why}
-        ]
+        return [_("Agreement in %(period)s is undefined: %(why)s.") % {"period": name, "why": why}]
     numbers = {
         name: f"{format_number(estimate['value'])} {format_interval(estimate)}".strip()
         for name, estimate in (("before", before), ("after", after))
     }
     lines = [_get_change_template(move, is_clear=explanation.is_clear) % (numbers | names)]
-    if comparison.default_kind == LAST_TWO and not explanation.is_clear:
-        lines.append(_describe_no_clear_change(comparison))
-    elif not explanation.is_clear:
-        lines.append(
-            _("This may be chance: random assignment does as much in over 5 of 100 cases.")
-        )
+    if explanation.is_clear:
+        parts = _list_main_contributions(explanation, move)
+        parts += _list_opposing_raters(explanation, move)
+        lines += [_describe_contribution(part) for part in parts]
     else:
-        lines += [
-            _describe_contribution(part) for part in _list_main_contributions(explanation, move)
-        ]
-        lines += [_describe_opposing(part) for part in _list_opposing_raters(explanation, move)]
+        lines.append(_describe_no_clear_change(comparison))
     return lines + [_describe_shift(shift) for shift in explanation.shifts[:1]]
 
 
 def _describe_no_clear_change(comparison: PeriodComparison) -> str:
-    """Return that the last two periods are shown because there is no clear change."""
-    if comparison.n_changes == 0:
-        return _("Few items: this may be chance.")
-    if comparison.n_changes == 1:
-        return _("The only change between periods with enough items: it may be chance.")
+    """Return that the change may be chance, or that none of several changes is clear."""
+    if comparison.default_kind != LAST_TWO or comparison.n_changes < 2:
+        return _("This may be chance (p > 0.05).")
     template = _("None of the last %(n)s changes is beyond chance.")
     return template % {"n": format_count(comparison.n_changes)}
 
@@ -124,42 +112,19 @@ def _list_opposing_raters(explanation: ChangeExplanation, move: float) -> list[C
     return [part for share, part in sorted(shares, key=lambda pair: pair[0])[:1] if share < 0]
 
 
-def _describe_opposing(part: Contribution) -> str:
-    values = {
-        "name": part.name,
-        "before": format_number(part.values["before"]),
-        "after": format_number(part.values["after"]),
-    }
-    return (
-        _(
-            "%(name)s had the opposite effect: without this rater, it would have gone "
-            "from %(before)s to %(after)s."
-        )
-        % values
-    )
-
-
 def _describe_contribution(part: Contribution) -> str:
-    values = {
-        "name": part.name,
+    """Return how agreement would have changed without the part."""
+    if part.rater:
+        name = part.name
+    elif part.of_items:
+        name = _("items with %(kind)s “%(name)s”") % {"kind": part.kind, "name": part.name}
+    else:
+        name = _("the ratings “%(name)s”") % {"name": part.name}
+    return _("Without %(name)s, it would have gone from %(before)s to %(after)s.") % {
+        "name": name,
         "before": format_number(part.values["before"]),
         "after": format_number(part.values["after"]),
     }
-    if part.rater:
-        return _("Without %(name)s, it would have gone from %(before)s to %(after)s.") % values
-    if not part.of_items:
-        return (
-            _("Without the ratings “%(name)s”, it would have gone from %(before)s to %(after)s.")
-            % values
-        )
-    values["kind"] = part.kind
-    return (
-        _(
-            "Without the items with %(kind)s “%(name)s”, it would have gone from "
-            "%(before)s to %(after)s."
-        )
-        % values
-    )
 
 
 @login_required
@@ -190,7 +155,7 @@ def show_change(request: HttpRequest, project_id: int) -> HttpResponse:
         "row": attribution,
         "found": explanation,
         "bars": n_bars,
-        "bars_size": bar_chart.get_height(n_bars)[0],
+        "bars_size": contributions.get_height(n_bars)[0],
         "sentences": build_sentences(comparison, explanation) if explanation else [],
         "clear": is_clear,
         "pale": None if is_clear else 1,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from django.utils.functional import Promise
+from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from . import display_names
@@ -69,9 +70,10 @@ ADVICE: dict[str, CoefficientAdvice] = {
     "icc3": _ICC,
 }
 
+_FOUR_CATEGORIES = _("Four categories: one step apart counts as {one} agreed, two as {two}.")
 WEIGHTING_ADVICE: dict[str, Promise] = {
-    "linear": _("Four categories: one step apart counts as 0.67 agreed, two as 0.33."),
-    "quadratic": _("Four categories: one step apart counts as 0.89 agreed, two as 0.56."),
+    "linear": format_lazy(_FOUR_CATEGORIES, one="0.67", two="0.33"),
+    "quadratic": format_lazy(_FOUR_CATEGORIES, one="0.89", two="0.56"),
     "custom": _("The question’s own weights."),
 }
 

@@ -20,7 +20,7 @@ WEIGHTING_NAMES: dict[str, Promise] = {
 PERIOD_NAMES: dict[str, Promise] = {"day": _("day"), "week": _("week"), "month": _("month")}
 
 UNDEFINED_REASONS: dict[str, Promise] = {
-    "not_counted": _("no ratings counted yet"),
+    "not_counted": _("not counted yet"),
     "no_ratings": _("no ratings yet"),
     "single_category": _("all ratings are in one category"),
     "no_pairable_items": _("no item has two comparable ratings"),
@@ -36,7 +36,7 @@ UNDEFINED_REASONS: dict[str, Promise] = {
     "too_many_items": _("too many items to be computed"),
     "no_gold_ratings": _("no answer on a gold item"),
     "no_repeats": _("nothing was rated twice"),
-    "too_short": _("too few compared items"),
+    "too_short": _("too few items"),
     "no_peers": _("no other rater rated these items"),
     "cannot_tell_who": _("two raters: which one changed is unknown"),
     "tied": _("tied"),
@@ -190,5 +190,5 @@ MISSING_POLICY_NAMES: dict[str, Promise] = {
     "available": _("All ratings, each counted for chance"),
     "by_item": _("All ratings, each item counted once for chance"),
     "complete": _("Complete items only"),
-    "paired": _("Items with two ratings or more"),
+    "paired": _("Items with two ratings"),
 }

@@ -1,4 +1,7 @@
-"""The filter bar of results pages: choices, and active parts with links to remove them."""
+"""The filter bar of results pages: choices, and active parts with links to remove them.
+
+Also the population: whose ratings a page shows, and links to the others.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from urllib.parse import urlencode
 
 from django.http import HttpRequest
 from django.utils import timezone
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -21,16 +25,59 @@ from metrics.filters import (
     ITEM_PREFIX,
     RANDOM_SAMPLE,
     FilterChoices,
-    RatingFilter,
     join_keys,
 )
 from metrics.results import rater_periods
 from projects import hidden_names
 from projects.models import Project, QueueOrder, Rater
 
-from . import population
-from .population import PopulationLink
 from .selection import Selection
+
+PEOPLE, ALL, MODELS = "people", "all", "models"
+LABELS: dict[str, Promise] = {
+    PEOPLE: gettext_lazy("People"),
+    ALL: gettext_lazy("People + models"),
+    MODELS: gettext_lazy("Models"),
+}
+KINDS = {PEOPLE: Rater.Kind.HUMAN.value, ALL: "", MODELS: Rater.Kind.MODEL.value}
+
+
+@dataclass(frozen=True)
+class PopulationLink:
+    """A choice of the switch at the top of a page."""
+
+    label: Promise
+    url: str
+    selected: bool
+
+
+def is_mixed(selection: Selection) -> bool:
+    """Return whether the page shows ratings of people and of models."""
+    return not selection.filter.kind and bool(
+        selection.headline.get("n_people") and selection.headline.get("n_models")
+    )
+
+
+def list_links(
+    request: HttpRequest, selection: Selection, *, has_models: bool, transient: tuple[str, ...]
+) -> list[PopulationLink]:
+    """Return the choices of the switch; none where no model rates.
+
+    ``transient``: parameters of the URL that another population drops.
+    """
+    if not has_models and not selection.filter.kind:
+        return []
+    links = []
+    for name, kind in KINDS.items():
+        query = request.GET.copy()
+        for parameter in ("kind", *transient):
+            query.pop(parameter, None)
+        if kind:
+            query["kind"] = kind
+        url = f"{request.path}?{query.urlencode()}"
+        links.append(PopulationLink(LABELS[name], url, kind == selection.filter.kind))
+    return links
+
 
 NO_CHOICES: FilterChoices = {"attributes": {}, "groups": {}, "models": False, "versions": 1}
 MAX_CONTENT_VERSIONS = 20  # content versions of items that are offered
@@ -123,7 +170,7 @@ class FilterBar:
             _build_fields(selection, choices),
             other_parameters,
             _build_url_without(request, *parameters),
-            population.list_links(
+            list_links(
                 request,
                 selection,
                 has_models=choices["models"],
@@ -133,30 +180,13 @@ class FilterBar:
 
 
 def describe_empty_selection(selection: Selection) -> str:
-    """Return the message for a filter that matches no rating.
-
-    Names the days, if these are the whole filter, and the day of the newest rating.
-    """
-    date_filter = RatingFilter(
-        from_date=selection.filter.from_date, to_date=selection.filter.to_date
-    )
+    """Return the message for a filter that matches no rating, with the newest rating's day."""
     message = _("No ratings match.")
-    if selection.filter == date_filter and date_filter.to_date is None:
-        message = _describe_empty_period(selection.project, date_filter.from_date)
-    elif selection.filter == date_filter:
-        message = _("No ratings on these dates.")
     newest_days = rater_periods.get_newest_days([selection.question.pk])
     newest = newest_days.get(selection.question.pk)
     if newest is None:
         return message
     return f"{message} {_('Newest: %(day)s.') % {'day': newest.isoformat()}}"
-
-
-def _describe_empty_period(project: Project, first: datetime.date | None) -> str:
-    for n, first_day in _list_preset_days(project):
-        if first_day == first:
-            return _("No ratings in the last %(n)s days.") % {"n": n}
-    return _("No ratings since %(day)s.") % {"day": first}
 
 
 def _list_preset_days(project: Project) -> list[tuple[int, datetime.date]]:

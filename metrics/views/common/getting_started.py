@@ -35,7 +35,7 @@ class SetupStep:
 
 
 def list_steps(project: Any, agreement: QuestionAgreement | None) -> list[SetupStep]:
-    """Return the steps of a project; empty where `is_card_shown` is false."""
+    """Return the steps of a project that are shown; empty where `is_card_shown` is false."""
     if not is_card_shown(project, project.role, agreement):
         return []
     n_raters = Rater.objects.filter(project=project).count()

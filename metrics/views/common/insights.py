@@ -1,6 +1,7 @@
-"""Insights: sentences on stored findings in the reader's language.
+"""Insights: sentences on stored findings in the reader's language, with links to the items.
 
-Also the raters who agree clearly less with the others than these do with each other.
+Also the raters who agree clearly less with the others than these do with each other, and the pairs
+of categories that raters confuse most.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlencode
 
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
@@ -22,14 +24,49 @@ from metrics.question_scale import QuestionScale
 from metrics.results.disagreement.findings import (
     OUTLYING_RATERS,
     RECENT_CHANGE,
+    Confusions,
     Findings,
     get_outlying_raters,
 )
 from metrics.results.pair_results import MAX_HEATMAP_RATERS
-from projects.models import Rater
+from projects.models import Question, Rater
 
 from . import display_names
-from .number_formats import format_count, format_number, format_percent
+from .number_formats import format_count, format_number, format_percent, get_list_separator
+
+
+@dataclass(frozen=True)
+class CategoryConfusion:
+    """Two categories, their share of all disagreement, and the URL of the items concerned.
+
+    ``n_comparisons``: the comparisons that differ, of which it is the share, where they are known.
+    """
+
+    a: str
+    b: str
+    share: float
+    url: str
+    n_comparisons: int = 0
+
+
+def build_confusions(question: Question, stored: Confusions) -> list[CategoryConfusion]:
+    """Return the stored confusions with labels, without categories that were removed since."""
+    labels = QuestionScale.for_question(question).labels
+    confusions = []
+    for index, other_index, share in stored:
+        if other_index < len(labels):
+            a, b = labels[index], labels[other_index]
+            url = build_items_url(question.project_id, question.key, a, b)
+            confusions.append(CategoryConfusion(a, b, share, url))
+    return confusions
+
+
+def build_items_url(project_id: int, question: str, a: str, b: str) -> str:
+    """Return the URL of the items that were rated with both categories, the most disputed first."""
+    parameters = {"answer": a, "other_answer": b, "sort": "disagreement"}
+    query = urlencode({"question": question, **parameters})
+    return f"{reverse('items', args=[project_id])}?{query}"
+
 
 WEIGHTINGS = "weightings"  # a finding in the words of a band scheme
 # Lowest and highest value under any weights: closer values hardly differ, whatever their bands, and
@@ -112,12 +149,16 @@ def build_outlier_sentences(raters: list[Rater], project: int, query: str) -> li
     Each name links to the rater's page, with the query string ``query``.
     """
     names = format_html_join(
-        ", ", "{}", ((_build_rater_link(rater, project, query),) for rater in raters[:3])
+        get_list_separator(),
+        "{}",
+        ((_build_rater_link(rater, project, query),) for rater in raters[:3]),
     )
     if len(raters) > 3:
         template = _("{n} raters agree less than the others, such as {names}.")
         page, question = reverse("raters", args=[project]), query.partition("&")[0]
-        count_link = render_link(page, format_count(len(raters)), query=question)
+        count_link = render_link(
+            page, format_count(len(raters)), query=f"{question}&show=low_agreement"
+        )
         return [format_html(template, n=count_link, names=names)]
     template_few = ngettext(
         "{names} agrees less than the others.",
@@ -144,8 +185,8 @@ class NamedFinding:
 
 def _describe_prevalence_paradox(finding: NamedFinding) -> str:
     return _(
-        "%(observed)s of %(n)s comparisons agree, but %(share)s of the ratings "
-        "are “%(label)s”: kappa is %(kappa)s, AC1 %(ac1)s. Consider both."
+        "%(observed)s of %(n)s comparisons agree, but %(share)s of the ratings are "
+        "“%(label)s”: kappa is %(kappa)s, AC1 %(ac1)s."
     ) % {
         "n": format_count(finding.figures["comparisons"]),
         "observed": format_percent(finding.figures["percent_agreement"]),
@@ -221,7 +262,7 @@ def _describe_rater_bias(finding: NamedFinding) -> str:
     }
     if len(finding.rater_names) < MAX_HEATMAP_RATERS:
         return text
-    return f"{text} " + _("Tested: the %(n)s raters with most ratings.") % {"n": MAX_HEATMAP_RATERS}
+    return f"{text} " + _("The %(n)s raters with the most ratings.") % {"n": MAX_HEATMAP_RATERS}
 
 
 def _describe_consistency_only(finding: NamedFinding) -> str:
@@ -234,13 +275,13 @@ def _describe_consistency_only(finding: NamedFinding) -> str:
     }
 
 
-def _describe_few_items(finding: NamedFinding) -> str:
-    shared = finding.figures["shared_items"]
+def describe_few_items(n_items: int) -> str:
+    """Return that so few items were compared that there is no conclusion."""
     return ngettext(
-        "Uncertain: only %(n)s item with two or more ratings.",
-        "Uncertain: only %(n)s items with two or more ratings.",
-        shared,
-    ) % {"n": format_count(shared)}
+        "Not enough data yet: only %(n)s item.",
+        "Not enough data yet: only %(n)s items.",
+        n_items,
+    ) % {"n": format_count(n_items)}
 
 
 def _describe_weightings(finding: NamedFinding) -> str:
@@ -290,8 +331,8 @@ def _describe_consistency_without_agreement(finding: NamedFinding) -> str:
 def describe_definitions(figures: Mapping[str, Any]) -> str:
     """Return a sentence on three definitions of agreement beyond chance that differ."""
     return _(
-        "The definition matters: Fleiss’ kappa is %(by_rating)s with chance by rating and "
-        "%(by_item)s with chance by item; alpha is %(alpha)s."
+        "The definition matters: unweighted, Fleiss’ kappa is %(by_rating)s with chance by rating "
+        "and %(by_item)s with chance by item; alpha is %(alpha)s."
     ) % {
         "by_rating": format_number(figures["fleiss_kappa"]),
         "by_item": format_number(figures["fleiss_kappa_gwet"]),
@@ -299,25 +340,24 @@ def describe_definitions(figures: Mapping[str, Any]) -> str:
     }
 
 
-def _describe_rare_category(finding: NamedFinding) -> str:
-    n = finding.figures["rare_items"]
+def describe_rare_category(figures: Mapping[str, Any], labels: list[str]) -> str:
+    """Return that nearly all items have one answer, so that others are too rare to judge."""
+    n = figures["rare_items"]
     return ngettext(
-        "Only %(n)s of %(shared)s items has an answer other than “%(label)s”: too "
-        "few to show agreement on such items.",
-        "Only %(n)s of %(shared)s items have an answer other than “%(label)s”: too "
-        "few to show agreement on such items.",
+        "Only %(n)s of %(shared)s items has an answer other than “%(label)s”.",
+        "Only %(n)s of %(shared)s items have an answer other than “%(label)s”.",
         n,
     ) % {
         "n": format_count(n),
-        "shared": format_count(finding.figures["shared_items"]),
-        "label": finding.labels[finding.figures["category"]],
+        "shared": format_count(figures["shared_items"]),
+        "label": labels[figures["category"]],
     }
 
 
 _SENTENCES: dict[str, Callable[[NamedFinding], str]] = {
     "definitions_apart": lambda finding: describe_definitions(finding.figures),
-    "rare_category": _describe_rare_category,
-    "few_items": _describe_few_items,
+    "rare_category": lambda finding: describe_rare_category(finding.figures, finding.labels),
+    "few_items": lambda finding: describe_few_items(finding.figures["shared_items"]),
     WEIGHTINGS: _describe_weightings,
     "fleiss_and_pairs": _describe_fleiss_and_pairs,
     "consistent_apart": _describe_consistency_without_agreement,

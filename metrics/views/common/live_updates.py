@@ -1,8 +1,9 @@
-"""Live updates: the protocol by which open results pages refresh themselves.
+"""Freshness of a results page, and the protocol by which open pages refresh themselves.
 
-While it is visible, a page requests its own URL every few seconds
-(templates/metrics/common/_freshness.html). It sends the version that it shows (``X-Shown-Version``)
-and a key of the fragments that it has (``X-Fragments``). The response is
+Freshness is the progress of counting, and the version that is shown. While it is visible, a page
+requests its own URL every few seconds (templates/metrics/common/_freshness.html). It sends the
+version that it shows (``X-Shown-Version``) and a key of the fragments that it has
+(``X-Fragments``). The response is
 
 * empty (204): the page is up to date;
 * the freshness only: there are ratings that are not counted yet;
@@ -12,14 +13,158 @@ and a key of the fragments that it has (``X-Fragments``). The response is
 
 from __future__ import annotations
 
+import datetime
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from projects.models import Project
+from metrics.counting import backlog
+from metrics.filters import RatingFilter
+from metrics.jobs import question_updates
+from metrics.models import CountState, FilteredResult
+from projects.models import Project, Question
 
-from .freshness import Freshness, MultiQuestionFreshness
+
+@dataclass(frozen=True)
+class Freshness:
+    """State of counting the ratings of a question."""
+
+    state: CountState | None
+    uncounted: int
+
+    @classmethod
+    def for_question(cls, question: Question) -> Freshness:
+        """Return the freshness of a question."""
+        state = CountState.objects.filter(question=question).first()
+        return cls(state, question_updates.count_pending_ratings(question, state))
+
+    @property
+    def has_filter(self) -> bool:
+        """True if the page shows a filtered result, which is as old as its FilteredResult."""
+        return False
+
+    @property
+    def is_awaiting_result(self) -> bool:
+        """True while a worker computes the first result, so that there is nothing to show."""
+        return False
+
+    @property
+    def has_stale_parts(self) -> bool:
+        """True if the parts that are computed later are still those of older counts.
+
+        These are the findings, mean pairwise kappas, bootstrap intervals and the headline of the
+        random sample (metrics.results.deferred_results).
+        """
+        state = self.state
+        if state is None or self.has_filter:
+            return False
+        return state.deferred_version != state.version or state.sample_is_stale
+
+    @property
+    def version(self) -> str:
+        """The version shown, a dot, and the number of changes missing from it."""
+        return f"{self.state.version if self.state else 0}.{self.uncounted}"
+
+    @property
+    def backlog(self) -> dict[str, int] | None:
+        """Progress of counting a backlog, or None if there is none."""
+        return backlog.get_progress(self.state) if self.state else None
+
+
+class CountSummary(NamedTuple):
+    """Time of the last count, and number of counted ratings."""
+
+    counted_at: datetime.datetime | None
+    ratings: int
+
+
+@dataclass(frozen=True)
+class MultiQuestionFreshness:
+    """State of counting the ratings of several questions. Pages use it like `Freshness`."""
+
+    states: Mapping[int, CountState]
+    uncounted: int
+    has_filter = is_awaiting_result = False
+
+    @classmethod
+    def for_questions(cls, questions: Sequence[Question]) -> MultiQuestionFreshness:
+        """Return the freshness of several questions."""
+        states = CountState.objects.in_bulk([question.pk for question in questions])
+        return cls(states, question_updates.count_pending_ratings_of_questions(questions, states))
+
+    @property
+    def state(self) -> CountSummary:
+        times = [state.counted_at for state in self.states.values() if state.counted_at]
+        ratings = sum(state.ratings for state in self.states.values())
+        return CountSummary(max(times, default=None), ratings)
+
+    @property
+    def has_stale_parts(self) -> bool:
+        return any(
+            state.deferred_version != state.version or state.sample_is_stale
+            for state in self.states.values()
+        )
+
+    @property
+    def version(self) -> str:
+        """Number of questions, sum of their versions, a dot, and the number of missing changes.
+
+        Each version only rises, and so does their sum.
+        """
+        versions = [state.version for state in self.states.values()]
+        return f"{len(versions)}-{sum(versions)}.{self.uncounted}"
+
+    @property
+    def backlog(self) -> dict[str, int] | None:
+        """Summed progress of the backlogs, or None without any."""
+        progress = [backlog.get_progress(state) for state in self.states.values()]
+        open_backlogs = [
+            backlog_progress for backlog_progress in progress if backlog_progress is not None
+        ]
+        if not open_backlogs:
+            return None
+        return {
+            name: sum(backlog_progress[name] for backlog_progress in open_backlogs)
+            for name in ("done", "total")
+        }
+
+
+@dataclass(frozen=True)
+class FilteredFreshness(Freshness):
+    """Freshness of a page that shows a FilteredResult.
+
+    Its results are those of ``row``; on a page of all ratings, some of them are.
+    """
+
+    row: FilteredResult
+
+    @property
+    def is_awaiting_result(self) -> bool:
+        return self.has_filter and self.row.computed_at is None
+
+    @property
+    def has_filter(self) -> bool:
+        return bool(RatingFilter.from_spec(self.row.spec))
+
+    @property
+    def version(self) -> str:
+        computed = self.row.computed_at
+        computed_us = int(computed.timestamp() * 1_000_000) if computed else 0
+        counts = self.state.version if self.state and not self.has_filter else 0
+        return f"{self.row.pk}-{computed_us}-{counts}.{self.uncounted}-{self.n_outdated}"
+
+    @property
+    def n_outdated(self) -> int:
+        """1 if counts or items changed since the filtered result was computed, else 0."""
+        current = self.state.version if self.state else 0
+        items_and_raters_version = self.row.question.project.items_and_raters_version
+        return int(
+            (self.row.version, self.row.items_and_raters_version)
+            != (current, items_and_raters_version)
+        )
 
 
 @dataclass(frozen=True)

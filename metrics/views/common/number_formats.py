@@ -13,6 +13,7 @@ from typing import Any
 
 from django.utils.formats import number_format
 from django.utils.translation import get_language
+from django.utils.translation import gettext as _
 
 from core.web import tables
 from core.web.tables import Interval, export_as
@@ -132,3 +133,8 @@ def build_bounds_interval(value: Any) -> Interval:
 def format_category_counts(counts: Sequence[tuple[str, int]]) -> str:
     """Return counts by category: "minor 3, major 1"."""
     return ", ".join(f"{label} {n}" for label, n in counts)
+
+
+def get_list_separator() -> str:
+    """Return what separates the parts of a list in the reader's language."""
+    return _(", ")

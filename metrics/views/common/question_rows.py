@@ -20,8 +20,13 @@ from metrics.results.question_agreement import QuestionAgreement, load_agreement
 from metrics.results.values import Value
 from projects.models import Project, Question
 
-from .confused_categories import CategoryConfusion, build_confusions
-from .insights import build_outlier_sentences, get_outlier_raters_by_question, get_stored_findings
+from .insights import (
+    CategoryConfusion,
+    build_confusions,
+    build_outlier_sentences,
+    get_outlier_raters_by_question,
+    get_stored_findings,
+)
 from .trends import recent_weeks
 
 

@@ -18,9 +18,9 @@ from metrics.results import pair_results
 from metrics.results.headline import headline_trend
 from metrics.results.question_agreement import QuestionAgreement
 from metrics.results.values import Value, get_number
-from metrics.views.common import confused_categories, display_names
-from metrics.views.common.charts import heat_maps
+from metrics.views.common import display_names, heat_maps
 from metrics.views.common.cluster_texts import build_cluster_note
+from metrics.views.common.insights import build_confusions
 from metrics.views.common.live_updates import LiveSettings
 from metrics.views.common.selection import Selection
 from metrics.views.common.sources.base import ProjectSource
@@ -29,9 +29,14 @@ from metrics.views.reports import headline_texts
 from metrics.views.reports.cautions_and_methods import MIN_ITEMS
 from projects.models import Rater
 
-from .rater_table import build_rater_table
 from .recommendation import is_inconclusive
-from .tables import build_matrix_rows, compare_weightings, list_other_statistics, summarize_coverage
+from .tables import (
+    build_matrix_rows,
+    build_rater_table,
+    compare_weightings,
+    list_other_statistics,
+    summarize_coverage,
+)
 
 MAX_INSIGHTS = 3  # shown at once; the others are folded
 
@@ -125,9 +130,7 @@ def build_statistics_context(
     table = build_rater_table(request, selection, source)
     insights = [RecentChange(insight, "") for insight in source.build_insights(busiest)]
     insights = [*context.changes, *insights]  # the change first
-    confusions = confused_categories.build_confusions(
-        selection.question, source.diagnosis.confusions
-    )
+    confusions = build_confusions(selection.question, source.diagnosis.confusions)
     other_statistics = list_other_statistics(selection, agreement)
     cluster_note = ""
     if agreement:
@@ -145,7 +148,6 @@ def build_statistics_context(
         "insights": insights[:MAX_INSIGHTS],
         "more_insights": insights[MAX_INSIGHTS:],
         "beside": other_statistics,
-        "mean_shown": any(name.startswith(registry.MEAN_BY_ITEMS) for name, _ in other_statistics),
         "missing": summarize_coverage(selection, agreement, source.count_items()),
         **_build_matrix_context(selection, source, busiest),
         "n_raters": table.n_raters,

@@ -17,7 +17,7 @@ from django.utils.translation import ngettext
 from metrics.agreement.explain import bands
 from metrics.results.values import Value
 from metrics.views.common import insights, number_formats
-from metrics.views.common.confused_categories import build_items_url
+from metrics.views.common.insights import build_items_url
 from metrics.views.common.selection import Selection
 from metrics.views.common.sources.base import ProjectSource
 
@@ -75,7 +75,7 @@ def build_recommendation(
         caveat = _describe_too_early(headline)
         all_actions += _suggest_planning(selection, headline)
     else:
-        caveat = _describe_doubt(source, name, headline)
+        caveat = _describe_doubt(source, name, selection.scale.labels)
         all_actions += _suggest_categories(selection, source)
     if not all_actions and not caveat:
         all_actions += _suggest_discussion(selection, name, headline)
@@ -88,7 +88,7 @@ def _get_order(action: NextAction) -> int:
     return action.kind
 
 
-def _describe_doubt(source: ProjectSource, name: str, headline: Value) -> str:
+def _describe_doubt(source: ProjectSource, name: str, labels: list[str]) -> str:
     """Return a sentence on why no band is named, or an empty text where one can be named."""
     if name == "percent_agreement":
         return ""
@@ -96,12 +96,7 @@ def _describe_doubt(source: ProjectSource, name: str, headline: Value) -> str:
     if (values := figures.get("definitions_apart")) is not None:
         return insights.describe_definitions(values)
     if (values := figures.get("rare_category")) is not None:
-        n_items = values["rare_items"]
-        return ngettext(
-            "Not enough data yet: only %(n)s item differs from the most frequent answer.",
-            "Not enough data yet: only %(n)s items differ from the most frequent answer.",
-            n_items,
-        ) % {"n": number_formats.format_count(n_items)}
+        return insights.describe_rare_category(values, labels)
     return ""
 
 
@@ -114,20 +109,14 @@ def is_inconclusive(selection: Selection, headline: Value) -> bool:
 
 def _describe_too_early(headline: Value) -> str:
     n_items = headline["n_items"] or 0
-    if n_items == 1:
-        return _("Not enough data yet: only one item.")
-    params = {"n": number_formats.format_count(n_items)}
-    if bands.has_zero_width(headline["low"], headline["high"]):
-        # An interval without width would claim certainty.
-        return _("Not enough data yet: only %(n)s items.") % params
-    return (
-        ngettext(
-            "Not enough data yet: the interval of %(n)s item is wide.",
-            "Not enough data yet: the interval of %(n)s items is wide.",
-            n_items,
-        )
-        % params
-    )
+    # One item has no interval, and an interval without width would claim certainty.
+    if n_items == 1 or bands.has_zero_width(headline["low"], headline["high"]):
+        return insights.describe_few_items(n_items)
+    return ngettext(
+        "Not enough data yet: the interval of %(n)s item is wide.",
+        "Not enough data yet: the interval of %(n)s items is wide.",
+        n_items,
+    ) % {"n": number_formats.format_count(n_items)}
 
 
 def _suggest_categories(selection: Selection, source: ProjectSource) -> list[NextAction]:

@@ -21,7 +21,7 @@ from metrics.views.common.filter_bar import FilterBar, describe_empty_selection
 from metrics.views.common.selection import Selection, find_selection, get_choice, get_page_number
 from metrics.views.common.sources import get_sources
 from metrics.views.common.sources.base import ProjectSource
-from metrics.views.project_list import example_views, listing
+from metrics.views.project_list import listing, views
 from metrics.views.project_list.project_row import ProjectGroup, ProjectRow
 from projects.models import Member, Project
 from projects.models.roles import Capability, list_roles_with
@@ -123,7 +123,7 @@ def show_dashboard(request: HttpRequest, project_id: int) -> HttpResponse:
 
     def build_context(selection: Selection, source: ProjectSource) -> dict[str, object]:
         context = overview_context.build_overview_context(selection, source)
-        return context | {"has_tour": example_views.is_tour_shown(request, project)}
+        return context | {"has_tour": views.is_tour_shown(request, project)}
 
     return _render_overview(request, project, selection, build_context)
 

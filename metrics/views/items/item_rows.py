@@ -1,19 +1,25 @@
-"""Items with their ratings and counts, for the list and the page of an item."""
+"""Items with their ratings and counts, for the list, sorted or not, and the page of an item."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 import numpy as np
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
+from metrics.filtered import item_ranking
 from metrics.question_scale import QuestionScale
 from metrics.results.disagreement.disputed_items import compute_disagreement, label_counts
+from metrics.views.common.number_formats import format_count
 from projects.models import Category, GoldAnswer, Item, ItemVersion, Question
 from projects.services.items import gold
+from ratings.items import item_search
+from ratings.items.item_search import ItemCount, ItemFilters
 from ratings.models import NO_CODE, Rating, Revision
 
 ITEMS_PER_PAGE = 50
@@ -71,7 +77,7 @@ def list_states(*, with_gold: bool) -> list[tuple[str, str]]:
     states = [
         ("", _("All items")),
         ("active", _("open for rating")),
-        ("empty", _("without content")),
+        ("empty", _("no content")),
         ("withdrawn", _("withdrawn")),
         ("flagged", _("flagged by a rater")),
         ("skipped", _("skipped by a rater")),
@@ -224,3 +230,98 @@ def list_attributes(item: Item) -> list[tuple[str, Any]]:
     return [
         (str(name), value) for name, value in attributes.items() if value not in ("", None, [], {})
     ]
+
+
+@dataclass(frozen=True)
+class SortedItems:
+    """A page of a sorted list.
+
+    The order covers the first ``n_sorted`` items, of ``n_items`` with ratings (None: unknown).
+    ``pending``: a worker is sorting.
+    """
+
+    rows: list[ItemRow] = field(default_factory=list)
+    n_sorted: int = 0
+    n_items: int | None = None
+    has_more: bool = False
+    pending: bool = False
+
+    @property
+    def is_complete(self) -> bool:
+        return self.n_sorted == self.n_items
+
+
+def get_sorted_page(
+    question: Question,
+    scale: QuestionScale,
+    item_filters: ItemFilters,
+    *,
+    weights: str,
+    order: str,
+    number: int,
+) -> SortedItems:
+    """Return a page (from 1) of the matching items in one of item_ranking.ORDERS.
+
+    Ties: the newer item first.
+    """
+    ranking = item_ranking.rank_items(question, scale, order=order, weights=weights)
+    if ranking is None:
+        return SortedItems(pending=True)
+    ids, n_items = ranking
+    matches = _list_matches(question, item_filters, ids, start=(number - 1) * ITEMS_PER_PAGE)
+    page = build_rows(question, matches[:ITEMS_PER_PAGE], scale, weights)
+    return SortedItems(page, len(ids), n_items, has_more=len(matches) > ITEMS_PER_PAGE)
+
+
+def _list_matches(
+    question: Question, item_filters: ItemFilters, ids: Sequence[int], *, start: int
+) -> list[Item]:
+    """Return a page of the matching items and one more, from position ``start`` among them."""
+    end = start + ITEMS_PER_PAGE + 1
+    if item_filters != ItemFilters(question=item_filters.question):
+        return list(
+            islice(item_search.iter_matches(question.project, item_filters, ids), start, end)
+        )
+    page = ids[start:end]
+    item_by_id = Item.objects.in_bulk(page)
+    return [item_by_id[pk] for pk in page if pk in item_by_id]
+
+
+def describe_match_count(number: ItemCount, n_items: int) -> str:
+    """Return how many of the project's items match."""
+    params = {"fit": format_count(number.items), "all": format_count(n_items)}
+    if number.more:
+        return _("Over %(fit)s of %(all)s items match") % params
+    if number.n_scanned:
+        params["looked_at"] = format_count(number.n_scanned)
+        return _("%(fit)s of the first %(looked_at)s items match; %(all)s in total") % params
+    return (
+        ngettext("1 of %(all)s items matches", "%(fit)s of %(all)s items match", number.items)
+        % params
+    )
+
+
+def describe_page_range(
+    n_before: int | None, n_rows: int, n_listed: int | None, number: ItemCount | None
+) -> str:
+    """Return which of the items a page shows; empty where that is unknown.
+
+    ``n_before``: number of items before it. ``number``: number of matches, with a filter.
+    """
+    if n_before is None:
+        return ""
+    params = {"first": format_count(n_before + 1), "last": format_count(n_before + n_rows)}
+    if n_listed is None or (number and number.n_scanned):
+        return _("%(first)s to %(last)s") % params
+    params["all"] = format_count(number.items if number else n_listed)
+    if number and number.more:
+        return _("%(first)s to %(last)s of more than %(all)s") % params
+    return _("%(first)s to %(last)s of %(all)s") % params
+
+
+def describe_skip_count(number: int, max_counted: int) -> str:
+    """Return how often items were skipped or flagged."""
+    if number >= max_counted:
+        return _("skipped or flagged %(n)s or more times") % {"n": format_count(number)}
+    template = ngettext("skipped or flagged once", "skipped or flagged %(n)s times", number)
+    return template % {"n": format_count(number)}

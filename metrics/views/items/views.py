@@ -38,7 +38,7 @@ from ratings.annotation import skipped_and_flagged
 from ratings.items import content, item_search
 from ratings.items.item_search import ItemFilters
 
-from . import csv_export, item_rows, list_texts, sorting
+from . import csv_export, item_rows
 
 MAX_SEARCH_LENGTH = 255
 MAX_OFFERED_RATERS = 300  # with more raters, the user types the key or the name
@@ -104,8 +104,8 @@ def _build_list_context(request: HttpRequest, selection: Selection) -> dict[str,
             else item_filters
         )
         match_count = item_search.count_matches(selection.project, counted_filters)
-        context["fit"] = list_texts.describe_match_count(match_count, sizes.items)
-    context["place"] = list_texts.describe_page_range(
+        context["fit"] = item_rows.describe_match_count(match_count, sizes.items)
+    context["place"] = item_rows.describe_page_range(
         page.seen, len(page.rows), page.n_listed, match_count
     )
     context["last"] = None if page.seen is None else page.seen + len(page.rows)
@@ -126,7 +126,7 @@ class ListedItems:
     seen: int | None
     n_listed: int | None
     pending: bool = False
-    cut: sorting.SortedItems | None = None
+    cut: item_rows.SortedItems | None = None
     page: int | None = None
     previous: int | None = None
     next: int | None = None
@@ -140,7 +140,7 @@ def _get_sorted_page(
 ) -> ListedItems:
     """Return a page of the items with ratings, in one of ORDERS."""
     number = get_page_number(request)
-    sorted_items = sorting.get_sorted_page(
+    sorted_items = item_rows.get_sorted_page(
         selection.question,
         selection.scale,
         item_filters,
@@ -211,7 +211,7 @@ def _build_item_annotations(
         "shown_items": items,
         "golden": set(gold_ids),
         "aside": skipped_and_flagged.get_by_item(item_ids) if n_skips else {},
-        "set_aside": list_texts.describe_skip_count(n_skips, skipped_and_flagged.MAX_COUNTED)
+        "set_aside": item_rows.describe_skip_count(n_skips, skipped_and_flagged.MAX_COUNTED)
         if n_skips
         else "",
     }
@@ -281,6 +281,9 @@ def show_item(request: HttpRequest, project_id: int, key: str) -> HttpResponse:
         "selection": selection,
         "item": shown_item,
         "is_lead": is_lead,
+        "skips": skipped_and_flagged.get_by_item([shown_item.pk]).get(shown_item.pk, [])
+        if is_lead
+        else [],
         "blocks": content.build_blocks(shown_item.body),
         "attributes": item_rows.list_attributes(shown_item),
         "answers": item_rows.list_item_ratings(shown_item, selection.questions, with_gold=is_lead),
@@ -351,5 +354,5 @@ def _parse_attributes(text: str) -> tuple[tuple[str, str], ...]:
         return ()
     name, separator, value = text.replace("\0", "")[:MAX_SEARCH_LENGTH].partition("=")
     if not separator or not item_search.is_attribute_name(name.strip()):
-        raise BadRequest(_("Enter an attribute as name and value, such as language=de."))
+        raise BadRequest(_("Enter an attribute like language=de."))
     return ((name.strip(), value.strip()),)

@@ -40,8 +40,7 @@ from projects.selectors import count_items_by_project
 from ratings.models import Rating
 from ratings.services import uncounted as services_uncounted
 
-from .avatars import AvatarGroup, get_avatars
-from .project_row import PROJECT_INBOX, ProjectGroup, ProjectRow
+from .project_row import PROJECT_INBOX, AvatarGroup, ProjectGroup, ProjectRow, get_avatars
 
 PROJECTS_PER_PAGE = 25
 MAX_PROJECTS = 500  # the newest projects
@@ -181,8 +180,8 @@ def _add_setup_steps(rows: list[ProjectRow]) -> None:
 def load_page_details(page_rows: list[ProjectRow], user: Any) -> None:
     """Load the details that only the rows of the shown page need.
 
-    The numbers of items and of uncounted ratings, the questions with their results, the decisions,
-    the notes, the weekly trends, the raters, and the time of the last change of a rating; for users
+    The numbers of items and of uncounted ratings, the questions with their results, the top
+    entries of the inbox, the notes, the weekly trends, the raters, and the time of the last change of a rating; for users
     who don't see results, all columns of the project.
     """
     _add_project_columns([row for row in page_rows if not row.sees_results])
@@ -192,9 +191,9 @@ def load_page_details(page_rows: list[ProjectRow], user: Any) -> None:
     _add_questions([row for row in page_rows if not row.questions])
     needing = [row.project.pk for row in page_rows if row.impact is not None]
     for inbox in PROJECT_INBOX:
-        decisions = inbox.describe_projects(user, needing)
+        top_entries = inbox.get_top_entries(user, needing)
         for row in page_rows:
-            row.decisions = decisions.get(row.project.pk)
+            row.top_entry = top_entries.get(row.project.pk)
     filled_rows = [row for row in page_rows if row.questions]
     _add_notes(filled_rows)
     _add_setup_steps(filled_rows)
@@ -346,17 +345,14 @@ def _build_attention_notes(
     uncounted = row.uncounted
     query = urlencode({"question": question.key})
     if not row.n_items:
-        notes.append(
-            render_link(reverse("data", args=[row.project.pk]), _("No items yet. Import some."))
-        )
+        notes.append(render_link(reverse("data", args=[row.project.pk]), _("No items yet.")))
     elif not row.n_ratings and not uncounted:
         notes.append(_("No ratings yet."))
     if row.is_single:
         notes.append(_("No item has two ratings yet."))
     if uncounted:
         notes.append(
-            ngettext("%(n)s rating pending.", "%(n)s ratings pending.", uncounted)
-            % {"n": uncounted}
+            ngettext("%(n)s rating pending", "%(n)s ratings pending", uncounted) % {"n": uncounted}
         )
     notes += build_outlier_sentences(outlier_raters, row.project.pk, query)
     n_short = row.n_items - row.n_complete_items

@@ -1,13 +1,16 @@
-"""Row of a project in the list of projects."""
+"""Row of a project in the list of projects, with the avatars of the people who rate in it."""
 
 from __future__ import annotations
 
 import datetime
-from collections.abc import Collection, Mapping
+import zlib
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from django.db import models
+from django.db.models import Count, F, Window
+from django.db.models.functions import RowNumber
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy
 
@@ -17,11 +20,56 @@ from metrics.results.values import Value
 from metrics.views.common.getting_started import SetupStep
 from metrics.views.common.question_rows import QuestionRow
 from metrics.views.common.trends import recent_weeks
-from projects.models import Project
+from projects.models import Project, Rater
 from projects.models.roles import Capability, may
+from projects.services.members.usernames import get_initials
 from ratings.annotation.rater_progress import RaterProject
 
-from .avatars import AvatarGroup
+MAX_AVATARS = 4  # of a project; the number of further people is shown
+AVATAR_COLOURS = 6  # CSS classes .person--0 to .person--5
+
+
+@dataclass(frozen=True)
+class Avatar:
+    """A person as two letters, in the same colour everywhere."""
+
+    name: str
+
+    @property
+    def letters(self) -> str:
+        return get_initials(self.name)
+
+    @property
+    def colour(self) -> int:
+        return zlib.crc32(self.name.encode()) % AVATAR_COLOURS
+
+
+@dataclass(frozen=True)
+class AvatarGroup:
+    """The first people who rate in a project, and their number in all."""
+
+    avatars: list[Avatar] = field(default_factory=list)
+    n_people: int = 0
+
+    @property
+    def n_more(self) -> int:
+        return self.n_people - len(self.avatars)
+
+
+def get_avatars(projects: Sequence[Project]) -> dict[int, AvatarGroup]:
+    """Return {project id: avatars of the people who rate in it}; one query."""
+    raters = Rater.objects.filter(project__in=projects, kind=Rater.Kind.HUMAN)
+    position = Window(RowNumber(), partition_by=F("project"), order_by="key")
+    number = Window(Count("pk"), partition_by=F("project"))
+    first = raters.annotate(position=position, number=number).filter(position__lte=MAX_AVATARS)
+    avatar_groups: dict[int, AvatarGroup] = {}
+    for project, name, key, n in first.order_by("project", "key").values_list(
+        "project", "name", "key", "number"
+    ):
+        avatar_groups.setdefault(project, AvatarGroup(n_people=n)).avatars.append(
+            Avatar(name or key)
+        )
+    return avatar_groups
 
 
 class ProjectGroup(models.TextChoices):
@@ -34,8 +82,8 @@ class ProjectGroup(models.TextChoices):
     ARCHIVED = "archived", gettext_lazy("Archived")
 
 
-class TopDecision(Protocol):
-    """The most important decision that waits in a project, and the number of the others."""
+class TopEntry(Protocol):
+    """The inbox entry with the most impact in a project, and the number of the others."""
 
     @property
     def text(self) -> str: ...
@@ -48,17 +96,17 @@ class TopDecision(Protocol):
 
 
 class ProjectInbox(Protocol):
-    """The decisions that wait for a user in projects (quality.inbox.decision_rows)."""
+    """The inbox of a user by project (quality.inbox.inbox_entries)."""
 
     def rank_projects(self, user: Any, limit: int) -> dict[int, float]:
-        """Return {project id: impact} of projects with decisions, the largest impact first."""
+        """Return {project id: impact} of projects with entries, the largest impact first."""
         ...
 
     def count_projects(self, user: Any) -> int: ...
 
-    def describe_projects(
+    def get_top_entries(
         self, user: Any, project_ids: Collection[int]
-    ) -> Mapping[int, TopDecision]: ...
+    ) -> Mapping[int, TopEntry]: ...
 
 
 # The inbox, once a package above has registered it at startup.
@@ -87,8 +135,8 @@ class ProjectRow:
     n_items: int = 0
     attention: list[str | SafeString] = field(default_factory=list)
     uncounted: int = 0
-    impact: float | None = None  # of the decisions that wait; None where none does
-    decisions: TopDecision | None = None  # of the rows of the shown page
+    impact: float | None = None  # of the top entry of the inbox; None without any
+    top_entry: TopEntry | None = None  # of the rows of the shown page
     steps: list[SetupStep] = field(default_factory=list)  # of a new project
     people: AvatarGroup = field(default_factory=AvatarGroup)
     last_rated: datetime.datetime | None = None

@@ -1,9 +1,11 @@
-"""Views of a project's questions, and of stars."""
+"""Views of a project's questions, of stars, and of the buttons that create example projects."""
 
 from __future__ import annotations
 
+from typing import Any
 from urllib.parse import urlencode
 
+from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import BadRequest
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
@@ -12,10 +14,13 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
+from core.text import parse_id
+from metrics.example import example_projects
 from metrics.views import questions
-from projects.models import Member
-from projects.permissions import get_project
+from projects.models import Deletion, Member
+from projects.permissions import get_project, require_can_create_projects
 from projects.services.members import membership
+from ratings.items import removal
 
 LIST_PARAMETERS = ("group", "search", "sort", "page")  # parameters of the list of projects
 
@@ -49,3 +54,55 @@ def set_star(request: HttpRequest, project_id: int) -> HttpResponse:
     return redirect(
         f"{reverse('projects')}{'?' if list_parameters else ''}{urlencode(list_parameters)}"
     )
+
+
+CLOSED_TOURS = "closed_tours"  # key of the session: ids of projects
+
+
+@login_required
+@require_POST
+def load_example(request: HttpRequest) -> HttpResponse:
+    """Create the example projects that the user does not have yet; workers count their ratings.
+
+    Redirects to the larger example, or to the list for the worked examples.
+    """
+    require_can_create_projects(request.user)
+    if "worked" in request.POST:
+        example_projects.create_missing_examples(owner=request.user, count=False, worked=True)
+        messages.success(request, _("Textbook examples added."))
+        return redirect(f"{reverse('projects')}?group=examples")
+    example_projects.create_missing_examples(owner=request.user, count=False)
+    project = example_projects.find_example(request.user)
+    if project is None:  # removed meanwhile
+        return redirect("projects")
+    messages.success(request, _("Sample project added."))
+    return redirect("dashboard", project.pk)
+
+
+@login_required
+@require_POST
+def remove_examples(request: HttpRequest) -> HttpResponse:
+    """Start the deletion of the user's example named by ``project``, or of all of them."""
+    examples = example_projects.list_examples(request.user).filter(archived_at=None)
+    if (project_id := parse_id(request.POST.get("project", ""))) is not None:
+        examples = examples.filter(pk=project_id)
+    for project in examples:
+        removal.start_deletion(kind=Deletion.Kind.PROJECT, target=project, by=request.user)
+    messages.success(request, _("Deletion started."))
+    return redirect("projects")
+
+
+def is_tour_shown(request: HttpRequest, project: Any) -> bool:
+    """Return whether the owner sees the tour of a sample project, not closed in this session."""
+    if project.created_by_id != request.user.pk or not example_projects.is_sample_project(project):
+        return False
+    return project.pk not in request.session.get(CLOSED_TOURS, [])
+
+
+@login_required
+@require_POST
+def close_tour(request: HttpRequest, project_id: int) -> HttpResponse:
+    """Close the tour of a sample project for the rest of the session."""
+    project = get_project(request.user, project_id, role=Member.Role.VIEWER)
+    request.session[CLOSED_TOURS] = [*request.session.get(CLOSED_TOURS, []), project.pk]
+    return redirect("dashboard", project.pk)

@@ -18,13 +18,19 @@ from metrics.reports import ReportFacts
 from metrics.results.values import Value
 from metrics.views.common import display_names
 from metrics.views.common.cluster_texts import format_cluster_note
-from metrics.views.common.number_formats import format_count, format_interval, format_number
-from projects.models import BandScheme, Scale, Weights
+from metrics.views.common.number_formats import (
+    format_count,
+    format_interval,
+    format_number,
+    get_list_separator,
+)
+from projects.models import BandScheme, Scale
 
 from . import headline_texts
 
 MIN_ITEMS = 30  # with fewer items, an analytic interval is too narrow or too wide
 FLEISS_CUZICK = "Fleiss & Cuzick 1979, Applied Psychological Measurement 3, 537-542"
+DONNER_ELIASZIW = "Donner & Eliasziw 1992, Statistics in Medicine 11, 1511-1519"
 GWET = "Gwet 2021, Handbook of Inter-Rater Reliability, 5th ed., vol. 1"
 
 
@@ -56,7 +62,7 @@ def list_cautions(facts: ReportFacts) -> list[str]:
     value = facts["headline"]["value"]
     if value["value"] is None:
         why = display_names.get_undefined_reason(value["reason"])
-        return [_("Any degree of agreement: the value is undefined, %(why)s.") % {"why": why}]
+        return [_("Any degree of agreement: %(why)s.") % {"why": why}]
     return [
         *_list_size_cautions(facts),
         *_list_rater_cautions(facts),
@@ -112,7 +118,7 @@ def _list_band_cautions(facts: ReportFacts) -> list[str]:
                 "high": display_names.get_band_name(high),
             }
             caution_texts.append(
-                _("That it is in one band: it reaches from %(low)s to %(high)s.") % params
+                _("That it is in one band: its interval reaches from %(low)s to %(high)s.") % params
             )
     if not bands.is_designed_for(headline["name"], scheme):
         caution_texts.append(
@@ -154,7 +160,7 @@ def _list_item_cautions(facts: ReportFacts) -> list[str]:
         caution_texts.append(
             _(
                 "That these raters are better or worse than others: the value depends on "
-                "the frequency of each category."
+                "category frequencies."
             )
         )
     return caution_texts
@@ -197,30 +203,22 @@ def _build_paragraph(facts: ReportFacts) -> str:
 
 
 def _describe_raters(facts: ReportFacts) -> str:
-    params = {
+    params = {"people": format_count(facts["n_people"]), "models": format_count(facts["n_models"])}
+    if facts["n_models"]:
+        raters = _("%(people)s human and %(models)s model raters") % params
+    else:
+        raters = ngettext("%(people)s human rater", "%(people)s human raters", facts["n_people"])
+        raters %= params
+    return _(
+        "%(raters)s gave %(ratings)s ratings of %(items)s items (“%(question)s”; state of %(day)s,"
+        " UTC)."
+    ) % {
+        "raters": raters,
         "question": facts["question"]["text"],
         "ratings": format_count(facts["n_ratings"]),
         "items": format_count(facts["n_rated"]),
-        "people": format_count(facts["n_people"]),
-        "models": format_count(facts["n_models"]),
         "day": datetime.datetime.fromisoformat(facts["as_of"]).date().isoformat(),
     }
-    if facts["n_models"]:
-        return (
-            _(
-                "%(people)s human and %(models)s model raters gave %(ratings)s ratings of "
-                "%(items)s items (“%(question)s”; state of %(day)s, UTC)."
-            )
-            % params
-        )
-    template = ngettext(
-        "%(people)s human rater gave %(ratings)s ratings of %(items)s items (“%(question)s”; "
-        "state of %(day)s, UTC).",
-        "%(people)s human raters gave %(ratings)s ratings of %(items)s items (“%(question)s”; "
-        "state of %(day)s, UTC).",
-        facts["n_people"],
-    )
-    return template % params
 
 
 def _describe_scale(facts: ReportFacts) -> str:
@@ -228,13 +226,13 @@ def _describe_scale(facts: ReportFacts) -> str:
     params = {
         "scale": Scale(declared["scale"]).label,
         "k": len(declared["categories"]),
-        "labels": ", ".join(category["label"] for category in declared["categories"]),
+        "labels": get_list_separator().join(
+            category["label"] for category in declared["categories"]
+        ),
         "weights": Scale(declared["scale"]).describe_weights(declared["weights"]),
     }
-    if Scale(declared["scale"]).get_effective_weights(declared["weights"]) == Weights.NONE:
-        return _("The scale was %(scale)s with %(k)s categories (%(labels)s).") % params
     return (
-        _("The scale was %(scale)s with %(k)s categories (%(labels)s); weights were %(weights)s.")
+        _("The scale was %(scale)s with %(k)s categories (%(labels)s); weights: %(weights)s.")
         % params
     )
 
@@ -285,7 +283,7 @@ def _describe_interval_method(name: str, value: Value) -> str:
         }
     if name.startswith("icc"):
         return _("the F distribution")
-    return _("the score method (Donner & Eliasziw 1992, Statistics in Medicine 11, 1511-1519)")
+    return _("the score method (%(source)s)") % {"source": DONNER_ELIASZIW}
 
 
 def get_unweighted(facts: ReportFacts) -> tuple[str, Value] | None:
@@ -313,11 +311,9 @@ def _describe_missing_ratings(facts: ReportFacts) -> str:
 
 def _describe_rater_effects(name: str) -> str:
     """Return the sentence on whether raters were fixed or a random sample."""
-    if name.startswith("icc"):
-        if name.startswith("icc3"):
-            return _("Raters were fixed, items a random sample.")
+    if name.startswith("icc") and not name.startswith("icc3"):
         return _("Raters and items were random samples.")
-    return _("Raters were fixed: the interval is for other items.")
+    return _("Raters were fixed, items a random sample.")
 
 
 def _describe_software(facts: ReportFacts) -> str:

@@ -158,7 +158,7 @@ def _describe_outlying(outlying: OutlyingFacts) -> str:
 
 
 def _describe_bands(facts: ReportFacts) -> str:
-    """Return the bands of the value and of the ends of its interval.
+    """Return the band of the value; a caution names those of the ends of its interval.
 
     Empty for percent agreement, for an undefined value, and where the findings forbid a band.
     """
@@ -174,13 +174,7 @@ def _describe_bands(facts: ReportFacts) -> str:
         "band": display_names.get_band_name(bands.find_band(value["value"], scheme)),
         "scheme": BandScheme(scheme).label,
     }
-    if value["low"] is None:
-        return _("%(scheme)s: %(band)s.") % params
-    params["low"] = display_names.get_band_name(bands.find_band(value["low"], scheme))
-    params["high"] = display_names.get_band_name(bands.find_band(value["high"], scheme))
-    if params["low"] == params["high"]:
-        return _("%(scheme)s: %(band)s, at both ends of the interval.") % params
-    return _("%(scheme)s: %(band)s; the interval reaches from %(low)s to %(high)s.") % params
+    return _("%(scheme)s: %(band)s.") % params
 
 
 def _can_name_bands(facts: ReportFacts) -> bool:
@@ -217,7 +211,7 @@ def _build_basis(facts: ReportFacts, zone: ZoneInfo) -> ReportSection:
 
 
 def _format_version(number: int) -> str:
-    return _("version %(number)s") % {"number": number} if number else _("none")
+    return _("version %(n)s") % {"n": number} if number else _("none")
 
 
 def _describe_basis(value: Value) -> str:
@@ -239,15 +233,15 @@ def _build_coverage(facts: ReportFacts) -> ReportSection:
     coverage_text = _("Each item has two or more ratings.") if by_ratings else _("No ratings yet.")
     if n_not_comparable:
         coverage_text = ngettext(
-            "%(n)s item has fewer than two ratings and isn't compared.",
-            "%(n)s items have fewer than two ratings and aren't compared.",
+            "%(n)s item with fewer than two ratings was not compared.",
+            "%(n)s items with fewer than two ratings were not compared.",
             n_not_comparable,
         ) % {"n": format_count(n_not_comparable)}
     kappa_note = ""
     if by_ratings.get(1) and facts["headline"]["name"].startswith(
         headline_texts.CHANCE_WITH_SINGLES
     ):
-        kappa_note = _("Items with one rating count for chance.")
+        kappa_note = headline_texts.describe_single_ratings(by_ratings[1])
     return ReportSection(
         _("Coverage"),
         paragraphs=_build_paragraphs(coverage_text, kappa_note),
@@ -287,10 +281,7 @@ def _build_groups(facts: ReportFacts) -> ReportSection:
 
 
 def _build_hash(facts: ReportFacts) -> ReportSection:
-    explanation = _(
-        "SHA-256 of the ratings at that time: lines of JSON lists of item, rater "
-        "and category code, in byte order."
-    )
+    explanation = _("SHA-256 of the ratings at that time.")
     return ReportSection(
         _("Hash of the ratings"), paragraphs=_build_paragraphs(facts["hash"], explanation)
     )

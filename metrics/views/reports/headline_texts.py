@@ -55,15 +55,13 @@ def describe_random_sample(headline: HeadlineResult) -> str:
     if "sample" not in headline:
         return ""
     n_left_out, pooled = headline["sample"]["left_out"], headline["pooled"]
-    template = ngettext(
-        "Random sample, without %(n)s rating requested for an uncertain item. "
-        "%(coefficient)s of all ratings is %(value)s.",
-        "Random sample, without %(n)s ratings requested for uncertain items. "
-        "%(coefficient)s of all ratings is %(value)s.",
+    omission = ngettext(
+        "Without %(shown)s rating requested for uncertain items.",
+        "Without %(shown)s ratings requested for uncertain items.",
         n_left_out,
-    )
-    return template % {
-        "n": format_count(n_left_out),
+    ) % {"shown": format_count(n_left_out)}
+    pooled_text = _("%(coefficient)s of all ratings is %(value)s.") % {
         "coefficient": display_names.get_coefficient_name(pooled["name"]),
         "value": format_estimate(pooled["value"]),
     }
+    return " ".join((omission, _("The rest is a random sample."), pooled_text))

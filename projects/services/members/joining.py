@@ -1,7 +1,8 @@
 """Make a user a member of a project, at once or after accepting the offer of a role.
 
 Leads do not learn from the response, the list or the lifetime of an offer if there is such an
-account. Only its owner discloses this, by accepting.
+account. Only its owner discloses this, by accepting. The owner of a new account chooses a password
+by a link. A link that was mailed also proves that its address is the owner's: nobody else has it.
 """
 
 from __future__ import annotations
@@ -9,10 +10,18 @@ from __future__ import annotations
 import datetime
 from typing import Any
 
+from allauth.account.models import EmailAddress
+from django.conf import settings
+from django.contrib.auth import get_user_model
 from django.contrib.auth.models import User
+from django.contrib.auth.tokens import default_token_generator
+from django.core import signing
 from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
+from django.urls import reverse
 from django.utils import timezone
+from django.utils.encoding import force_bytes
+from django.utils.http import urlsafe_base64_encode
 from django.utils.translation import gettext as _
 
 from core import security_log
@@ -55,8 +64,8 @@ def validate_role(role: str) -> None:
     if role not in Member.Role.values:
         raise InvalidProjectChange(
             {
-                "role": _("Choose one of these roles: %(roles)s.")
-                % {"roles": ", ".join(Member.Role.values)}
+                "role": _("“%(found)s” isn't valid. Choose one of %(allowed)s.")
+                % {"found": role[:40], "allowed": ", ".join(Member.Role.values)}
             }
         )
 
@@ -78,8 +87,8 @@ def create_offer(*, project: Project, username: str, user: User | None, role: st
         MemberOffer.objects.filter(project=project).exclude(username=username).count()
         >= MAX_OPEN_OFFERS
     ):
-        message = _("At most %(most)s invitations can be open. Withdraw some first.")
-        raise InvalidProjectChange({"username": message % {"most": MAX_OPEN_OFFERS}})
+        message = _("At most %(n)s of these are allowed. Remove one first.")
+        raise InvalidProjectChange({"username": message % {"n": MAX_OPEN_OFFERS}})
     role_and_by = {"role": role, "by": by}
     offer, is_new = MemberOffer.objects.update_or_create(
         project=project,
@@ -158,9 +167,7 @@ def accept_offer(*, offer: MemberOffer, role: str) -> Member:
     locked = MemberOffer.objects.select_for_update().filter(pk=offer.pk, role=role)
     current = locked.select_related(None).first()
     if current is None:
-        raise InvalidProjectChange(
-            {"role": _("This invitation was changed or withdrawn. Check it again.")}
-        )
+        raise InvalidProjectChange({"role": _("This invitation was changed or withdrawn.")})
     member = join_project(current.project, user, current.role, user)
     current.delete()
     security_log.log_event(
@@ -184,3 +191,52 @@ def delete_expired_offers() -> int:
 
 def _get_expiry_cutoff() -> datetime.datetime:
     return timezone.now() - datetime.timedelta(days=OFFER_DAYS)
+
+
+PROOF = "address"  # parameter of a mailed link
+_SALT = "projects.invitation_address"
+
+
+def create_invitation_path(member: Member, *, address: str = "") -> str:
+    """Return the path of a signed link, valid for three days and until a password is set.
+
+    ``address``: where the link is mailed; using it confirms the address.
+    """
+    user = member.user
+    security_log.log_event(
+        "invitation_link_created", target_user_id=user.pk, after={"member": user.get_username()}
+    )
+    parts = {
+        "uidb64": urlsafe_base64_encode(force_bytes(user.pk)),
+        "token": default_token_generator.make_token(user),
+    }
+    path = reverse("invitation", kwargs=parts)
+    if not address:
+        return path
+    return f"{path}?{PROOF}={signing.dumps([user.pk, address], salt=_SALT)}"
+
+
+@transaction.atomic
+def confirm_address(user: Any, proof: str) -> None:
+    """Store the address that the mailed link of a user proves, unless another account has it.
+
+    Nothing happens for another text, or one that is too old.
+    """
+    try:
+        user_id, address = signing.loads(proof, salt=_SALT, max_age=settings.PASSWORD_RESET_TIMEOUT)
+    except signing.BadSignature:
+        return
+    owned = EmailAddress.objects.filter(email__iexact=address, verified=True)
+    if (
+        user_id != user.pk
+        or user.email
+        or owned.exists()
+        or get_user_model().objects.filter(email__iexact=address).exists()
+    ):
+        return
+    user.email = address
+    user.save(update_fields=["email"])
+    EmailAddress.objects.update_or_create(
+        user=user, email=address, defaults={"verified": True, "primary": True}
+    )
+    security_log.log_event("email_confirmed", by=user.pk, after={"email": address})

@@ -10,7 +10,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from core import security_log
-from core.text import has_control_character
+from core.text import describe_line, has_control_character
 from projects import hooks
 from projects.models import Member, Project, Rater, RaterIdentity
 from projects.services.project_validation import InvalidProjectChange
@@ -160,22 +160,14 @@ def _validate_rater_fields(name: str, kind: str, group: str) -> None:
 def _reject_linked_user(rater: Rater, user_id: int) -> None:
     """Raise InvalidProjectChange for a user who is linked to another rater of the project."""
     linked_raters = Rater.objects.filter(project=rater.project_id, user=user_id)
-    other_rater = linked_raters.exclude(pk=rater.pk).first()
-    if other_rater is not None:
-        message = _("This user is already rater “%(key)s”.") % {"key": other_rater.key}
-        if hasattr(other_rater, "identity"):  # do not disclose a hidden identity
-            message = _("This user is already linked to another rater.")
+    if linked_raters.exclude(pk=rater.pk).exists():
+        message = _("This user is already linked to another rater.")
         raise InvalidProjectChange({"user": message})
 
 
 def _validate_model_field(kind: str, field: str, text: str, *, max_length: int) -> None:
-    """Raise InvalidProjectChange for an invalid model field, or one of a person."""
+    """Raise InvalidProjectChange if a person has a model field, or its text is invalid."""
     if text and kind != Rater.Kind.MODEL:
         raise InvalidProjectChange({field: _("Only models can have this.")})
     if len(text) > max_length or has_control_character(text):
-        raise InvalidProjectChange({field: _describe_line(max_length)})
-
-
-def _describe_line(max_length: int) -> str:
-    """Return the error message for a text that is not one line, or too long."""
-    return _("Enter one line of at most %(most)s characters.") % {"most": max_length}
+        raise InvalidProjectChange({field: describe_line(max_length)})

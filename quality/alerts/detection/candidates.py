@@ -71,7 +71,7 @@ def _build_common_fields(finding: drift.DriftAlert | outliers.OutlierFinding) ->
 def build_outlier_candidate(
     finding: outliers.OutlierFinding, scale: QuestionScale, level: float
 ) -> AlertCandidate:
-    """Return the candidate for a finding of metrics.agreement.outliers."""
+    """Return the candidate for an outlier, found at the evidence threshold ``level``."""
     about, code = finding.raters or (0,), None
     facts: dict[str, object] = {**finding.facts, "level": level}
     if len(finding.raters) == 2:

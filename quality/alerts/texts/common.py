@@ -88,10 +88,10 @@ def describe_rater_error_rate(alert: Alert) -> str:
     """Return a sentence on the rate of false alerts per year of one rater's work."""
     years = _count_years(alert)
     return ngettext(
-        "False alerts per rater: at most one per year from sampling noise; from other"
-        " changes in at most 5%% of years (simulated, not proven).",
-        "False alerts per rater: at most one per %(years)s years from sampling noise;"
-        " from other changes in at most 5%% of years (simulated, not proven).",
+        "At most one false alert per rater and year from sampling noise, and in at most 5%% of "
+        "years from other changes (simulated).",
+        "At most one false alert per rater in %(years)s years from sampling noise, and in at "
+        "most 5%% of years from other changes (simulated).",
         years,
     ) % {"years": format_count(years)}
 
@@ -122,8 +122,8 @@ def describe_question_error_rate(alert: Alert) -> str:
     """Return a sentence on the rate of false alerts per year of one question."""
     years = _count_years(alert)
     return ngettext(
-        "False alerts per question: at most one per year from sampling noise.",
-        "False alerts per question: at most one per %(years)s years from sampling noise.",
+        "At most one false alert per question and year from sampling noise.",
+        "At most one false alert per question in %(years)s years from sampling noise.",
         years,
     ) % {"years": format_count(years)}
 
@@ -134,10 +134,7 @@ def _count_years(alert: Alert) -> int:
 
 
 def describe_gold_error_rate(alert: Alert) -> str:
-    return _(
-        "Each is more likely wrong than right, judging by three or more raters who "
-        "are right elsewhere."
-    )
+    return _("Each is probably wrong, judging by three or more raters who are right elsewhere.")
 
 
 def describe_count_error_rate(alert: Alert) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from metrics.views.common.number_formats import format_count
 from quality.models import Alert
@@ -28,9 +29,8 @@ def list_overlap_explanations(alert: Alert) -> list[str]:
 
 
 def build_gold_sentence(alert: Alert) -> str:
-    if alert.n == 1:
-        return _("A gold answer may be wrong.")
-    return _("%(n)s gold answers may be wrong.") % build_text_params(alert)
+    text = ngettext("%(n)s gold answer may be wrong.", "%(n)s gold answers may be wrong.", alert.n)
+    return text % build_text_params(alert)
 
 
 def list_gold_basis(alert: Alert) -> list[str]:
@@ -40,6 +40,6 @@ def list_gold_basis(alert: Alert) -> list[str]:
 
 def list_gold_explanations(alert: Alert) -> list[str]:
     return [
-        _("Raters understand the guidelines differently from the author of the gold answer."),
+        _("They understand the guidelines differently: ask first."),
         _("Some items have several right answers, which gold can allow."),
     ]

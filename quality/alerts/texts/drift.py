@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.utils.translation import gettext as _
 
+from metrics.views.common.number_formats import get_list_separator
 from quality.models import Alert, AlertKind, AlertMeasure
 
 from .common import build_text_params, list_guideline_changes, list_timing_sentences
@@ -18,9 +19,9 @@ def build_brief_text(alert: Alert, rater: int) -> str:
     if alert.measure == AlertMeasure.AGREEMENT:
         text = _("has agreed about %(size)s less since %(since)s (kappa)")
     elif alert.size < 0:
-        text = _("has rated about %(size)s categories lower since %(since)s")
+        text = _("has rated lower since %(since)s, by about %(size)s categories")
     else:
-        text = _("has rated about %(size)s categories higher since %(since)s")
+        text = _("has rated higher since %(since)s, by about %(size)s categories")
     return text % build_text_params(alert)
 
 
@@ -48,7 +49,7 @@ def _list_common_changes(alert: Alert) -> list[str]:
     )
     if falls.exists():
         return [_("The others’ agreement fell then too, but less.")]
-    return [_("Not explained by the others on the same days and items.")]
+    return [_("The others on the same days and items don’t explain it.")]
 
 
 def _describe_other_drifts(alert: Alert) -> str:
@@ -65,15 +66,15 @@ def _describe_other_drifts(alert: Alert) -> str:
         if drift.rater_id != alert.rater_id
     ]
     if not names:
-        return _("No similar alert about other raters at that time.")
-    return _("Such alerts about other raters then: %(names)s.") % {
-        "names": ", ".join(sorted(names))
+        return _("No similar alerts at that time.")
+    return _("Similar alerts at that time: %(names)s.") % {
+        "names": get_list_separator().join(sorted(names))
     }
 
 
 def list_explanations(alert: Alert) -> list[str]:
     return [
         *list_guideline_changes(alert),
-        _("Different items than before: see below."),
+        _("Different or harder items: see below."),
         _("One category used differently: see the shares."),
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.utils.translation import gettext as _
 
+from metrics.views.common.number_formats import get_list_separator
 from quality.models import Alert, AlertKind, AlertMeasure
 
 from .common import build_text_params, list_guideline_changes, list_timing_sentences
@@ -60,13 +61,13 @@ def _list_other_falling_raters(alert: Alert) -> list[str]:
     )
     names = sorted({str(drift.rater) for drift in drifts.select_related("rater").defer("chart")})
     if not names:
-        return [_("No alert about a single rater at that time.")]
-    text = _("It fell further for these raters: %(names)s.")
-    return [text % {"names": ", ".join(names)}]
+        return [_("No similar alerts at that time.")]
+    text = _("Similar alerts at that time: %(names)s.")
+    return [text % {"names": get_list_separator().join(names)}]
 
 
 def list_explanations(alert: Alert) -> list[str]:
     return [
         *list_guideline_changes(alert),
-        _("Different items than before: see below."),
+        _("Different or harder items: see below."),
     ]

@@ -19,10 +19,10 @@ def list_same_answer_basis(alert: Alert) -> list[str]:
     texts = [
         _("“%(category)s” is %(share)s of this rater’s comparable answers."),
         _(
-            "On %(n)s items up to %(noticed)s, most others did not answer “%(category)s”: this "
-            "rater did on %(same)s of them."
+            "Up to %(noticed)s, this rater answered “%(category)s” on %(same)s of %(n)s items "
+            "where most others did not."
         ),
-        _("On such items, %(others)s of the others’ answers are different."),
+        _("On such items, %(others)s of the others’ answers differ."),
     ]
     n_same = alert.n - round(alert.size * alert.n)
     params = {**build_text_params(alert), "same": format_count(n_same)}
@@ -75,8 +75,10 @@ def list_outlier_basis(alert: Alert) -> list[str]:
     texts = [
         _("Based on %(n)s shared items up to %(noticed)s."),
         # With the others' levels removed it is no longer a coefficient and has no lower bound.
-        _("Mean agreement score, adjusted for the others: %(at)s (median rater: %(middle)s)."),
-        _("The score is %(low)s to %(high)s (95%% interval)."),
+        _(
+            "Mean agreement score, adjusted for the others: %(at)s (95%% interval %(low)s to "
+            "%(high)s; median rater %(middle)s)."
+        ),
         _("Raters at or above %(bound)s aren't flagged."),
     ]
     params = {
@@ -92,7 +94,7 @@ def list_outlier_explanations(alert: Alert) -> list[str]:
     return [
         *_list_reversed_scale(alert),
         _("They understand the guidelines differently: ask first."),
-        _("Harder items than the others’: see below."),
+        _("Different or harder items: see below."),
     ]
 
 
@@ -104,8 +106,10 @@ def build_newcomer_brief_text(alert: Alert, _rater: int) -> str:
 def list_newcomer_basis(alert: Alert) -> list[str]:
     texts = [
         _("Based on %(n)s shared items up to %(noticed)s."),
-        _("Mean agreement score, adjusted for the others: %(at)s (median rater: %(middle)s)."),
-        _("The score is %(low)s to %(high)s (95%% interval)."),
+        _(
+            "Mean agreement score, adjusted for the others: %(at)s (95%% interval %(low)s to "
+            "%(high)s; median rater %(middle)s)."
+        ),
         _("Newcomers at or above %(bound)s aren't expected to be flagged."),
     ]
     params = {
@@ -121,7 +125,7 @@ def list_newcomer_explanations(alert: Alert) -> list[str]:
     return [
         *_list_reversed_scale(alert),
         _("New to the guidelines: discuss the items below."),
-        _("Harder items than the others’: see below."),
+        _("Different or harder items: see below."),
     ]
 
 
@@ -130,7 +134,7 @@ def _list_reversed_scale(alert: Alert) -> list[str]:
     result = get_comparison(alert.question).raters.get(alert.rater_id or 0)
     if result is None or not result.is_reversed:
         return []
-    return [_("Their answers are opposite to the others’: ask how they read the scale.")]
+    return [_("Opposite answers: ask how they read the scale.")]
 
 
 def build_copies_brief_text(alert: Alert, rater: int) -> str:
@@ -143,7 +147,7 @@ def list_copies_basis(alert: Alert) -> list[str]:
     texts = [
         _("Based on %(n)s shared items up to %(noticed)s."),
         _("Difference from the expected kappa: %(low)s to %(high)s (95%% interval)."),
-        _("The data don't show why, nor who copied from whom."),
+        _("The data don’t show which of the two caused it."),
     ]
     return [text % _build_kappa_params(alert) for text in texts]
 

@@ -10,6 +10,7 @@ this package knows no statistics.
 
 from __future__ import annotations
 
+import datetime
 import secrets
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,7 +25,7 @@ from events.services import record_event
 from projects.models import GoldAnswer, Item, Question, Rater
 from projects.services.items.gold import get_positions, get_right_codes
 from ratings.models import Assignment, CheckAnswer, Exam, ExamRules, Rating
-from ratings.services import permissions
+from ratings.services import permissions, slots
 
 from . import hidden_checks
 
@@ -348,8 +349,18 @@ def _end_exam(exam: Exam, state: str, error_probability: float | None = None) ->
     assignments.filter(state=Assignment.State.OPEN).exclude(
         item__in=[item for item, *_rest in exam.answers]
     ).update(state=Assignment.State.EXPIRED, closed_at=exam.ended_at)
+    if state == State.FAILED:
+        _release_open_items(exam.rater, exam.ended_at)
     _record_event(exam, f"exam.{state}", by=exam.by if state == State.WAIVED else None)
     return exam
+
+
+def _release_open_items(rater: Rater, now: datetime.datetime) -> None:
+    """Let others rate the items that the rater opened before the exam was required."""
+    is_open = Assignment.objects.filter(rater=rater, state=Assignment.State.OPEN)
+    open_items = list(is_open.exclude(kind=Kind.EXAM).values_list("item_id", flat=True))
+    is_open.exclude(kind=Kind.EXAM).update(state=Assignment.State.EXPIRED, closed_at=now)
+    slots.recount_slots(open_items)
 
 
 def _record_event(exam: Exam, kind: str, *, by: Any) -> None:

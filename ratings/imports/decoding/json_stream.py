@@ -16,7 +16,7 @@ from typing import Any
 from core.json_limits import parse_finite_float, reject_constant
 from ratings.imports.problems import UnreadableFileError, truncate_text
 
-from .text_chunks import TextChunks, count_line_ends
+from .encodings import TextChunks, count_line_ends
 
 MAX_RECORD_LENGTH = 4 << 20  # characters
 MAX_DEPTH = 100  # nesting levels named in the message; the decoder's own limit is some thousand
@@ -140,7 +140,7 @@ class JsonStream:
                     "json", line=self.line, why=truncate_text(str(error))
                 ) from None
             else:
-                # A number may go on behind the end of the buffer.
+                # A number may continue beyond the buffer.
                 if end < len(self.text) or not self._read_at_least(1):
                     return self._finish_record(value, end)
 

@@ -17,7 +17,7 @@ OWN_SOURCE = "concord"  # the source of this program's own exports as JSON Lines
 DUPLICATE_POLICIES = {
     "last": gettext_lazy("keep the last row"),
     "first": gettext_lazy("keep the first row"),
-    "repeat": gettext_lazy("keep the first row, save the second as a repeat"),
+    "repeat": gettext_lazy("save later rows as repeats"),
 }
 # Which of the sheets of a workbook with the same columns are read, and what each of them is.
 SHEETS_ARE_RATERS, SHEETS_ARE_ROWS, FIRST_SHEET = "raters", "rows", "first"
@@ -29,7 +29,7 @@ SHEET_CHOICES = {
 # An additional policy, offered when the project already has ratings of the same items and raters.
 KEEP_EXISTING_POLICY = (
     "again",
-    gettext_lazy("keep existing ratings, save those of the file as repeats"),
+    gettext_lazy("save the file's ratings as repeats"),
 )
 
 
@@ -99,7 +99,7 @@ class ImportMapping:
     use_file_questions: bool = False
     questions: dict[str, str] = field(default_factory=dict)
     members: dict[str, int] = field(default_factory=dict)
-    # Decisions on labels (see `LabelOptions`); they apply to exports of tools, too.
+    # Choices for labels (see `LabelOptions`); they apply to exports of tools, too.
     missing: list[str] = field(default_factory=list)
     not_missing: list[str] = field(default_factory=list)
     similar_labels: str = ""
@@ -108,7 +108,7 @@ class ImportMapping:
 
     @property
     def label_options(self) -> LabelOptions:
-        """The decisions on labels."""
+        """The choices for labels."""
         is_exact = self.has_exact_labels or self.source == OWN_SOURCE
         return LabelOptions(
             self.missing, self.not_missing, self.similar_labels, is_exact, self.suspected_codes

@@ -45,7 +45,7 @@ class LabelAndItemColumns(RolesByName):
                 self.head.columns[index].is_numeric,
             )
         )
-        # The numbers of rows begin anew for each rater in a table that was melted.
+        # In a table that was melted, the numbers of rows begin with 1 for each rater.
         described = [i for i, reason in self.reasons.items() if reason == "descriptive"]
         free += [i for i in described if is_key_part_name(self.head.names[i])]
         for index in free:
@@ -54,7 +54,7 @@ class LabelAndItemColumns(RolesByName):
             is_key = len(pairs) == len(cells.texts) and len(cells.filled) == len(cells.texts)
             if is_key and len(cells.values) > 1 and index not in candidates[1:]:
                 self.columns["item"] = index
-                self.reasons[index] = "pairs"
+                self.reasons[index] = "values"
                 return
 
     def complete_long_key(
@@ -91,7 +91,7 @@ class LabelAndItemColumns(RolesByName):
             is_item = self._is_key_part(index) and REDUCTION * count_repeats(index) <= n_repeats
             if n_repeats and is_item and columns[item].is_determined_by(columns[index]):
                 self.columns["item"] = index
-                self.reasons[index] = "pairs"
+                self.reasons[index] = "values"
                 self.reasons.pop(item, None)
                 return [], []
         parts = systems = self._list_systems_of_item(item)

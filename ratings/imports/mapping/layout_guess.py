@@ -158,7 +158,7 @@ class _ColumnGuesser(WideTables):
         for column in other_columns:
             self.reasons.setdefault(column, "no_role")
         for column in used:
-            self.reasons[column] = "crossed" if layout == "crossed" else "combination"
+            self.reasons[column] = "values"
         doubtful = counts if layout == "crossed" else [index]
         return ColumnGuess(
             layout, {}, excluded_columns=other_columns, doubt=doubt, doubtful_columns=doubtful
@@ -192,7 +192,7 @@ class _ColumnGuesser(WideTables):
                 and are_rater_numbers(cells.values)
             ):
                 self.columns["rater"] = index
-                self.reasons[index] = "rater_values"
+                self.reasons[index] = "values"
                 return
 
     def _guess_long(self) -> ColumnGuess:
@@ -254,7 +254,7 @@ class _ColumnGuesser(WideTables):
         cells = self.head.columns[question]
         if len(set(zip(cells.texts, raters.texts, strict=True))) == len(cells.texts):
             self.columns["item"] = self.columns.pop("question")
-            self.reasons[question] = "pairs"
+            self.reasons[question] = "values"
 
     def _release_scores_of_raters(self) -> None:
         """Free the columns named like computed scores that differ between raters of an item."""
@@ -306,7 +306,7 @@ class _ColumnGuesser(WideTables):
             is_certain = is_certain or all(map(is_criterion_name, names))
             guess.label_columns = list(candidates)
             for index in candidates:
-                self.reasons[index] = "questions"
+                self.reasons[index] = "values"
             marks = {text for index in candidates for text in columns[index].values}
             has_gaps = any(not all(columns[index].texts) for index in candidates)
             if len(marks) == 1 and has_gaps:
@@ -328,7 +328,7 @@ class _ColumnGuesser(WideTables):
         if not set(merged) <= set(keys):
             return None
         self.columns["item"] = item
-        self.reasons[item] = "double_entry"
+        self.reasons[item] = "values"
         guess = ColumnGuess("long", {}, key_separator=DOUBLE_ENTRY)
         if "label" not in self.columns:
             columns = self.head.columns
@@ -373,14 +373,14 @@ class _ColumnGuesser(WideTables):
                 self._release_long_roles()
                 return self._build_wide_guess(
                     rater_columns.ValueColumns(
-                        {index: (self.head.names[index], "") for index in shared}, "shared"
+                        {index: (self.head.names[index], "") for index in shared}, "values"
                     )
                 )
         if item is None and not self.has_content:
             keys = [index for index in free if self.head.columns[index].is_unique]
             if keys:
                 self.columns["item"] = keys[0]
-                self.reasons[keys[0]] = "first_keys"
+                self.reasons[keys[0]] = "values"
             else:
                 guess.doubt = "no_items"
         else:

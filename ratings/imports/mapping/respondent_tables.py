@@ -123,7 +123,7 @@ class RespondentTables(LabelAndItemColumns):
             may_be_raters = is_index_name(name) and are_rater_numbers(cells.values)
             if cells.is_unique and (is_respondent_name(name) or may_be_raters):
                 self.columns["rater"] = index
-                self.reasons[index] = "rater_values" if may_be_raters else "name"
+                self.reasons[index] = "values" if may_be_raters else "name"
                 guess = self._guess_raters_in_rows(candidates)
                 if guess and may_be_raters:
                     guess.doubt, guess.doubtful_columns = "raters_in_rows", list(candidates)
@@ -168,7 +168,7 @@ class RespondentTables(LabelAndItemColumns):
         """Return the guess with a row for each rater, and these columns as items."""
         guess = ColumnGuess("raters", {}, rows_are_items="rater" not in self.columns)
         for index in answers:
-            self.reasons[index] = "item_column"
+            self.reasons[index] = "values"
         unused = [
             index
             for index in range(len(self.head.names))

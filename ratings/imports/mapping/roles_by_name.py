@@ -175,7 +175,7 @@ class RolesByName:
                 self.columns["item"] = named_item
         elif cells.has_repeats and len(pairs) == len(cells.texts):
             self.columns |= {"item": named_item, "rater": item}
-            self.reasons |= {item: "annotator_id", named_item: "name"}
+            self.reasons |= {item: "values", named_item: "name"}
 
     def refine_item_column(self) -> None:
         """Replace an item column `doc` by `segment_id` if only that has one content for each key.

@@ -71,9 +71,7 @@ class WideTables(RespondentTables):
         self._set_wide_item_column(guess, places)
         used = {*places, *self.columns.values(), *self.content, *guess.key_columns}
         unused = [index for index in range(len(self.head.names)) if index not in used]
-        self._exclude_or_keep_as_attributes(
-            unused, guess, "not_alike" if values.reason == "pattern" else "other_values"
-        )
+        self._exclude_or_keep_as_attributes(unused, guess, "not_alike")
         if any(places[index] != (self.head.names[index].strip(), "") for index in places):
             guess.value_columns = {str(index): list(place) for index, place in places.items()}
         for question in {question for _rater, question in places.values()}:
@@ -90,14 +88,14 @@ class WideTables(RespondentTables):
         Such as votes.ann, or Vote (Ann). Columns that were computed from all others are left out.
         """
         places = dict(values.places)
-        if values.reason == "shared":
+        if values.reason == "values":
             computed = find_computed_column({i: self.head.columns[i] for i in sorted(places)})
             if computed is not None and len(places) > 2:
                 del places[computed]
                 self.reasons[computed] = "computed"
         split = (
             rater_columns.split_rater_names
-            if values.reason == "shared"
+            if values.reason == "values"
             else rater_columns.split_field_names
         )
         names = list(dict.fromkeys(rater for rater, _question in places.values()))
@@ -112,7 +110,7 @@ class WideTables(RespondentTables):
     ) -> None:
         """Add a doubt if the columns of ratings may be others, or no raters."""
         has_few_rows = len(self.head.sample_rows) < len(places)
-        if values.reason == "shared" and has_few_rows and not self.has_content:
+        if values.reason == "values" and has_few_rows and not self.has_content:
             guess.doubt, guess.doubtful_columns = "raters_in_rows", list(places)
         if not values.is_certain:
             has_one_question = not any(question for _rater, question in places.values())
@@ -196,7 +194,7 @@ class WideTables(RespondentTables):
         first = [index for index in unique if index == free[0] < min(places)]
         if named or first:
             self.columns["item"] = (named or first)[0]
-            self.reasons[self.columns["item"]] = "name" if named else "first_keys"
+            self.reasons[self.columns["item"]] = "name" if named else "values"
             return
         guess.rows_are_items = True
 
@@ -229,7 +227,7 @@ class WideTables(RespondentTables):
             if guess_in_rows := self._guess_respondents(candidates, has_keys=has_keys):
                 return guess_in_rows
             values = rater_columns.ValueColumns(
-                {index: (self.head.names[index], "") for index in shared}, "shared"
+                {index: (self.head.names[index], "") for index in shared}, "values"
             )
             if len(shared) > 2 or has_keys or first is not None or len(self.head.names) == 2:
                 guess = self._build_wide_guess(values)
@@ -243,7 +241,7 @@ class WideTables(RespondentTables):
 
     def build_counts_guess(self, counts: Sequence[int]) -> ColumnGuess:
         """Return the guess that columns have numbers of ratings; the user has to confirm it."""
-        self.reasons |= dict.fromkeys(counts, "count")
+        self.reasons |= dict.fromkeys(counts, "values")
         guess = ColumnGuess("counts", {}, doubt="counts", doubtful_columns=list(counts))
         self._set_wide_item_column(guess, counts)
         used = {*counts, *self.columns.values(), *self.content}

@@ -31,8 +31,7 @@ from .platforms.labelbox import LabelboxSource
 from .platforms.model_evaluations import DeepEvalSource, LmEvalSource
 from .protocols import FileReader, FileSource
 from .rejected_files import REJECTED_SOURCES
-from .surveys.qualtrics import QualtricsSource
-from .surveys.rayyan import RayyanSource
+from .surveys import QualtricsSource, RayyanSource
 from .tables.csv import CsvSource
 from .tables.json_records import JsonSource
 from .tables.parquet import ParquetSource

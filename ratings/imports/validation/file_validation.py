@@ -13,12 +13,13 @@ from typing import Any
 from projects.models import Item, Project, Question, Rater
 from projects.services.items.upsert import is_same_json
 from projects.services.raters import pseudonyms
-from ratings.imports import media_references
+from ratings.imports import zip_archives
+from ratings.imports.batch_writer import count_changed_ratings
 from ratings.imports.mapping import matching
 from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.problems import ProblemList, UnreadableFileError, truncate_text
 from ratings.imports.readers import TABLE_SOURCES, FileReader
-from ratings.imports.skipped_rows import StoredSkippedRecords
+from ratings.imports.records import StoredSkippedRecords
 from ratings.imports.staging.database import Heartbeat, StagingDatabase, format_timestamp
 from ratings.imports.staging.queries import ConflictingItem, StagedRows
 from ratings.imports.values.label_notes import StoredQuestion
@@ -43,9 +44,8 @@ class FileReport:
     ``rows`` counts ratings, ``contents`` items of which the file has more than the key, ``skips``
     items that a rater skipped. ``questions`` are by key. ``question_keys`` are (question key in the
     file, in the project). ``unmatched_raters`` are people whom the project does not have,
-    ``suggested_members`` maps raters to user ids (see `matching`). ``similar_raters`` are raters
-    whose keys differ only in capital letters or blanks, as `Anna / anna`, or as `1 / 1.0`;
-    ``similar_items`` are items whose keys do.
+    ``suggested_members`` maps raters to user ids (see `matching`). ``similar_raters`` and
+    ``similar_items`` are those whose keys differ only in capital letters, blanks, or as `1 / 1.0`.
     """
 
     problems: ProblemList
@@ -58,6 +58,7 @@ class FileReport:
     new_items: int = 0
     new_raters: int = 0
     changed_items: int = 0
+    changed_ratings: int = 0
     n_missing_media: int = 0
     guidelines: int = 0  # the highest version in the file
     n_duplicates: int = 0
@@ -137,14 +138,13 @@ def validate_and_stage_file(
             ],
         )
         staged_rows = StagedRows(staging.db)
+        create_missing, columns = mapping.create_missing, reader.columns
         _add_statistics(
-            report,
-            staged_rows,
-            project=project,
-            create_missing=mapping.create_missing,
-            columns=reader.columns,
+            report, staged_rows, project=project, create_missing=create_missing, columns=columns
         )
         _count_changed_items(report, staged_rows, project, archive=archive, heartbeat=heartbeat)
+        if project is not None and report.new_items < report.items:
+            report.changed_ratings = count_changed_ratings(staged_rows, project, heartbeat)
         _add_new_raters_and_suggestions(report, staged_rows, project, by)
     return report
 
@@ -280,10 +280,10 @@ def _add_statistics(
         )
     for item in staged_rows.iter_conflicting_items():
         _add_conflict_problem(report.problems, item, columns)
-    report.items, report.new_items = _count_keys(
+    report.items, report.new_items = _count_and_validate_keys(
         report.problems, staged_rows, project, Item, create_missing=create_missing
     )
-    report.raters, report.new_raters = _count_keys(
+    report.raters, report.new_raters = _count_and_validate_keys(
         report.problems, staged_rows, project, Rater, create_missing=create_missing
     )
     report.contents = staged_rows.count("content")
@@ -353,7 +353,7 @@ def _count_changed_items(
             content.item: json.loads(content.body) for content in batch if content.body is not None
         }
         try:
-            missing = media_references.replace_names_by_urls(project, bodies, archive)
+            missing = zip_archives.replace_names_by_urls(project, bodies, archive)
         except UnreadableFileError as error:
             report.problems.add_fatal(error.problem)
             return
@@ -370,7 +370,7 @@ def _count_changed_items(
             report.changed_items += not is_same_json(body, bodies[key])
 
 
-def _count_keys(
+def _count_and_validate_keys(
     problems: ProblemList,
     staged_rows: StagedRows,
     project: Project | None,

@@ -18,7 +18,7 @@ from projects.services.items import upsert
 from projects.services.raters import fields
 from ratings.imports import records
 from ratings.imports.problems import ImportProblem, ProblemList, truncate_text
-from ratings.imports.skipped_rows import SkippedRecordCounts
+from ratings.imports.records import SkippedRecordCounts
 from ratings.imports.staging.database import (
     EncodedContent,
     EncodedRating,
@@ -360,7 +360,7 @@ class RecordValidator:
             return int(version)
         column = self.columns.get("guidelines", "")
         self.problems.add(
-            "guidelines", line, column, value=version[:40], limit=MAX_GUIDELINES_VERSION
+            "guidelines", line, column, value=version[:40], low=1, limit=MAX_GUIDELINES_VERSION
         )
         return None
 

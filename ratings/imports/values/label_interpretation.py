@@ -1,11 +1,15 @@
 """Interpret the label texts of a question: join spellings, find missing values, add notes.
 
 Everything that reads labels from a file uses this: imports of any format, the wizard and `manage.py
-agreement`.
+agreement`. A cell may hold several labels at once (joy|love, ["joy", "love"], joy; love), and users
+enter lists of labels (No,"Yes, often").
 """
 
 from __future__ import annotations
 
+import ast
+import csv
+import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,7 +30,85 @@ from . import label_notes
 from .label_notes import LabelNote
 from .label_order import ALPHABET, guess_order, is_date_label
 from .missing_codes import CodeStatus, classify_missing_codes
-from .multi_label_cells import join_labels, split_labels
+
+SEPARATORS = ("|", ";", "\n", ",", "/", "+", "&")  # in the order in which they are tried
+# A comma and a semicolon also stand inside of sentences, so every part must be a label elsewhere,
+# or the same parts stand in another order.
+CERTAIN_SEPARATORS = ("|",)
+# These also join the words of one label, so that the same parts must stand in another order.
+WEAK_SEPARATORS = ("/", "+", "&")
+MAX_LABEL_LENGTH = 500  # characters; a longer text is no list of labels
+
+
+def split_labels(labels: Collection[str]) -> dict[str, tuple[str, ...]]:
+    """Return the parts of each label that is a list of labels, sorted and each once.
+
+    ``labels`` are all labels of one question, because a separator may also be part of a label. A
+    list of one label has one part, an empty list none.
+    """
+    parts: dict[str, tuple[str, ...]] = {}
+    for label in labels:
+        elements = _parse_list(label) if label[:1] in ("[", "{", "(") else None
+        if elements is not None:
+            parts[label] = elements
+    unparsed = [label for label in labels if label not in parts]
+    for separator in SEPARATORS:
+        lists = _split_by(separator, unparsed, [*parts.values()])
+        if lists:
+            return parts | lists
+    return parts
+
+
+def join_labels(parts: Collection[str]) -> str:
+    """Return the text of a set of labels: equal for the same labels in any order."""
+    return "|".join(parts)
+
+
+def _parse_list(text: str) -> tuple[str, ...] | None:
+    """Return the elements of a JSON or Python list of texts or numbers, or None."""
+    if len(text) > MAX_LABEL_LENGTH:
+        return None
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        try:
+            value = ast.literal_eval(text)
+        except (ValueError, SyntaxError, RecursionError, MemoryError):
+            return None
+    if not isinstance(value, list | tuple | set):
+        return None
+    if any(isinstance(element, dict | list | tuple | set) for element in value):
+        return None
+    return _sort_parts([str(element) for element in value])
+
+
+def _split_by(
+    separator: str, labels: Collection[str], lists: Collection[tuple[str, ...]]
+) -> dict[str, tuple[str, ...]]:
+    """Return the parts of the labels with this separator; {} if it does not separate labels."""
+    combined = {
+        label: _sort_parts(label.split(separator))
+        for label in labels
+        if separator in label and len(label) <= MAX_LABEL_LENGTH
+    }
+    combined = {label: parts for label, parts in combined.items() if len(parts) > 1}
+    if not combined:
+        return {}
+    single = {label.strip() for label in labels if label not in combined}
+    single.update(part for parts in lists for part in parts)
+    uses = Counter(part for parts in set(combined.values()) for part in parts)
+    recurring = {part for part in uses if part in single or uses[part] > 1}
+    # The same parts in another order are no sentence.
+    orders = {tuple(map(str.strip, label.split(separator))) for label in combined}
+    if separator in CERTAIN_SEPARATORS or len(orders) > len(set(combined.values())):
+        return combined if recurring else {}
+    is_list = recurring == set(uses) and separator not in WEAK_SEPARATORS
+    return combined if is_list else {}
+
+
+def _sort_parts(parts: Collection[str]) -> tuple[str, ...]:
+    return tuple(sorted({part.strip() for part in parts} - {""}))
+
 
 JOIN, KEEP = "join", "keep"  # what to do with similar labels; an empty text is undecided
 MAX_QUOTED_LABELS = 8
@@ -34,7 +116,7 @@ MAX_QUOTED_LABELS = 8
 
 @dataclass(frozen=True)
 class LabelOptions:
-    """Decisions on the labels of a file.
+    """Choices for the labels of a file.
 
     ``missing`` are further codes for missing values, ``not_missing`` labels that are no such codes.
     ``similar`` is JOIN, KEEP or empty. ``is_exact``: every text is a label as it stands, but for
@@ -253,4 +335,28 @@ def quote_labels(labels: Collection[str]) -> str:
     quoted = [f"'{label}'" for label in list(labels)[:MAX_QUOTED_LABELS]]
     if len(labels) > MAX_QUOTED_LABELS:
         quoted.append(f"… ({len(labels)})")
+    return ", ".join(quoted)
+
+
+def parse_label_list(text: str) -> list[str]:
+    """Return the labels of a comma-separated list; double quotes protect commas.
+
+    Raises ValueError if a quote is not closed.
+    """
+    try:
+        rows = list(csv.reader([text], skipinitialspace=True, strict=True))
+    except csv.Error:
+        raise ValueError(
+            f"{text!r} has a quotation mark that is not closed. Separate labels by commas, and put "
+            'a label with a comma in double quotes: "No, never",Sometimes.'
+        ) from None
+    return [label.strip() for row in rows for label in row if label.strip()]
+
+
+def format_label_list(labels: Iterable[str]) -> str:
+    """Return a list that `parse_label_list` reads."""
+    quoted = []
+    for label in labels:
+        needs_quotes = "," in label or '"' in label
+        quoted.append('"' + label.replace('"', '""') + '"' if needs_quotes else label)
     return ", ".join(quoted)

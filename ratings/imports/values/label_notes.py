@@ -31,25 +31,19 @@ OPEN_SCALE = "open_scale"
 # Kinds that stop an import until the lead has decided.
 UNDECIDED_KINDS = (MAYBE_MISSING, SIMILAR)
 
-OPEN_SCALE_TEXT = _(
-    "Do the labels have an order? Nominal: all differences count the same. Ordinal (steps) or "
-    "interval (amounts): close labels disagree less."
-)
+OPEN_SCALE_TEXT = _("Do the labels have an order, so that close labels disagree less?")
 NOTE_TEXTS: dict[str, str | Promise] = {
     MISSING: _("Read as missing values: %(labels)s. Ratings left out: %(count)s."),
     MAYBE_MISSING: _("These may be missing values or labels: %(labels)s. Ratings: %(count)s."),
-    EQUAL: _("Joined spellings of one label: %(labels)s."),
-    DECIMAL_COMMAS: _("Commas read as decimal commas: %(labels)s."),
-    THOUSANDS: _("Commas read as thousands separators: %(labels)s."),
+    EQUAL: _("Joined similar labels: %(labels)s."),
+    DECIMAL_COMMAS: _("Commas were read as decimal commas: %(labels)s."),
+    THOUSANDS: _("Commas were read as thousands separators: %(labels)s."),
     DATES: _("Labels that look like dates: %(labels)s."),
-    SIMILAR: _(
-        "These labels may be the same; they differ in case, spaces, quotation marks, or like "
-        "yes, y and 1: %(labels)s."
-    ),
+    SIMILAR: _("These labels may be the same: %(labels)s."),
     JOINED: _("Joined similar labels: %(labels)s."),
     SEVERAL_LABELS: _(
-        "Some cells have several labels: %(labels)s. Ratings: %(count)s. Each combination is "
-        "one category, in any order."
+        "Some cells have several labels: %(labels)s. Ratings: %(count)s. Each combination is one "
+        "category."
     ),
     BESIDE_NUMBERS: _("Most labels are numbers; these are not: %(labels)s. Ratings: %(count)s."),
     NO_ORDER: _("Labels in alphabetical order: %(labels)s."),

@@ -23,13 +23,8 @@ from ratings.models import ImportRun
 
 from .forms import ImportOptionsForm
 
-VALUE_LAYOUTS = (
-    "wide",
-    "counts",
-    "crossed",
-    "combinations",
-    "raters",
-)  # columns without another meaning have labels
+# Layouts in which every column without a role holds labels.
+VALUE_LAYOUTS = ("wide", "counts", "crossed", "combinations", "raters")
 KEYLESS_LAYOUTS = ("crossed", "combinations", "raters")  # no column has the IDs of items
 NEW_QUESTION = "new"  # choice: a new question
 EVERY_QUESTION = "every"  # choice: the questions named in the file
@@ -73,7 +68,6 @@ class ColumnsForm(ImportOptionsForm):
     )
     key_columns = _build_columns_field(
         gettext_lazy("More item ID columns"),
-        gettext_lazy("If several columns identify an item."),
     )
     text = _build_column_field(gettext_lazy("Text"))
     html = _build_column_field("HTML")
@@ -185,7 +179,7 @@ class ColumnsForm(ImportOptionsForm):
         zone = normalize_time_zone(cleaned_data.get("zone") or "")
         cleaned_data["zone"] = zone
         if zone and zone not in list_time_zones():
-            self.add_error("zone", _("Choose a listed time zone, such as Europe/Berlin."))
+            self.add_error("zone", _("Choose a time zone such as Europe/Berlin."))
         if cleaned_data.get("target") == NEW_QUESTION and cleaned_data.get("layout") != "items":
             self._validate_new_question(cleaned_data)
         has_questions = len(cleaned_data.get("label_columns") or ()) > 1 or any(
@@ -237,9 +231,12 @@ class ColumnsForm(ImportOptionsForm):
         ):
             self.add_error("rater", _("Choose a column."))
         if layout in VALUE_LAYOUTS:
-            self._validate_raters(cleaned_data, used)
+            self._validate_label_columns_left(cleaned_data, used)
 
-    def _validate_raters(self, cleaned_data: dict[str, Any], used: dict[int, str]) -> None:
+    def _validate_label_columns_left(
+        self, cleaned_data: dict[str, Any], used: dict[int, str]
+    ) -> None:
+        """Add an error if the layout needs columns of labels and each column has another role."""
         n_columns = len(self.fields["item"].choices) - 1  # type: ignore[attr-defined]
         other_columns = {
             *used,
@@ -266,7 +263,7 @@ class ColumnsForm(ImportOptionsForm):
             self.add_error("question_text", _("Enter the question."))
 
     def apply_to_mapping(self) -> ImportMapping:
-        """Write the lead's decisions into the form's mapping and return it."""
+        """Write the lead's choices into the form's mapping and return it."""
         cleaned_data = self.cleaned_data
         mapping = super().apply_to_mapping()
         before = {column.name: column for column in list_columns(mapping, self.head)}

@@ -11,7 +11,7 @@ from django import forms
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from core.text import classify_key_problem
+from core.text import classify_key_problem, describe_line
 from projects.models import Project
 from projects.services import project_validation
 from projects.services.raters import fields
@@ -66,10 +66,11 @@ class UploadForm(forms.Form):
         cleaned_data = self.cleaned_data
         if "file" in self.errors or "pasted" in self.errors:
             return cleaned_data
-        if cleaned_data.get("file") is not None and cleaned_data.get("pasted"):
-            self.add_error("pasted", _("Choose a file or paste data, not both."))
-        elif cleaned_data.get("file") is None and not cleaned_data.get("pasted"):
-            self.add_error("file", _("Choose a file, or paste data."))
+        has_file = cleaned_data.get("file") is not None
+        if has_file == bool(cleaned_data.get("pasted")):
+            self.add_error(
+                "pasted" if has_file else "file", _("Choose a file or paste data, not both.")
+            )
         return cleaned_data
 
     def get_content(self) -> tuple[IO[bytes], str]:
@@ -143,7 +144,7 @@ class ImportOptionsForm(forms.Form):
     create_missing = forms.BooleanField(
         label=gettext_lazy("Create new items and raters as needed"),
         required=False,
-        help_text=gettext_lazy("Otherwise, unknown ones are problems."),
+        help_text=gettext_lazy("Otherwise, unknown ones are errors."),
     )
 
     def __init__(
@@ -177,7 +178,7 @@ class ImportOptionsForm(forms.Form):
                 self.add_error("project_name" if name == "name" else name, message)
         default_rater = cleaned_data.get("default_rater", "")
         if default_rater and classify_key_problem(default_rater, max_length=fields.MAX_KEY_LENGTH):
-            self.add_error("default_rater", _("Enter a name without line breaks."))
+            self.add_error("default_rater", describe_line(fields.MAX_KEY_LENGTH))
         return cleaned_data
 
     def apply_to_mapping(self) -> ImportMapping:

@@ -19,7 +19,7 @@ from core.jobs.lease import LeaseLost
 from projects.services.project_validation import InvalidProjectChange
 from projects.services.question_validation import InvalidQuestions
 from ratings.files.upload_limits import View
-from ratings.imports import media_references, services, shared_files, uploads
+from ratings.imports import services, uploads, zip_archives
 from ratings.imports.interpretation import FileInterpretation, format_doubt
 from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.problems import (
@@ -29,16 +29,15 @@ from ratings.imports.problems import (
     group_problems,
 )
 from ratings.imports.readers import SOURCES
-from ratings.imports.skipped_rows import SKIPPED_RECORD_REASONS, StoredSkippedRecords
+from ratings.imports.records import SKIPPED_RECORD_REASONS, StoredSkippedRecords
 from ratings.imports.staging.queries import open_staged_rows
 from ratings.imports.zip_archives import MediaArchive
 from ratings.items import content
 from ratings.models import ImportRun
 
+from .check_forms import LabelsForm, MatchingForm
 from .column_form import ColumnsForm
 from .forms import ImportOptionsForm, ReadingForm
-from .labels_form import LabelsForm
-from .rater_matching_form import MatchingForm
 from .start_form import StartForm
 
 State = ImportRun.State
@@ -79,14 +78,15 @@ def render_columns_or_start_check(
     is_readable = data is None or reading_form.is_valid()
     if data is not None and is_readable:
         mapping.encoding = reading_form.cleaned_data.get("encoding", "")
+    encoding_problem = run.summary.get("encoding_problem")
     context = build_context(
         run,
         reading=reading_form,
-        encoding_problem=run.summary.get("encoding_problem"),
+        encoding_problems=group_problems([encoding_problem] if encoding_problem else [], {}),
         source_name=source.name,
     )
     try:
-        head = source.read_head(shared_files.ensure_local_file(run), mapping)
+        head = source.read_head(uploads.ensure_local_file(run), mapping)
     except UnreadableFileError as error:
         context["error"] = format_error(error)
     else:
@@ -121,11 +121,11 @@ def render_check_or_start_writing(
     run: ImportRun,
     *,
     data: Any = None,
-    decisions: MatchingForm | LabelsForm | None = None,
+    invalid_form: MatchingForm | LabelsForm | None = None,
 ) -> HttpResponse:
-    """Render the problems of a checked file, or its numbers and the remaining decisions.
+    """Render the problems of a checked file, or its numbers and the remaining choices.
 
-    Start the writing if there is valid ``data``. ``decisions`` is an invalid form of the page.
+    Start the writing if there is valid ``data``. ``invalid_form`` is a form of the page.
     """
     form = StartForm(data, run=run, mapping=ImportMapping.from_run(run))
     if data is not None and form.is_valid():
@@ -148,8 +148,8 @@ def render_check_or_start_writing(
         else:
             return redirect("import_run", project.pk, run.pk)
     mapping = ImportMapping.from_run(run)
-    matching = decisions if isinstance(decisions, MatchingForm) else None
-    labels = decisions if isinstance(decisions, LabelsForm) else None
+    matching = invalid_form if isinstance(invalid_form, MatchingForm) else None
+    labels = invalid_form if isinstance(invalid_form, LabelsForm) else None
     matching = matching or MatchingForm(None, run=run, mapping=mapping)
     labels = labels or LabelsForm(None, run=run, mapping=mapping)
     problems = group_problems(run.problems, run.summary.get("problem_counts", {}))
@@ -221,14 +221,14 @@ def _build_item_previews(run: ImportRun, *, get_url: Callable[[int], str]) -> li
         return []
     try:
         with open_staged_rows(
-            shared_files.ensure_local_file(run, uploads.STAGING_SUFFIX, refresh=True), lambda: None
+            uploads.ensure_local_file(run, uploads.STAGING_SUFFIX, refresh=True), lambda: None
         ) as staged_rows:
             contents = staged_rows.list_first_content(MAX_PREVIEW_ITEMS)
     except FileNotFoundError:
         return []
     bodies = {content_row.item: json.loads(content_row.body or "{}") for content_row in contents}
     _set_archive_urls(run, bodies, get_url)
-    media_references.replace_names_by_urls(run.project, bodies)
+    zip_archives.replace_names_by_urls(run.project, bodies)
     previews = []
     for content_row in contents:
         attributes = json.loads(content_row.attributes or "{}")
@@ -243,7 +243,7 @@ def _set_archive_urls(
     """Replace the names of files in the archive by the URLs of their preview."""
     archive = MediaArchive.for_manifest(uploads.get_absolute_path(run.path))
     for body in bodies.values() if archive else ():
-        for kind, name in media_references.iter_file_references(body):
+        for kind, name in zip_archives.iter_file_references(body):
             file = archive.find_file(name, kind) if archive else None
             if archive and file:
                 body[kind] = get_url(archive.get_index(file))

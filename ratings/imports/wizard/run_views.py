@@ -1,4 +1,4 @@
-"""Views of one import run in the wizard: columns, check, import, summary."""
+"""Views of one import run in the wizard: columns, check with its media files, import, summary."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from collections.abc import Callable
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import BadRequest
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from projects.models import Member
 from projects.permissions import get_project
-from ratings.imports import leases, services
+from ratings.imports import leases, services, uploads
 from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.problems import UnreadableFileError, format_error
+from ratings.imports.zip_archives import MediaArchive, iter_chunks
 from ratings.models import ImportRun
 
+from .check_forms import LabelsForm, MatchingForm
 from .forms import ReadingForm
-from .labels_form import LabelsForm
-from .rater_matching_form import MatchingForm
 from .run_pages import (
     RENDERERS,
     build_context,
@@ -47,7 +47,7 @@ def get_run(request: HttpRequest, run_id: int, project_id: int | None) -> Import
         project = None
         run = runs.filter(project=None, by_id=request.user.pk, pk=run_id).first()
     if run is None:
-        raise Http404(_("Import not found."))
+        raise Http404(_("Page not found."))
     run.project = project  # carries the user's role
     return run
 
@@ -129,23 +129,23 @@ def _reopen_columns(request: HttpRequest, run: ImportRun) -> HttpResponse:
 
 
 def _check_with_matches(request: HttpRequest, run: ImportRun) -> HttpResponse:
-    return _check_with_decisions(request, run, MatchingForm)
+    return _check_with_choices(request, run, MatchingForm)
 
 
 def _check_with_labels(request: HttpRequest, run: ImportRun) -> HttpResponse:
-    return _check_with_decisions(request, run, LabelsForm)
+    return _check_with_choices(request, run, LabelsForm)
 
 
-def _check_with_decisions(
+def _check_with_choices(
     request: HttpRequest, run: ImportRun, form_class: type[MatchingForm] | type[LabelsForm]
 ) -> HttpResponse:
-    """Check the file again with the decisions of a form on the page of the last check."""
+    """Check the file again with the choices of a form on the page of the last check."""
     if run.state not in (State.CHECKED, State.INVALID):
         return redirect(get_run_url(run))
     mapping = ImportMapping.from_run(run)
     form = form_class(request.POST, run=run, mapping=mapping)
     if not form.is_valid():
-        return render_check_or_start_writing(request, run, decisions=form)
+        return render_check_or_start_writing(request, run, invalid_form=form)
     warn_if_not_applied(
         request, services.start_check(run=run, mapping=form.apply_to_mapping(mapping))
     )
@@ -183,3 +183,24 @@ ACTIONS: dict[str, Callable[[HttpRequest, ImportRun], HttpResponse]] = {
     "start": _start_writing,
     "discard": _discard_run,
 }
+
+
+@login_required
+@require_safe
+def serve_archive_file(
+    request: HttpRequest, run_id: int, place: int, project_id: int | None = None
+) -> HttpResponseBase:
+    """Return a media file of the archive, for the preview."""
+    run = get_run(request, run_id, project_id)
+    archive = MediaArchive.for_manifest(uploads.get_absolute_path(run.path))
+    file_and_type = archive.get_by_index(place) if archive else None
+    if archive is None or file_and_type is None:
+        raise Http404
+    file, content_type = file_and_type
+    headers = {
+        "Content-Length": str(file.file_size),
+        "Content-Disposition": "attachment",  # as for stored media files
+        "X-Content-Type-Options": "nosniff",
+    }
+    content = archive.archive.open(file)
+    return StreamingHttpResponse(iter_chunks(content), content_type=content_type, headers=headers)

@@ -1,4 +1,4 @@
-"""Form for the last decisions before an import: scales of new questions, and repeated ratings."""
+"""Form for the last choices before an import: scales of new questions, and repeated ratings."""
 
 from __future__ import annotations
 
@@ -26,15 +26,13 @@ from ratings.imports.values.label_notes import (
 from ratings.imports.values.label_order import ALPHABET, guess_order
 from ratings.models import ImportRun
 
-from .labels_form import list_label_notes
+from .check_forms import list_label_notes
 
 FIRST_QUESTION_KEY = "label"  # key of the first question when a file has only items
 
 
-GUESSED_ORDER_HELP = gettext_lazy("These answers seem ordered. If they aren't, choose nominal.")
-NO_ORDER_HELP = gettext_lazy(
-    "These labels are in alphabetical order. If they have another order, arrange them."
-)
+GUESSED_ORDER_HELP = gettext_lazy("These answers seem ordered. Otherwise, choose nominal.")
+NO_ORDER_HELP = gettext_lazy("Arrange the labels if they have an order.")
 
 
 def _get_scale_help(scale: str, *, is_open: bool) -> Any:
@@ -79,7 +77,7 @@ class StartForm(forms.Form):
 
     def _add_question(self, index: int, key: str) -> None:
         guess = guess_order(self.questions[key]["labels"])
-        categories_help = _("From lowest to highest. You can add categories.")
+        categories_help = _("From lowest to highest.")
         if guess.basis == ALPHABET and len(guess.labels) > 2:
             categories_help = f"{NO_ORDER_HELP} {categories_help}"
         is_one_of_several = len(self.new_keys) > 1
@@ -120,7 +118,7 @@ class StartForm(forms.Form):
             label=_("Categories, one per line, in order"),
             widget=forms.Textarea({"rows": 4, "class": "mono"}),
             required=False,
-            help_text=_("Optional. You can add questions later."),
+            help_text=_("You can add questions later."),
         )
 
     def get_question_blocks(self) -> list[tuple[str, list[Any]]]:

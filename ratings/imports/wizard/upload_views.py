@@ -19,6 +19,7 @@ from projects.permissions import get_project
 from ratings.files import parquet_file
 from ratings.files.upload_limits import limit_upload
 from ratings.imports import services
+from ratings.imports.messages import ALLOWED_FORMATS
 from ratings.imports.problems import UnreadableFileError, format_error
 from ratings.imports.readers import SOURCES, TABLE_SOURCES
 from ratings.imports.readers.rejected_files import RejectedSource
@@ -71,8 +72,8 @@ def _count_unfinished(request: HttpRequest) -> int:
 def _process_upload_form(request: HttpRequest, project: Project | None) -> HttpResponse:
     form = UploadForm(request.POST, request.FILES) if request.method == "POST" else UploadForm()
     if request.method == "POST" and _count_unfinished(request) >= MAX_UNFINISHED_RUNS:
-        template = _("At most %(most)s unfinished imports. Finish or discard one first.")
-        form.add_error("file", template % {"most": MAX_UNFINISHED_RUNS})
+        template = _("At most %(n)s of these are allowed. Remove one first.")
+        form.add_error("file", template % {"n": MAX_UNFINISHED_RUNS})
     if request.method == "POST" and form.is_valid():
         file, name = form.get_content()
         try:
@@ -91,6 +92,7 @@ def _process_upload_form(request: HttpRequest, project: Project | None) -> HttpR
         "form": form,
         "project": project,
         "limit": settings.IMPORT_MAX_BYTES,
+        "formats": ALLOWED_FORMATS,
         "tools": [
             source.name
             for key, source in SOURCES.items()

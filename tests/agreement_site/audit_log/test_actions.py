@@ -20,7 +20,7 @@ from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 from rest_framework.test import APIClient
 
-from agreement_site.audit_log.actions import ACTIONS
+from agreement_site.audit_log.descriptions import ACTIONS
 from agreement_site.models import AuditLogEntry
 from events.models import Webhook
 from metrics.models import SavedView, ShareLink
@@ -208,7 +208,7 @@ GATE = {
 
 
 def _post_gate(scenario: AuditScenario, path: str, name: str) -> None:
-    rows = {"rules-0-measure": "coverage", "rules-0-bound": "0.5", "rules-0-filter": ""}
+    rows = {"rules-0-measure": "coverage", "rules-0-limit": "0.5", "rules-0-filter": ""}
     counts = {"rules-TOTAL_FORMS": "1", "rules-INITIAL_FORMS": "0"}
     scenario.post(path, {"name": name, **rows, **counts})
 
@@ -769,7 +769,7 @@ CASES: list[tuple[str, Callable[[AuditScenario], Any], bool, Any, Any]] = [
     ("admin_removed", _delete_group_in_admin, False, {"object": "team"}, None),
 ]
 # Only by commands and files: the command `person`, tests/ratings/importing; by an anonymous user:
-# tests/metrics/views/saved_views/test_saved_views.py; by a worker: tests/events/webhooks; with
+# tests/metrics/views/test_saved_views.py; by a worker: tests/events/webhooks; with
 # another server: tests/ratings/label_studio
 ACTIONS_TESTED_ELSEWHERE = {
     "account_removed",

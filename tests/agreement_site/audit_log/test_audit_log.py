@@ -247,7 +247,7 @@ def test_field_names_are_translated_and_keys_are_not(
     ("action", "fields", "expected"),
     [
         ("export", {"details": {"exported": "table list-title", "kind": "csv"}}, "a table on a page"),
-        ("export", {"details": {"exported": "ratings", "kind": "csv"}}, "rating list"),
+        ("export", {"details": {"exported": "ratings", "kind": "csv"}}, "Ratings"),
         ("rater_paused", {"before": {"paused": False}, "after": {"paused": True}}, "<ins>yes</ins>"),
         ("view_shared", {"after": {"expires_at": "2026-03-01T09:30:12+00:00"}}, "2026-03-01 10:30 CET"),
         ("view_shared", {"after": {"expires_at": "2026-12-28 00:00:00+00:00"}}, "2026-12-28 01:00 CET"),

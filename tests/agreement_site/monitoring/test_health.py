@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from agreement_site import housekeeping, releases
 from agreement_site.models import StaleQuestion
-from agreement_site.monitoring import health, stale_results
+from agreement_site.monitoring import health
 from agreement_site.server.probes import HealthProbes, ReadinessCheck
 from metrics.jobs.question_updates import update_question
 from metrics.models import CountState
@@ -84,14 +84,12 @@ def test_sweep_records_stale_questions(stuck_question: Any) -> None:
 
 def test_age_of_a_stale_question_restarts_after_a_result(stuck_question: Any) -> None:
     now = timezone.now()
-    stale_results.record_and_measure_lag(now - datetime.timedelta(seconds=300))
-    assert stale_results.record_and_measure_lag(now).n_late == 1
+    health.record_and_measure_lag(now - datetime.timedelta(seconds=300))
+    assert health.record_and_measure_lag(now).n_late == 1
     CountState.objects.update(refreshed_at=now - datetime.timedelta(seconds=30))
-    assert stale_results.record_and_measure_lag(now).oldest == now
+    assert health.record_and_measure_lag(now).oldest == now
     CountState.objects.update(unrefreshed=0)
-    assert stale_results.record_and_measure_lag(now) == stale_results.ResultLag(
-        0, 0, None, frozenset()
-    )
+    assert health.record_and_measure_lag(now) == health.ResultLag(0, 0, None, frozenset())
     assert not StaleQuestion.objects.exists()
 
 

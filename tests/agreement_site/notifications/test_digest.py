@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agreement_site.models import NotificationSettings, Preference, QueuedMail
-from agreement_site.notifications import digest, outbox, preferences
+from agreement_site.notifications import digest, mail_contents, outbox, preferences
 from agreement_site.notifications.mail_contents import Line, Section
 from core.jobs.outbox import MAX_JITTER
 from events import feed
@@ -99,7 +99,7 @@ def test_monday_mail_of_a_lead(
         mail.outbox.clear()
     message = send_digest()
     assert (message.to, message.from_email) == (["lead@example.org"], "concord@example.org")
-    assert message.subject == "[Concord] 2 decisions wait for you"
+    assert message.subject == "[Concord] 2 entries in your inbox"
     text = message.body
     page = html.unescape(re.sub(r"<[^>]+>", "", client_for(lead).get("/inbox/").text))
     positions = []
@@ -147,9 +147,9 @@ def test_one_query_reads_all_gates_of_a_digest(
 ) -> None:
     for verdict, name in (("fail", "release"), ("pass", "weekly"), ("not_enough", "pilot")):
         decide_gate(question, verdict, name)
-    events = list(Event.objects.filter(kind__in=digest.GATE_VERDICTS).order_by("pk"))
+    events = list(Event.objects.filter(kind__in=mail_contents.GATE_VERDICTS).order_by("pk"))
     with CaptureQueriesContext(connection) as queries:
-        lines = digest.describe_changes(events)
+        lines = mail_contents.describe_changes(events)
     assert [line.text.partition("”")[0] for line in lines] == ["“release", "“weekly", "“pilot"]
     assert len(queries) == 1
 
@@ -246,7 +246,7 @@ def test_language_and_zone_are_those_of_the_person(
     preferences.save_preferences(user=lead, language="en", digest="daily")
     with time_machine.travel(MONDAY + datetime.timedelta(days=1)):
         outbox.sweep_mail()
-    assert mail.outbox[0].subject == "[Concord] 1 decision waits for you"
+    assert mail.outbox[0].subject == "[Concord] 1 entry in your inbox"
 
 
 def test_names_become_neither_headers_nor_markup(
@@ -292,7 +292,7 @@ def test_nothing_is_queued_without_a_mail_server(
         assert QueuedMail.objects.count() == 0
         settings.SMTP_URL = "smtp://mail.example.org"
         outbox.sweep_mail()
-    assert [m.subject for m in mail.outbox] == ["[Concord] 1 decision waits for you"], "no old news"
+    assert [m.subject for m in mail.outbox] == ["[Concord] 1 entry in your inbox"], "no old news"
 
 
 def test_digest_that_failed_is_told_by_the_next_one(
@@ -306,7 +306,7 @@ def test_digest_that_failed_is_told_by_the_next_one(
         def fail(*_args: Any) -> None:
             raise RuntimeError("no template")
 
-        patch.setattr(outbox.composition, "compose_message", fail)
+        patch.setattr(outbox, "compose_message", fail)
         for delay in (*outbox.RETRY_DELAYS, datetime.timedelta()):
             outbox.sweep_mail()
             clock.shift(delay * (1 + MAX_JITTER))

@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from agreement_site.models import NotificationSettings, QueuedMail
 from agreement_site.notifications import news, outbox, preferences
+from agreement_site.notifications.mail_contents import CHANGE_KINDS
 from projects.models import Member, Question
 from projects.services.projects import archive_project
 from quality.alerts.services import change_alert_state
@@ -21,6 +22,13 @@ from quality.models import Alert, Gate
 from tests.cast import make_project as create_project
 
 pytestmark = pytest.mark.django_db
+
+
+def test_all_news_have_a_line_in_mail() -> None:
+    assert set(news.NEWS_EVENTS) <= set(CHANGE_KINDS), (
+        "describe each event of NEWS in agreement_site/notifications/mail_contents.py:"
+        " a group in CHANGE_KINDS, and its case in describe_changes"
+    )
 
 
 def test_one_mail_of_a_project_in_a_quarter_of_an_hour(

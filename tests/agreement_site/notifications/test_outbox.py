@@ -212,7 +212,7 @@ def test_repeated_mail_has_the_same_message_id(
     row = queue_news(lead, question.project)
     claimed = outbox._claim_mail(row.pk)
     assert claimed is not None
-    sent = outbox.composition.compose_message(claimed)
+    sent = outbox.compose_message(claimed)
     assert sent is not None and sent.send() == 1
     QueuedMail.objects.update(leased_until=timezone.now() - datetime.timedelta(seconds=1))
     assert outbox.send_due_mails() == 1

@@ -64,7 +64,7 @@ def test_invited_person_gets_a_link_that_confirms_the_address(
     assert eve.email == "", "only the lead says that it is hers"
     message = send_mail_now()
     assert message.to == ["eve@example.org"]
-    assert "lead added you to the project “Reviews” as annotator." in message.body
+    assert "lead added you to “Reviews” as annotator." in message.body
     assert "List-Unsubscribe" not in message.message() and "/unsubscribe/" not in message.body
     accept(get_path(message))
     eve.refresh_from_db()
@@ -142,7 +142,7 @@ def test_mail_to_a_paused_rater_gives_the_reason(
     set_rater_paused(rater=rater, paused=True, by=lead)
     Rater.objects.filter(pk=rater.pk).update(gold_notice=gold_notice)
     body = send_mail_now().body
-    assert "You're paused in the project “Reviews”." in body
+    assert "Your ratings are kept." in body
     assert ("Too many known answers were wrong." in body) == bool(gold_notice)
     assert ("Your lead paused your rating." in body) == (not gold_notice)
 

@@ -1,4 +1,4 @@
-"""The page of notification settings, and links that end a stream of mail without a session."""
+"""The page of notification settings, and links that end a subscription without a session."""
 
 from __future__ import annotations
 
@@ -59,13 +59,13 @@ def test_person_chooses_what_is_mailed(viewer: User, project: Any, client_for: A
 
 
 @pytest.mark.parametrize(
-    ("stream", "field", "value"),
+    ("subscription", "field", "value"),
     [("digest", "digest", "off"), ("news", "at_once", []), ("personal", "personal", False)],
 )
-def test_link_ends_one_stream_without_a_session(
-    lead: User, stream: str, field: str, value: Any
+def test_link_ends_one_subscription_without_a_session(
+    lead: User, subscription: str, field: str, value: Any
 ) -> None:
-    url = preferences.build_unsubscribe_url(lead, stream)
+    url = preferences.build_unsubscribe_url(lead, subscription)
     path = url.removeprefix("https://concord.example.org")
     assert path != url
     before = NotificationSettings.objects.filter(user=lead).values().get()

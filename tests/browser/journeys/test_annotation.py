@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import APIResponse, Page, Route, expect
 
 from projects.models import Category, Item
-from projects.services import scales
+from projects.services import questions
 from projects.services.projects import change_project
 from projects.services.question_validation import NewCategory
 from ratings.models import Assignment, Rating
@@ -38,7 +38,7 @@ def test_ten_items_are_rated_by_keyboard_alone(open_annotation, annotator, items
 def test_one_key_rates_an_item_when_a_choice_submits(open_annotation, annotator, items):
     page = open_annotation(annotator)
     page.locator("summary", has_text="More").click()
-    page.get_by_label("Submit as soon as I choose").check()
+    page.get_by_label("Submit after the last answer").check()
     page.keyboard.press("Escape")
     for number in range(5):
         expect_item(page, number)
@@ -240,19 +240,19 @@ def test_changed_answers_are_announced_to_a_fast_annotator(
     wait_until_ready(page, 5)
     codes = list(question.categories.order_by("-position").values_list("code", "label"))
     reversed_categories = [(code, NewCategory(label)) for code, label in codes]
-    scales.change_categories(
+    questions.change_categories(
         question=question, categories=reversed_categories, scale="ordinal", by=lead
     )
     with page.expect_response("**/rate/next/**"):  # the sheets with the old answers are replaced
         page.keyboard.press("1")
         page.keyboard.press("Enter")
     expect_item(page, 1)  # it was on the screen when the answers changed
-    expect(page.get_by_role("status")).not_to_contain_text("changed the answers")
+    expect(page.get_by_role("status")).not_to_contain_text("have changed")
     wait_until_ready(page, 5)
     page.keyboard.press("1")
     page.keyboard.press("Enter")
     expect_item(page, 2)
-    expect(page.get_by_role("status")).to_contain_text("Your lead changed the answers")
+    expect(page.get_by_role("status")).to_contain_text("The answers have changed")
 
 
 def test_each_of_several_questions_has_its_own_keys(open_annotation, annotator, items, project):
@@ -384,7 +384,7 @@ def test_touch_targets_are_large_enough_on_a_phone(
     # There are no keys, but immediate submission is set here, too.
     page.locator("summary", has_text="More").tap()
     expect(page.locator("#desk-sheet").get_by_text("Enable single-key shortcuts")).to_be_hidden()
-    expect(page.get_by_text("Submit as soon as I choose")).to_be_visible()
+    expect(page.get_by_text("Submit after the last answer")).to_be_visible()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -571,7 +571,7 @@ def test_signed_out_annotator_is_asked_to_sign_in(open_annotation, annotator, it
     page.context.clear_cookies()
     page.keyboard.press("1")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("status")).to_contain_text("you're signed out")
+    expect(page.get_by_role("status")).to_contain_text("You're signed out")
     expect(page.get_by_role("link", name="Sign in again")).to_be_visible()
     wait_for_value(get_stored_codes, {})
 

@@ -226,7 +226,7 @@ def test_notices_move_and_cover_neither_item_nor_answers(
     page.keyboard.press("Escape")
     expect(page.get_by_role("status")).to_be_empty()
     page.keyboard.press("x")
-    page.get_by_role("button", name="Dismiss message").click()
+    page.get_by_role("button", name="Dismiss a message").click()
     expect(page.get_by_role("status")).to_be_empty()
     change_project(project=project, by=lead, guidelines="Look *twice*.")
     page.locator("#desk").dispatch_event("poll")

@@ -39,7 +39,9 @@ def test_five_items_are_answered_without_a_connection(open_annotation, annotator
         expect_item(page, number)
         answer(page, str(number % 4 + 1))
     expect_item(page, 5)
-    expect(page.get_by_role("status")).to_contain_text("You're offline. Not saved yet: 5.")
+    expect(page.get_by_role("status")).to_contain_text(
+        "You're offline. Answers are saved on this device: 5."
+    )
     wait_for_value(get_stored_codes, {})
     page.context.set_offline(False)  # they are sent by themselves
     expect(page.get_by_role("status")).to_be_empty()
@@ -60,7 +62,7 @@ def test_last_ready_item_waits_for_the_connection(open_annotation, annotator, it
     for number in range(6):
         expect_item(page, number)
         answer(page, "2")
-    expect(page.get_by_role("status")).to_contain_text("Not saved yet: 6.")
+    expect(page.get_by_role("status")).to_contain_text("saved on this device: 6.")
     expect_item(page, 5)
     page.keyboard.press("4")  # changed since: it is not sent by itself
     page.context.set_offline(False)
@@ -79,7 +81,7 @@ def test_unsent_answers_outlive_the_page(open_annotation, annotator, items):
     for number in range(3):
         expect_item(page, number)
         answer(page, "3")
-    expect(page.get_by_role("status")).to_contain_text("Not saved yet: 3.")
+    expect(page.get_by_role("status")).to_contain_text("saved on this device: 3.")
     page.unroute("**/rate/*/")
     page.reload()
     expect_item(page, 3)
@@ -94,7 +96,7 @@ def test_answers_are_sent_when_the_server_is_back(open_annotation, annotator, it
     wait_until_ready(page, 5)
     page.route("**/rate/**", lambda route: route.abort())
     answer(page, "2")
-    expect(page.get_by_role("status")).to_contain_text("Not saved yet: 1.")
+    expect(page.get_by_role("status")).to_contain_text("saved on this device: 1.")
     expect_item(page, 1)
     page.unroute("**/rate/**")
     page.locator("#desk").dispatch_event("poll")  # the page polls now and then
@@ -111,7 +113,7 @@ def test_unsent_answer_is_undone_without_the_server(open_annotation, annotator, 
     expect_item(page, 1)
     page.keyboard.press("u")
     expect_item(page, 0)
-    expect(page.get_by_role("status")).to_contain_text("wasn't sent yet")
+    expect(page.get_by_role("status")).to_contain_text("You can change your answer")
     answer(page, "4")
     expect_item(page, 1)
     page.context.set_offline(False)
@@ -190,7 +192,7 @@ def test_server_error_keeps_the_answer_and_the_item(open_annotation, annotator, 
         f"**/rate/{items[0].pk}/", lambda route: route.fulfill(status=500, body="<p>broken</p>")
     )
     answer(page, "2")
-    expect(page.get_by_role("status")).to_contain_text("Not saved because of an error.")
+    expect(page.get_by_role("status")).to_contain_text("An error occurred.")
     expect_item(page, 1)
     page.unroute(f"**/rate/{items[0].pk}/")
     answer(page, "3")

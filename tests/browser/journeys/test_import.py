@@ -35,7 +35,7 @@ def test_page_advances_by_itself(open_page: Any, project: Any, question: Any) ->
     upload(page, ROWS)
     check_accessibility(page)
     page.get_by_role("button", name="Check file").click()
-    expect(page.get_by_role("heading", name="Checking the file")).to_be_visible()
+    expect(page.get_by_role("heading", name="Checking")).to_be_visible()
     check_accessibility(page)
     run_worker()
     expect(page.get_by_text("No problems found")).to_be_visible()

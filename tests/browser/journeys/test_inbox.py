@@ -32,7 +32,7 @@ def test_inbox_is_worked_through_by_keyboard(
     page.keyboard.press("x")
     expect(page.get_by_text("2 selected:")).to_be_visible()
     page.keyboard.press("e")
-    expect(page.get_by_text("2 alerts are now yours to investigate.")).to_be_visible()
+    expect(page.get_by_text("2 alerts assigned to you.")).to_be_visible()
     states = [Alert.objects.get(pk=alert.pk).state for alert in alerts]
     assert states == [AlertState.ACKNOWLEDGED, AlertState.ACKNOWLEDGED, AlertState.OPEN]
     page.keyboard.press("j")

@@ -146,7 +146,7 @@ def import_ratings(page: Page, project: Project) -> None:
     page.get_by_label("File", exact=True).set_input_files(file)
     page.get_by_role("button", name="Upload file").click()
     page.get_by_role("button", name="Check file").click()
-    expect(page.get_by_role("heading", name="Checking the file")).to_be_visible()
+    expect(page.get_by_role("heading", name="Checking")).to_be_visible()
     tasks.resume_stalled()
     expect(page.get_by_text("No problems found")).to_be_visible()
     page.get_by_role("button", name="Import", exact=True).click()

@@ -99,7 +99,7 @@ def test_lead_creates_a_project_and_a_guest_joins(open_browser, lead):
     guest.get_by_label("New password", exact=True).fill(SECRET)
     guest.get_by_label("Confirm new password").fill(SECRET)
     guest.get_by_role("button", name="Set password").click()
-    welcome = guest.get_by_text("Welcome! Your password is set")
+    welcome = guest.get_by_text("Password saved. You’re signed in.")
     expect(welcome).to_be_visible()
     # It is a toast over the annotation page, like every message, and goes with the first answer.
     assert welcome.evaluate("said => said.closest('.desk__notices') !== null")
@@ -148,7 +148,7 @@ def test_a_matrix_is_mirrored_and_checked_while_it_is_typed(open_browser, projec
     page.get_by_label("custom").check()
     cell = page.get_by_label("Weight of none and minor")
     cell.fill("7")
-    expect(page.locator("#matrix-check")).to_contain_text("row 1 (none), column 2 (minor) is 7")
+    expect(page.locator("#matrix-check")).to_contain_text("row 1, column 2 must be 0–1, not 7")
     cell.fill("0.25")
     expect(page.get_by_label("Weight of minor and none")).to_have_value("0.25")
     expect(page.locator("#matrix-check td.heat__cell--2").first).to_have_text("0.25")

@@ -21,7 +21,7 @@ def test_result_appears_without_reload(
     open_page: Any,
 ) -> None:
     page = open_page(f"/projects/{project.pk}/change/", color_scheme=scheme)
-    expect(page.get_by_text("being computed")).to_be_visible()
+    expect(page.get_by_text("Being computed")).to_be_visible()
     check_accessibility(page)
     tasks.sweep_all()
     expect(page.get_by_role("heading", name="Contributions")).to_be_visible()

@@ -67,7 +67,7 @@ def test_change_of_somebody_else_is_replaced_the_second_time(
     form = submit({name: value}, STORED | {name: other})
     assert not form.is_valid()
     assert form.errors == {
-        name: [f"Somebody else changed this to “{other_text}”. Save again to replace it."]
+        name: [f"Someone else changed this to “{other_text}”. Save again to replace it."]
     }
     again = ExampleForm(form.data, initial=STORED | {name: other})
     assert again.is_valid(), again.errors

@@ -7,7 +7,7 @@ import pytest
 
 from metrics.agreement import headline as headline_rules
 from metrics.agreement.coefficients import cohen
-from metrics.agreement.coefficients.groups.between_groups import between_group_kappa
+from metrics.agreement.coefficients.groups import between_group_kappa
 from metrics.agreement.coefficients.intraclass.icc import icc, icc_from_counts
 from metrics.agreement.counts.tally import count_patterns
 from metrics.agreement.headline import HeadlineFacts, choose_headline

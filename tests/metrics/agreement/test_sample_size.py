@@ -46,7 +46,9 @@ def test_items_needed_with_assurance_are_the_smallest_that_stay_narrow(se, n, ha
 @given(st.floats(0.01, 0.3), st.integers(2, 40), st.integers(1, 10), st.floats(0, 0.5))
 def test_items_in_clusters_are_planned_by_cluster(se, n_clusters, size, sd):
     n, half_width = n_clusters * size, 0.1
-    log_sd = (sd**2 + 0.5 / (n_clusters - 1)) ** 0.5
+    df = n_clusters - 1
+    factor = (df / stats.chi2.ppf(0.1, df)) ** 0.5  # exceeded by the true error in one of ten
+    log_sd = np.hypot(sd, np.log(factor) / stats.norm.ppf(0.9))
 
     def is_narrow(items):
         df = max(items / size - 1, 1)

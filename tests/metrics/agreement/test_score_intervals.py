@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from scipy import special, stats
 
 from metrics.agreement import estimate_coefficient, pattern_coefficients, report
-from metrics.agreement.coefficients import cohen, fleiss
-from metrics.agreement.coefficients.groups import peers
-from metrics.agreement.coefficients.groups.between_groups import between_group_kappa
+from metrics.agreement.coefficients import cohen, fleiss, groups
+from metrics.agreement.coefficients.groups import between_group_kappa
 from metrics.agreement.coefficients.light import PairKappas, mean_kappa_by_items
 from metrics.agreement.counts.common_correlation import (
     CommonCorrelationModel,
@@ -359,7 +358,7 @@ def test_constant_side_of_several_raters_has_no_interval(constant):
     counts = count_peer_tables(
         np.repeat(np.arange(n), 3), np.tile(np.arange(3), n), codes.ravel(), 2
     )
-    estimate = peers.peer_kappa(counts.tables, counts.moments, counts.n_items)[0]
+    estimate = groups.peer_kappa(counts.tables, counts.moments, counts.n_items)[0]
     sides = [np.column_stack([1 - side, side]) for side in (own + 0, others + 0)]
     between = between_group_kappa(sides[0], 2 * sides[1], np.ones(n))
     for kappa in (estimate, between):

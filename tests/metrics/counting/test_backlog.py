@@ -288,7 +288,7 @@ def test_sweep_gives_each_question_a_turn(
     monkeypatch.setattr(question_updates, "update_question_for_seconds", work_and_record)
     monkeypatch.setattr(question_updates, "TURN_SECONDS", 0)
     monkeypatch.setattr(
-        question_updates.small_question_updates, "update_small_questions", lambda **_options: 0
+        question_updates, "update_small_questions", lambda **_options: 0
     )  # both questions are small enough for the batch
     assert question_updates.sweep_questions() == 2
     assert question_ids[:3] == [question.pk, small_question.pk, question.pk]

@@ -11,7 +11,7 @@ from django.db import DatabaseError
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from metrics.counting import peer_rows, question_counting, store
+from metrics.counting import peer_store, question_counting, store
 from metrics.jobs import question_updates
 from metrics.models import CountState, PairTally, RaterResult, Result
 from metrics.question_scale import QuestionScale
@@ -86,7 +86,7 @@ def test_rating_changed_while_counted_stays_uncounted(
 
 
 @pytest.mark.parametrize(
-    "target", [(store, "add_patterns"), (store, "add_pair_tables"), (peer_rows, "add_peer_counts")]
+    "target", [(store, "add_patterns"), (store, "add_pair_tables"), (peer_store, "add_peer_counts")]
 )
 def test_crash_in_counting_leaves_everything_uncounted(
     question: Any, rate: Any, monkeypatch: pytest.MonkeyPatch, target: tuple[Any, str]

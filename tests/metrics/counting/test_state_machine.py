@@ -31,7 +31,7 @@ from projects.models import Category, Item, Project, Question, Rater
 from projects.services.project_validation import InvalidProjectChange
 from projects.services.projects import change_project
 from projects.services.question_validation import NewCategory
-from projects.services.scales import change_categories, change_weights
+from projects.services.questions import change_categories, change_weights
 from ratings.models import NO_CODE, Rating
 from ratings.services import uncounted
 from ratings.services.judgement import Judgement

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from django.core.management import CommandError, call_command
 
-from metrics.example import example_projects, fleiss1971, simulation
+from metrics.example import example_projects, simulation, worked_examples
 from metrics.filtered import filtered_jobs
 from metrics.filters import RatingFilter
 from metrics.models import PairTally, RaterResult, Result
@@ -25,8 +25,14 @@ from tests.cast import make_project
 
 
 def test_published_table_has_six_diagnoses_per_patient():
-    assert [sum(row) for row in fleiss1971.COUNTS] == [6] * 30
-    assert [sum(column) for column in zip(*fleiss1971.COUNTS, strict=True)] == [26, 26, 30, 55, 43]
+    assert [sum(row) for row in worked_examples.COUNTS] == [6] * 30
+    assert [sum(column) for column in zip(*worked_examples.COUNTS, strict=True)] == [
+        26,
+        26,
+        30,
+        55,
+        43,
+    ]
 
 
 @pytest.fixture(scope="module")

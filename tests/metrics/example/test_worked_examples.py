@@ -67,7 +67,7 @@ def test_each_example_shows_correct_headline_and_reason(
         "few_items"
     ]  # no finding about pairs
     overview = client.get(f"/projects/{nurses_result.question.project_id}/").text
-    assert "One nurse always reads 5 more." in overview
+    assert "One nurse always reads 5 more, yet" in overview
     # On gold scores kappa equals Lin's concordance, not the intraclass correlation.
     scored_project = Project.objects.get(name__endswith="scored by gold")
     address = f"/api/v1/projects/{scored_project.pk}/agreement/coefficients/?scores="

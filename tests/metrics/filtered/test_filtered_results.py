@@ -188,7 +188,7 @@ def test_filtered_results_match_library_report(
     assert body["n_ratings"] == (codes >= 0).sum()
     if not codes.size:
         assert body["parts"]["coefficients"]["fleiss_kappa"]["value"] is None
-        assert page["nothing"].startswith("No ratings since 2027-01-01. Newest:")
+        assert page["nothing"].startswith("No ratings match. Newest:")
         return
     estimates = page["agreement"].coefficients
     expected = report(codes, len(LABELS), values=[0, 1, 2, 3])
@@ -460,7 +460,7 @@ def test_live_update_brings_new_filtered_results(
     }
     client = client_for(lead)
     outdated_page = client.get(address, headers=headers)
-    assert "counting new ratings" in outdated_page.content.decode()
+    assert "Updating …" in outdated_page.content.decode()
     assert 'id="headline"' not in outdated_page.content.decode()
     FilteredResult.objects.update(paused_until=None)
     client.get(address, headers=headers)
@@ -691,7 +691,7 @@ def test_drift_between_two_raters_is_reported(question: Any, utc: Any, open_page
     record_ratings({question: ratings}, by=None, source="import")
     update_question(question.pk)
     page = open_page({"period": "week"}, "pairs/?a=sinking&b=steady")
-    sentence = "Since 2026-03-09, sinking has answered 0.75 lower relative to steady than before."
+    sentence = "Since 2026-03-09, steady has answered 0.75 higher relative to sinking than before."
     assert sentence in page.content.decode()
 
 

@@ -11,7 +11,7 @@ from django.db import connection
 from agreement_site.celery import app
 from core.jobs import dispatch
 from metrics import tasks
-from metrics.jobs import hints, small_question_updates
+from metrics.jobs import hints, question_updates
 from ratings.models import Rating
 from tests.faults.brokers import Broker
 
@@ -53,7 +53,7 @@ def test_worker_clears_the_hint_before_it_reads(
         return 0
 
     monkeypatch.setattr(
-        small_question_updates, "update_small_questions", send_while_reading
+        question_updates, "update_small_questions", send_while_reading
     )  # the first function that reads
     tasks.count_question(question.pk)
     assert broker.count_messages() == 2

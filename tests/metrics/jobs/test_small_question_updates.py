@@ -14,7 +14,7 @@ from django.db.models import F, Max
 from metrics import tasks
 from metrics.counting import small_question_counting as counting
 from metrics.integrity.audit import audit_question
-from metrics.jobs import question_updates, small_question_updates
+from metrics.jobs import question_updates
 from metrics.models import CountState, Result
 from metrics.results import refresh
 from projects.models import Project, Rater
@@ -78,11 +78,11 @@ def test_any_history_is_counted_exactly_in_one_pass(
     for size in (12, 1, 6):
         for question in questions:
             rate_randomly(question, rng, size)
-        assert small_question_updates.update_small_questions(excluded=set()) == len(questions)
+        assert question_updates.update_small_questions(excluded=set()) == len(questions)
         for question in questions:
             invariants.check(question.pk)
             refresh.recompute_deferred_cumulative_results(question.pk)
-        assert small_question_updates.update_small_questions(excluded=set()) == 0
+        assert question_updates.update_small_questions(excluded=set()) == 0
     categories = Result.objects.get(question=questions[3], period_unit="all").details["categories"]
     assert categories[0]["label"] == "nothing at all"
 
@@ -93,7 +93,7 @@ def test_question_unfit_for_batch_is_counted_separately(questions: list[Any]) ->
         rate_randomly(question, rng, 8)
     Rater.objects.filter(project=questions[0].project, key="r1").update(kind=Rater.Kind.MODEL)
     CountState.objects.create(question=questions[1], unrefreshed=1)
-    assert small_question_updates.update_small_questions(excluded=set()) == 3
+    assert question_updates.update_small_questions(excluded=set()) == 3
     assert question_updates.sweep_questions() == 2
     for question in questions[1:]:
         invariants.check(question.pk)
@@ -119,11 +119,11 @@ def test_questions_that_another_worker_has_counted_take_no_place_in_the_batch(
 ) -> None:
     for question in questions:
         rate_randomly(question, random.Random(3), 5)
-    monkeypatch.setattr(small_question_updates, "QUESTIONS_AT_ONCE", 2)
+    monkeypatch.setattr(question_updates, "QUESTIONS_AT_ONCE", 2)
     listed_before = counting.list_small_uncounted_questions(set())
-    assert small_question_updates.update_small_questions(excluded=set()) == 2
+    assert question_updates.update_small_questions(excluded=set()) == 2
     monkeypatch.setattr(counting, "list_small_uncounted_questions", lambda skip: listed_before)
-    assert small_question_updates.update_small_questions(excluded=set()) == 2
+    assert question_updates.update_small_questions(excluded=set()) == 2
     assert Rating.objects.uncounted().values("question").distinct().count() == 1
 
 
@@ -138,13 +138,13 @@ def test_batch_leaves_other_questions_to_another_worker(questions: list[Any]) ->
 
     def update() -> int:
         try:
-            return small_question_updates.update_small_questions(excluded=set())
+            return question_updates.update_small_questions(excluded=set())
         finally:
             connection.close()
 
     with ThreadPoolExecutor(1) as other_worker:
         with transaction.atomic():
-            assert len(counting.lock_small_count_states(ids, 2)) == 2
+            assert len(counting.lock_states_of_small_questions(ids, 2)) == 2
             assert other_worker.submit(update).result(timeout=20) == 3
         assert other_worker.submit(update).result(timeout=20) == 2
     assert not Rating.objects.uncounted().exists()

@@ -58,7 +58,7 @@ def test_compressed_file_is_read(write_file, capsys, tmp_path):
         capsys, write_file(format_csv(ROWS)), "--json"
     )
     packed.write_bytes(packed.read_bytes()[:-9])
-    with pytest.raises(CommandError, match=r"ratings.csv.gz: .*damaged or cut off"):
+    with pytest.raises(CommandError, match=r"ratings.csv.gz: .*damaged or protected"):
         run_command(capsys, str(packed))
 
 
@@ -181,7 +181,7 @@ def test_rows_of_one_question(write_file, capsys):
         (
             "item,rater,label\na,b,x\nc,d\n",
             [],
-            "Line 3: 2 cells, but the header row has 3",
+            "Line 3: The header row has 3 cells, but this row has 2",
         ),
         ("item,rater,label\na,b,\n", [], "Every label in the file stands for a missing value"),
         (
@@ -196,7 +196,7 @@ def test_rows_of_one_question(write_file, capsys):
             [],
             "Line 2: 'yesterday' isn't an ISO 8601 time",
         ),
-        ('item,rater,label\na,b,"x\n', [], "Line 2: A quotation mark opens this cell"),
+        ('item,rater,label\na,b,"x\n', [], "Line 2: Quotation marks must enclose the whole cell"),
         ("item,rater,label\na,b,x\0\n", [], "Line 2: Text can't contain NUL"),
         (
             format_csv(ROWS),

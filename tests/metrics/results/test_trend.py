@@ -18,7 +18,14 @@ from django.db.migrations.loader import MigrationLoader
 
 from metrics.integrity.audit import audit_question
 from metrics.jobs.question_updates import sweep_questions
-from metrics.models import ALL_DAYS, CountState, PatternTally, PeerTally, Population
+from metrics.models import (
+    ALL_DAYS,
+    CountState,
+    PatternTally,
+    PeerTally,
+    Population,
+    RaterResult,
+)
 from projects.models import Question, Rater
 from ratings.models import Rating
 from tests.cast import rate_many
@@ -222,3 +229,34 @@ def test_upgrade_dates_counted_items_anew(
     sweep_questions()
     assert read_rows(api_for(lead), question, period="month") == expected
     assert audit_question(question.pk).differences == []
+
+
+def test_upgrade_computes_results_again(question: Question, rate: Any) -> None:
+    """Regression: intervals stored by the version before stayed until a rating changed.
+
+    A rater with one answer has a kappa of 0 by construction, and no interval; other intervals
+    are computed again, too.
+    """
+    for item in range(12):
+        for rater, label in (("a", LABELS[item % 2]), ("b", LABELS[item % 2]), ("c", "none")):
+            rate(question, f"i{item}", rater, label)
+    sweep_questions()
+    expected = dict(
+        RaterResult.objects.filter(question=question).values_list("rater", "coefficients")
+    )
+    constant = Rater.objects.get(project=question.project, key="c")
+    assert expected[constant.pk]["vs_peers"]["value"] == 0
+    assert expected[constant.pk]["vs_peers"]["low"] is None
+    results = RaterResult.objects.filter(question=question)
+    for result in results:
+        result.coefficients["vs_peers"] |= {"low": -0.3, "high": 0.3}
+        result.save()
+    sweep_questions()
+    assert results.get(rater=constant).coefficients["vs_peers"]["low"] == -0.3
+    migration = MigrationLoader(None).get_migration("metrics", "0007_recompute_results")
+    operation: Any = migration.operations[0]
+    from django.apps import apps
+
+    operation.code(apps, None)
+    sweep_questions()
+    assert dict(results.values_list("rater", "coefficients")) == expected

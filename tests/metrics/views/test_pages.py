@@ -214,8 +214,8 @@ def test_statistics_count_missing_ratings(
     Item.objects.create(project=project, key="unrated")
     text = get_page_text(client_for(lead), f"/projects/{project.pk}/statistics/")
     assert "1 of 5 items have 3 ratings" in text
-    assert "use the 3 items with two or more ratings" in text
-    assert "1 item with one rating counts for chance only" in text
+    assert "compare the 3 items with two or more ratings" in text
+    assert "1 single rating counts for chance only" in text
     assert "?ratings=0" in text
 
 
@@ -765,7 +765,7 @@ def test_up_to_date_includes_deferred_results(
     cast.rate(question, "i4", "b", "minor")
     update_question_for_seconds(question.pk)
     assert "up to date" not in get_freshness()
-    assert "updating intervals" in get_freshness()
+    assert "Updating …" in get_freshness()
     deferred_results.recompute_deferred_results(question.pk)
     assert "up to date" in get_freshness()
 

@@ -21,6 +21,7 @@ from quality.alerts.detection.candidates import AlertCandidate
 from quality.alerts.detection.matching import AlertPeriod
 from quality.alerts.kinds import KINDS, get_brief_text
 from quality.models import Alert, AlertKind, GoldItem
+from quality.rater_status.reasons import REASON_OF_ALERT
 from ratings.services.judgement import Judgement
 from ratings.services.record import record_ratings
 
@@ -35,11 +36,11 @@ FIELDS_BY_KIND: dict[str, dict[str, Any]] = {
         "measure": "other_answers", "size": 0.0, "n": 60, "code": 0,
         "facts": {"category": "none", "share": 0.99, "others": 0.6, "level": 5000.0},
     },
-    AlertKind.RATER_FAST: {
+    AlertKind.RATER_TOO_FAST: {
         "measure": "pace", "size": 0.05,
         "facts": {"seconds": 2.0, "usual": 20.0, "times": 4.0, "level": 5000.0},
     },
-    AlertKind.RATER_APART: {
+    AlertKind.RATER_DISAGREES: {
         "measure": "agreement", "size": 0.05,
         "facts": {"middle": 0.6, "bound": 0.4, "level": 250.0},
     },
@@ -68,10 +69,10 @@ FIELDS_BY_KIND: dict[str, dict[str, Any]] = {
     },
 }  # fmt: skip
 SENTENCES = {
-    AlertKind.RATER_DRIFT: "ann has rated about",
+    AlertKind.RATER_DRIFT: "ann has rated lower since",
     AlertKind.RATER_SAME_ANSWER: "ann almost always answers “none”",
-    AlertKind.RATER_FAST: "ann takes 2.0 seconds where others take",
-    AlertKind.RATER_APART: "ann has agreed far less than the others from the start",
+    AlertKind.RATER_TOO_FAST: "ann takes 2.0 seconds where others take",
+    AlertKind.RATER_DISAGREES: "ann has agreed far less than the others from the start",
     AlertKind.NEWCOMER_BELOW: "ann is new and agrees less than the team",
     AlertKind.RATER_COPIES: "ann agrees more with ben than expected: kappa",
     AlertKind.QUESTION_FELL: "Raters have agreed less since",
@@ -95,6 +96,14 @@ def make_alert_of_kind(question: Question, make_alert: Any) -> Callable[..., Ale
         return alert
 
     return make
+
+
+def test_each_kind_about_a_rater_is_a_reason_for_a_status() -> None:
+    about_raters = {kind for kind, definition in KINDS.items() if definition.brief is not None}
+    assert about_raters == set(REASON_OF_ALERT), (
+        "add each kind of alert with a `brief` text to REASON_OF_ALERT in"
+        " quality/rater_status/reasons.py, and no other"
+    )
 
 
 def test_page_of_each_kind_shows_sentence_and_link(
@@ -150,8 +159,8 @@ def test_rater_table_shows_short_sentences(
     make_alert_of_kind(AlertKind.RATER_DRIFT, size=0.5, detected_on=later_days[0])
     make_alert_of_kind(AlertKind.RATER_DRIFT, measure="agreement", detected_on=later_days[1])
     make_alert_of_kind(AlertKind.RATER_SAME_ANSWER)
-    make_alert_of_kind(AlertKind.RATER_FAST)
-    make_alert_of_kind(AlertKind.RATER_APART)
+    make_alert_of_kind(AlertKind.RATER_TOO_FAST)
+    make_alert_of_kind(AlertKind.RATER_DISAGREES)
     make_alert_of_kind(AlertKind.NEWCOMER_BELOW)
     make_alert_of_kind(AlertKind.RATER_COPIES)
     pair_alert = make_alert_of_kind(AlertKind.PAIR_DIVERGED)
@@ -165,8 +174,8 @@ def test_rater_table_shows_short_sentences(
     }
     beginnings = [" ".join(sentence.split()[:4]) for sentence in sentences_by_rater["ann"]]
     assert beginnings == [
-        "has rated about 0.36",
-        "has rated about 0.50",
+        "has rated lower since",
+        "has rated higher since",
         "has agreed about 0.36",
         "almost always answers “none”",
         "takes 2.0 seconds where",
@@ -191,10 +200,10 @@ ALERT_TEXTS: dict[str, tuple[str, dict[str, Any], str, dict[str, Any]]] = {
     "has diverged from": (
         "rater_drift", {"with_other": True}, "rater_drift", {},
     ),
-    "Ann has rated about 0.36 categories lower": (
+    "Ann has rated lower since 2026-08-17, by about 0.36 categories": (
         "rater_drift", {}, "rater_drift", {"size": 0.36},
     ),
-    "Ann has rated about 0.36 categories higher": (
+    "Ann has rated higher since 2026-08-17, by about 0.36 categories": (
         "rater_drift", {"size": 0.36}, "rater_drift", {"size": 0.36} | OF_AGREEMENT,
     ),
     "has agreed about 0.36 less since": (
@@ -203,7 +212,7 @@ ALERT_TEXTS: dict[str, tuple[str, dict[str, Any], str, dict[str, Any]]] = {
     "It began 2026-08-10 to 2026-08-24": (
         "rater_drift", {}, "rater_drift", {"since_earliest": AUGUST, "since_latest": AUGUST},
     ),
-    "Not explained by the others on the same days": (
+    "The others on the same days and items don’t explain it.": (
         "rater_drift", OF_AGREEMENT, "rater_drift", {},
     ),
     "“minor” is hardly used any more": (
@@ -212,16 +221,16 @@ ALERT_TEXTS: dict[str, tuple[str, dict[str, Any], str, dict[str, Any]]] = {
     "“minor” is no longer used consistently": (
         "category_collapsed", OF_AGREEMENT, "category_collapsed", {},
     ),
-    "A gold answer may be wrong.": (
+    "1 gold answer may be wrong.": (
         "gold_suspected", {"size": 1, "n": 1}, "gold_suspected", {},
     ),
-    "No alert about a single rater at that time.": (
+    "No similar alerts at that time.": (
         "question_fell", {}, "pair_diverged", {},
     ),
-    "in at most 5% of years (simulated, not proven)": (
+    "in at most 5% of years from other changes (simulated)": (
         "rater_drift", {}, "question_fell", {},
     ),
-    "False alerts per question: at most one per 4 years": (
+    "At most one false alert per question in 4 years": (
         "question_fell", {}, "question_fell", {"facts": {"level": 5000.0}},
     ),
     "A count: chance plays no part.": (
@@ -380,14 +389,14 @@ def test_fall_of_the_question_and_of_a_rater_mention_each_other(
 ) -> None:
     fall = make_alert_of_kind(AlertKind.QUESTION_FELL)
     basis = KINDS[fall.kind].basis
-    assert "No alert about a single rater at that time." in basis(fall)
+    assert "No similar alerts at that time." in basis(fall)
     alert = make_alert_of_kind(AlertKind.RATER_DRIFT, measure="agreement", size=-0.3)
-    sentence = f"It fell further for these raters: {alert.rater}."
+    sentence = f"Similar alerts at that time: {alert.rater}."
     assert sentence in basis(fall)
     sentence = "The others’ agreement fell then too"
     assert any(text.startswith(sentence) for text in KINDS[alert.kind].basis(alert))
     fall.delete()
-    sentence = "Not explained by the others on the same days and items."
+    sentence = "The others on the same days and items don’t explain it."
     assert sentence in KINDS[alert.kind].basis(alert)
 
 
@@ -439,7 +448,9 @@ def test_unresolved_alert_of_a_rater_blocks_other_kinds(
 ) -> None:
     alert = make_alert_of_kind(AlertKind.RATER_SAME_ANSWER)
     assert alert.rater_id is not None
-    other_kind = build_candidate(AlertKind.RATER_APART, (alert.rater_id,), rater_id=alert.rater_id)
+    other_kind = build_candidate(
+        AlertKind.RATER_DISAGREES, (alert.rater_id,), rater_id=alert.rater_id
+    )
     same_kind = build_candidate(
         AlertKind.RATER_SAME_ANSWER, (alert.rater_id,), rater_id=alert.rater_id, since=alert.since
     )
@@ -449,7 +460,7 @@ def test_unresolved_alert_of_a_rater_blocks_other_kinds(
         question,
         same_kind,
         other_kind,
-        build_candidate(AlertKind.RATER_APART, (ben.pk,), rater_id=ben.pk),
+        build_candidate(AlertKind.RATER_DISAGREES, (ben.pk,), rater_id=ben.pk),
     ) == ["rater_apart"]
     services.change_alert_state(alert=alert, state="resolved", reason="x", cause="real", by=lead)
     assert create_alerts(question, same_kind, other_kind) == ["rater_apart"]
@@ -548,7 +559,7 @@ def test_suspected_gold_gives_one_alert_until_more_is_suspected(
 def test_score_outside_coefficient_range_is_not_called_kappa(
     make_alert_of_kind: Callable[..., Alert],
 ) -> None:
-    alert = make_alert_of_kind(AlertKind.RATER_APART, size=-1.63, low=-2.01, high=-1.26)
+    alert = make_alert_of_kind(AlertKind.RATER_DISAGREES, size=-1.63, low=-2.01, high=-1.26)
     kind_texts = KINDS[alert.kind]
     assert "kappa" not in " ".join([kind_texts.sentence(alert), *kind_texts.basis(alert)])
     assert "-1.63" in kind_texts.basis(alert)[1]

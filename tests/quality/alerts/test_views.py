@@ -46,7 +46,7 @@ def get_page_text(response: Any) -> str:
     return " ".join(html.unescape(response.text).split())
 
 
-SENTENCE = "dan has rated about 0.36 categories lower since 2026-08-17."
+SENTENCE = "dan has rated lower since 2026-08-17, by about 0.36 categories."
 
 
 def test_alert_is_shown_on_every_page_about_it(alert: Any, base_url: str, client: Client) -> None:
@@ -87,8 +87,8 @@ def test_alert_page_shows_evidence_and_other_explanations(
         "Based on 1,060 shared items up to 2026-08-31 and 400 before the change.",
         "Average change until then: -0.50 to -0.22 (95% interval).",
         "It began 2026-08-10 to 2026-08-24 (95% interval).",
-        "False alerts per rater: at most one per 20 years from sampling noise",
-        "No similar alert about other raters at that time.",
+        "At most one false alert per rater in 20 years from sampling noise",
+        "No similar alerts at that time.",
         "The guidelines didn’t change at that time.",
     ):
         assert sentence in text
@@ -103,7 +103,7 @@ def test_alert_page_names_others_who_drifted_in_the_same_days(
 ) -> None:
     make_alert(rated_question, Rater.objects.get(key="ben"))
     text = get_page_text(client.get(f"{base_url}alerts/{alert.pk}/"))
-    assert "Such alerts about other raters then: ben." in text
+    assert "Similar alerts at that time: ben." in text
 
 
 def test_alert_steps_are_saved_from_the_page(alert: Any, base_url: str, client: Client) -> None:
@@ -231,7 +231,7 @@ def test_rater_statuses_as_page_and_file(
     assert {row.card.rater.key: row.status for row in response.context["rows"]} == {
         "dan": "Needs action", "ben": "Check", "ann": "OK", "cleo": "OK",
     }  # fmt: skip
-    sentence = "has rated about 0.36 categories lower since 2026-08-17"  # shown only once
+    sentence = "has rated lower since 2026-08-17, by about 0.36 categories"  # shown only once
     assert f'<a class="small" href="{base_url}alerts/{alert.pk}/">{sentence}</a>' in text
     assert "has an open alert" not in text
     assert "+0.30" not in text, "a size without an alert beside that of an alert"

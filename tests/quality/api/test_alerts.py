@@ -100,7 +100,7 @@ def test_rater_statuses_are_listed(
     assert row_by_rater["ann"]["reasons"] == [
         {
             "code": "drift",
-            "text": "has rated about 0.36 categories lower since 2026-08-17",
+            "text": "has rated lower since 2026-08-17, by about 0.36 categories",
             "value": -0.36,
             "low": -0.5,
             "high": -0.22,

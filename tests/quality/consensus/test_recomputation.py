@@ -331,7 +331,7 @@ def test_decision_made_during_computation_is_kept(
 def test_labels_are_calibrated_on_gold_answers(
     question: Question, rate: Callable[..., Any], lead: Any, client_for: Any
 ) -> None:
-    """On every third gold item everybody gives the same wrong answer; certainties follow.
+    """On every third gold item everybody gives the same wrong answer; confidences follow.
 
     The page says what they are based on.
     """

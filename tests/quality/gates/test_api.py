@@ -71,7 +71,7 @@ def test_gate_is_created_changed_listed_and_deleted(
         ([{"measure": "open_alerts", "at_least": 1}], "rules.0.at_least", "takes “at_most”"),
         ([{"measure": "open_alerts", "at_most": 0.5}], "rules.0.at_most", "whole number"),
         ([{"measure": "headline", "at_most": 0.5}], "rules.0.at_most", "takes “at_least”"),
-        ([{**RULE, "floor": 1}], "rules.0.floor", "unknown field; one of measure"),
+        ([{**RULE, "limit": 1}], "rules.0.limit", "unknown field; one of measure"),
         ([{**RULE, "filter": []}], "rules.0.filter", "An object is needed"),
         ([{**RULE, "filter": {"lang": "en"}}], "rules.0.filter", "unknown field “lang”"),
         ([{**RULE, "filter": {"kind": "robot"}}], "rules.0.filter", "human, model"),

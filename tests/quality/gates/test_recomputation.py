@@ -112,8 +112,8 @@ def test_exit_status_of_the_command(
 ) -> None:
     rate_alike(60, errors=6)
     before = timezone.now()
-    for name, floor, status in (("low", 0.5, 0), ("high", 0.99, 1), ("near", 0.85, 2)):
-        create_gate({"measure": "gwet_ac1", "at_least": floor}, name=name)
+    for name, limit, status in (("low", 0.5, 0), ("high", 0.99, 1), ("near", 0.85, 2)):
+        create_gate({"measure": "gwet_ac1", "at_least": limit}, name=name)
         assert run_command(question.project_id, name) == status
     assert "more items are needed" in capsys.readouterr().out
     rate_alike(60, errors=60, prefix="bad")

@@ -61,22 +61,22 @@ def test_verdict_follows_from_the_ends_of_the_interval(
     create_gate(rule)
     estimate = api.get(f"{gates_url}release/verdict/").json()["rules"][0]["estimate"]
     assert estimate["value"] is not None
-    for floor, decision in (
+    for limit, expected in (
         (estimate["low"], "pass"),
         (estimate["low"] + 1e-6, "not_enough"),
         (estimate["high"], "not_enough"),
         (estimate["high"] + 1e-6, "fail"),
     ):
-        body = {"rules": [rule | {"at_least": floor}]}
+        body = {"rules": [rule | {"at_least": limit}]}
         assert api.patch(f"{gates_url}release/", body, format="json").status_code == 200
         verdict = api.get(f"{gates_url}release/verdict/").json()
-        assert (verdict["verdict"], verdict["rules"][0]["verdict"]) == (decision, decision)
-        assert (verdict["rules"][0]["needed_items"] is not None) == (decision == "not_enough")
+        assert (verdict["verdict"], verdict["rules"][0]["verdict"]) == (expected, expected)
+        assert (verdict["rules"][0]["needed_items"] is not None) == (expected == "not_enough")
         assert verdict["rules"][0]["name"] == "fleiss_kappa_quadratic"
 
 
 @pytest.mark.parametrize(
-    ("floors", "expected"),
+    ("limits", "expected"),
     [
         ((0.0, 0.0), "pass"),
         ((0.0, 1.0), "fail"),
@@ -89,13 +89,13 @@ def test_gate_passes_if_all_rules_do_and_fails_if_one_does(
     api: Any,
     gates_url: str,
     create_gate: Callable[..., Any],
-    floors: tuple[float, float],
+    limits: tuple[float, float],
     expected: str,
 ) -> None:
     rate_alike(40, errors=14)
     names = ("cohen_kappa", "gwet_ac1")
     rules = [
-        {"measure": name, "at_least": floor} for name, floor in zip(names, floors, strict=True)
+        {"measure": name, "at_least": limit} for name, limit in zip(names, limits, strict=True)
     ]
     create_gate(*rules)
     assert api.get(f"{gates_url}release/verdict/").json()["verdict"] == expected
@@ -195,7 +195,7 @@ def test_gold_of_the_moment_counts(
     assert then["low_once"] == pytest.approx(wilson_interval(20, 20)[0])  # 40 answers to 20 items
 
 
-def test_label_certainty_is_the_mean_of_the_labels(
+def test_label_confidence_is_the_mean_of_the_labels(
     rated_question: Question, get_rule: Callable[..., Any], lead: Any
 ) -> None:
     labels.recompute_question(rated_question.pk, at_once=True)

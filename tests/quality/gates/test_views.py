@@ -28,7 +28,7 @@ def build_form(*rules: tuple[str, str, str], name: str = "release", initial: int
         "name": name, "rules-TOTAL_FORMS": len(rules) + 1, "rules-INITIAL_FORMS": initial,
     }  # fmt: skip
     for index, values in enumerate([*rules, ("", "", "")]):
-        for field, value in zip(("measure", "bound", "filter"), values, strict=True):
+        for field, value in zip(("measure", "limit", "filter"), values, strict=True):
             data[f"rules-{index}-{field}"] = value
     return data
 
@@ -59,7 +59,7 @@ def test_lead_creates_changes_and_deletes_a_gate(
     assert 'value="kind=human&amp;exclude=ben"' in page
     changed = build_form(("gwet_ac1", "0.6", ""), name="nightly", initial=2)
     assert client.post(f"{url}release/", changed)["Location"] == f"{url}nightly/"
-    GateState.objects.update(duration_seconds=0)  # after a slow decision the question pauses
+    GateState.objects.update(duration_seconds=0)  # after a slow computation the question pauses
     tasks.sweep_gates()
     page = client.get(url).content.decode()
     assert "Passed" in page
@@ -109,10 +109,10 @@ def test_sentence_of_a_verdict_says_how_many_items_are_missing() -> None:
     }  # fmt: skip
     document = {"gate": "release", "verdict": "not_enough", "rules": [rule]}
     assert verdict_texts.describe_verdict(document) == (
-        "“release” is undecided: about 1,460 more items are needed."
+        "“release” is undecided: not enough data. About 1,460 more items are needed."
     )
     assert verdict_texts.list_sentences(document) == [
-        "Headline coefficient, Fleiss’ kappa: 0.700, between 0.500 and 0.800; the floor is 0.60."
+        "Headline coefficient, Fleiss’ kappa: 0.700 [0.500, 0.800]; the limit is 0.60."
         " About 1,460 more items are needed."
     ]
 
@@ -133,8 +133,11 @@ def build_rule(verdict: str, value: float | None, needed_items: int | None = Non
 @pytest.mark.parametrize(
     ("rules", "sentence"),
     [
-        ([("not_enough", 0.65, 300)], "about 300 more items are needed"),
-        ([("not_enough", 0.65, 300), ("pass", 0.9, None)], "about 300 more items are needed"),
+        ([("not_enough", 0.65, 300)], "not enough data. About 300 more items are needed"),
+        (
+            [("not_enough", 0.65, 300), ("pass", 0.9, None)],
+            "not enough data. About 300 more items are needed",
+        ),
         ([("not_enough", 0.65, 300), ("not_enough", None, None)], "a rule has no value"),
         ([("not_enough", 0.65, 300), ("not_enough", 0.6, None)], "not enough data"),
     ],
@@ -159,14 +162,14 @@ def test_new_items_are_not_promised_to_reach_a_coverage() -> None:
     }  # fmt: skip
     document = {"gate": "release", "verdict": "fail", "rules": [rule]}
     assert verdict_texts.list_sentences(document) == [
-        "Coverage: 0.800; the floor is 0.90. 10 more items must be complete."
+        "Coverage: 0.800; the limit is 0.90. 10 more items must be complete."
     ]
     assert not verdict_texts.has_interval(rule)
     assert verdict_texts.has_interval(build_rule("pass", 0.8))
 
 
 def describe_rule(estimate: Mapping[str, Any] | None = None, **fields: Any) -> str:
-    """Return the sentences on one rule, by default of a coverage of 0.8 where 0.9 is the floor."""
+    """Return the sentences on one rule, by default of a coverage of 0.8 where 0.9 is the limit."""
     value = {"value": 0.8, "low": 0.8, "high": 0.8, "reason": None} | dict(estimate or {})
     rule = {
         "measure": "coverage", "name": "coverage", "at_least": 0.9, "at_most": 3,
@@ -189,10 +192,10 @@ RULE_SENTENCES: dict[str, tuple[str, str]] = {
     "0.800, without an interval": (
         describe_rule({"low": None, "high": None}), describe_rule({"low": -1.0, "high": 1.0}),
     ),
-    "Coverage: 0.800; the floor is": (
+    "Coverage: 0.800; the limit is": (
         describe_rule(), describe_rule({"low": 0.79}),
     ),
-    "0.800, between 0.790 and 0.800": (
+    "0.800 [0.790, 0.800]": (
         describe_rule({"low": 0.79}), describe_rule(),
     ),
     "1 more item must be complete.": (
@@ -212,7 +215,7 @@ def test_each_sentence_on_a_rule_has_its_reason(text: str) -> None:
 
 
 def test_verdict_is_stated_as_decided() -> None:
-    """A value above the floor does not pass as long as its interval reaches below it."""
+    """A value above the limit does not pass as long as its interval reaches below it."""
     rule = build_rule("not_enough", 0.65)
     for verdict, text in (("pass", "passes"), ("fail", "fails"), ("not_enough", "is undecided")):
         sentence = verdict_texts.describe_verdict(

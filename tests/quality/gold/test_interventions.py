@@ -89,7 +89,7 @@ def test_a_pause_is_proposed_and_the_lead_decides(
     lead_client.post(f"{page}interventions/{pause.pk}/", {"do": "carry_out"})
     ann = Rater.objects.get(key="ann")
     assert (ann.paused, ann.gold_notice) == (True, "paused")
-    assert "your lead will decide" in annotator_client.get(rating_url).text
+    assert "Too many known answers were wrong." in annotator_client.get(rating_url).text
     forbidden = api.get(address)
     assert forbidden.status_code == 403 and "right answer is known" in forbidden.text
 

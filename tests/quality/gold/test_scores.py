@@ -21,8 +21,9 @@ from projects.services.items.gold import (
     set_gold_answer,
 )
 from quality import tasks
+from quality.alerts.sweep import update_gold_alerts
 from quality.gold import gold_rules, recomputation, suspected_answers
-from quality.models import GoldItem, GoldReview, GoldScore, GoldState
+from quality.models import Alert, AlertState, GoldItem, GoldReview, GoldScore, GoldState
 from ratings.annotation.assignments import exams
 from ratings.models import Rating
 from tests.cast import LABELS
@@ -164,11 +165,15 @@ def test_gold_missed_by_good_raters_is_suspected_until_decided(
     address = f"/projects/{question_with_gold.project_id}/gold/items/{item.pk}/"
     invalid = client_for(lead).post(address, {"verdict": "burn"})
     assert invalid.status_code == 400 and not GoldReview.objects.exists()
+    assert update_gold_alerts() == 1
     response = client_for(lead).post(address, {"verdict": "keep", "reason": "I wrote it"})
     assert response.status_code == 302
     assert question_with_gold.pk in recomputation.list_outdated_questions()
     recomputation.recompute_question(question_with_gold.pk, at_once=True)
     assert not GoldItem.objects.get(item=item).suspected
+    # Regression: the alert stayed open, although nothing was left to decide.
+    update_gold_alerts()
+    assert Alert.objects.get().state == AlertState.RESOLVED
     assert GoldScore.objects.get(rater__key="ann").n == n + 1
     assert_scores_match_formulas(question_with_gold)
     review = GoldReview.objects.get()
@@ -328,3 +333,14 @@ def test_changed_threshold_recomputes_the_evidence(
     assert GoldScore.objects.get(rater__key="dan").max_evidence > before
     with pytest.raises(ValueError, match="must be between"):
         gold_rules.set_gold_rules(question=question_with_gold, pass_mark="high", by=lead)
+
+
+def test_gold_answers_are_listed_before_anyone_rated(
+    question: Question, client_for: Callable[..., Client], lead: Any
+) -> None:
+    """Regression: after an import of gold answers, their page said "No ratings yet." alone."""
+    item = Item.objects.create(project=question.project, key="case 1", body={"text": "Chart"})
+    set_gold_answer(item=item, question=question, answer=[1], by=lead)
+    page = client_for(lead).get(f"/projects/{question.project_id}/gold/")
+    assert [row.item for row in page.context["items"]] == [item]
+    assert "Gold items" in page.text and 'title="case 1"' in page.text

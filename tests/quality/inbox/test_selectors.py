@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from metrics.jobs.question_updates import update_question
 from projects.models import Item, Project, Question, Rater
-from quality.exams import lead_decisions
+from quality.exams import attempts_and_waivers
 from quality.inbox import entry_counts
 from quality.models import Appeal, GoldIntervention
 from quality.rater_status import comparison
@@ -81,7 +81,7 @@ def test_only_the_lead_sees_inbox_entries_with_their_links(
     assert 'aria-hidden="true">3</span>' in get_page_text(lead_client, base)
     paths = ("gold/?question=", "exams/?question=", "appeals/")
     texts = list(zip(INBOX_TEXTS, paths, strict=True))
-    # The list of projects shows the decision with the most impact, and leads to the others.
+    # The list of projects shows the entry with the most impact, and leads to the others.
     for address, listed_texts in (
         (f"{base}alerts/", texts),
         ("/inbox/", texts),
@@ -125,7 +125,9 @@ def test_decided_entries_leave_the_inbox(
     assert count_entries(project, "exam_settings") == 0
     Rater.objects.update(paused=False)
     assert count_entries(project, "exam_settings") == 1
-    lead_decisions.waive_exam(question=question, rater=rater, by=lead, reason="known to be good")
+    attempts_and_waivers.waive_exam(
+        question=question, rater=rater, by=lead, reason="known to be good"
+    )
     assert count_entries(project, "exam_settings") == 0
 
 

@@ -175,6 +175,8 @@ def test_confusion_pages_of_raters(client: Client, base_url: str) -> None:
     list_page = client.get(f"{base_url}labels/confusions/")
     keys = [row.rater.key for row in list_page.context["page"]]
     assert keys[0] == "dan", "the least careful first"
+    impacts = [row.impact for row in list_page.context["page"]]
+    assert impacts == sorted(impacts, reverse=True) and "Impact" in list_page.text
     assert sorted(keys) == ["ann", "ben", "cleo", "dan"]
     rater_page = client.get(f"{base_url}labels/confusions/?rater=dan")
     matrix = rater_page.context["matrix"]

@@ -131,7 +131,7 @@ def test_plan_of_two_raters_uses_cohens_kappa(
     """With few items the page says that their error is rough."""
     labels = ["none", "minor", "major", "critical"]
     client, base = client_for(viewer), f"/projects/{question.project_id}/"
-    notice = "estimated from few items"
+    notice = "A rough estimate from few items"
     for number in range(40):
         rate(question, f"i{number}", "ann", labels[number % 4])
         rate(question, f"i{number}", "bea", labels[(number + (number % 5 == 0)) % 4])
@@ -150,7 +150,7 @@ def test_plan_of_two_raters_uses_cohens_kappa(
     # With assurance far more: the weighted error of 40 items rests on a few large differences. The
     # page gives both numbers, and says that the items are too few to plan from.
     assert 1.5 * expected_items < outlook.widths[1].items < 6 * expected_items
-    assert "Too few items to plan" in page.content.decode()
+    assert "times as large: rate about" in page.content.decode()
     assert 40 < outlook.pilot_items < outlook.widths[1].items
     call_command("plan", str(question.project_id), "--json")
     (row,) = json.loads(capsys.readouterr().out)
@@ -178,7 +178,7 @@ def test_plan_of_ratings_that_all_agree_says_what_the_interval_shown_needs(
         assert (width.more == 0) is (half_width <= width.half_width)
         assert width.items >= width.expected >= 0.9 * 40 * (half_width / width.half_width) ** 2
     assert page.context["overlaps"].plans[0].half_width_now >= half_width * 0.9
-    assert "few disagreements" in page.text
+    assert "few items or disagreements" in page.text
     assert page.text.count("Reached") == sum(width.more == 0 for width in outlook.widths)
 
 

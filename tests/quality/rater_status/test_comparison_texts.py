@@ -48,11 +48,11 @@ def make_comparison(middle: float | None = 0.7, **changes: Any) -> RaterComparis
             False,
             "Below the team’s median (0.70): 0.50. The reason is unclear.",
         ),
-        (make_comparison(value=0.7), False, "Not below the team’s median: 0.70 (median 0.70)."),
+        (make_comparison(value=0.7), False, "Not below the team’s median (0.70): 0.70."),
         (
             make_comparison()._replace(outlying={1: (-0.2, 80)}),
             False,
-            "Agrees less than the others on the same items. Kappa with peers: 0.50",
+            "Agrees less than the others on the same items: 0.50",
         ),
         (make_comparison(n_items=29), True, "Not enough data yet: 29 shared items."),
         # 80 items are enough data: two raters have no median, and one category has no kappa.
@@ -92,5 +92,5 @@ def test_items_are_no_explanation_of_a_rater_with_a_known_cause() -> None:
 def test_bias_states_its_interval_and_items(changes: dict[str, Any], expected: str) -> None:
     sentence = status_texts.describe_bias(make_rater(**changes), LABELS)
     assert sentence.startswith(expected)
-    assert "“yes” in 75% of the comparisons on these 80 items, the others in 50%." in sentence
+    assert "“yes” in 75% of comparisons on these 80 items, the others in 50%." in sentence
     assert status_texts.describe_bias(make_rater(**changes), ("no",)) == expected

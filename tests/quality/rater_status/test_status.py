@@ -16,7 +16,8 @@ from projects.models import Question, Rater
 from quality.alerts.kinds import KINDS
 from quality.models import Alert, DriftState, GoldScore, RepeatScore
 from quality.rater_status import comparison
-from quality.rater_status.rater_list import RaterFilter, RaterList
+from quality.rater_status.rater_list import FLAGS, RaterFilter, RaterList
+from quality.rater_status.reasons import ReasonCode
 from quality.rater_status.status import (
     RaterSummary,
     build_undefined_value,
@@ -24,6 +25,8 @@ from quality.rater_status.status import (
     list_rater_summaries,
 )
 from quality.rater_status.status_texts import (
+    BIAS_REASONS,
+    REASON_TEXTS,
     get_reason_text,
     list_other_reason_texts,
     list_reason_texts,
@@ -219,6 +222,28 @@ def test_rater_on_another_level_is_checked(question: Question) -> None:
         assert seeming_bias is not None and seeming_bias["high"] < 0
 
 
+def test_raters_who_repeat_one_answer_do_not_make_others_look_harsh(question: Question) -> None:
+    """Eve rates as ann, ben and cleo do, but mostly beside two who always give the lowest answer."""
+    labels = list(question.categories.values_list("label", flat=True).order_by("position"))
+    rng = np.random.default_rng(7)
+    ratings = []
+    for item in range(360):
+        is_beside_eve = item % 3 == 0
+        truth = int(rng.integers(1, len(labels))) if is_beside_eve else int(rng.random() < 0.35)
+        careful = ("eve", "ann") if is_beside_eve and item % 4 == 0 else ("eve",)
+        for rater in careful if is_beside_eve else ("ann", "ben", "cleo"):
+            ratings.append((f"i{item}", rater, labels[truth]))
+        ratings += [(f"i{item}", rater, labels[0]) for rater in ("lea", "lin")]
+    rate_many(question, ratings)
+    update_question(question.pk)
+    statuses = get_statuses_by_key(question)
+    assert statuses["eve"].bias is not None and statuses["eve"].bias["low"] > 0.5
+    assert not {"harsh", "lenient"}.intersection(
+        reason.code for summary in statuses.values() for reason in summary.reasons
+    )
+    assert "same_answer" in list_codes(statuses["lea"])
+
+
 @pytest.mark.parametrize(
     ("labels", "code"),
     [
@@ -299,7 +324,7 @@ def test_alert_about_opposite_answers_says_so(
     rate_with_a_last_rater(question, lambda code: 3 - code)
     otto = get_statuses_by_key(question)["otto"].rater
     alert = make_alert(question, otto, kind=kind, measure="agreement", size=-0.7)
-    assert KINDS[kind].explanations(alert)[0].startswith("Their answers are opposite")
+    assert KINDS[kind].explanations(alert)[0].startswith("Opposite answers")
 
 
 def test_alert_about_low_agreement_suggests_no_reversal(
@@ -384,7 +409,7 @@ def test_inconsistent_rater_is_checked(question: Question, make_rater_result: An
             same=same,
             low=low,
             high=high,
-            table=[],
+            table=[[same // 2, 40 - same], [0, same - same // 2]],
             kappa=build_undefined_value("too_few_items"),
         )
     statuses = get_statuses_by_key(question)
@@ -403,7 +428,7 @@ def test_possible_drift_is_a_reason_where_the_rater_is_watched(
         question=question, rater=rater, evidence=240.0, max_evidence=260.0, watched=is_watched, n=90
     )
     texts = list_other_reason_texts(get_statuses_by_key(question)["ann"])
-    assert ("may be drifting; too little evidence for an alert" in texts) == is_watched
+    assert ("may be drifting (too little evidence yet)" in texts) == is_watched
 
 
 @pytest.mark.parametrize("state", ["open", "muted", "resolved"])
@@ -415,3 +440,13 @@ def test_reason_without_details_says_whether_an_alert_is_open(
     texts = list_reason_texts(get_statuses_by_key(question)["ann"])
     assert ("has an open alert" in texts) == (state == "open")
     assert ("has a muted alert" in texts) == (state == "muted")
+
+
+def test_each_reason_has_a_text_and_a_filter() -> None:
+    of_alerts_alone = {ReasonCode.NEWCOMER, ReasonCode.TOO_FAST, ReasonCode.COPIES}
+    assert set(ReasonCode) - of_alerts_alone == {*REASON_TEXTS, *BIAS_REASONS}, (
+        "add the text of a new reason to REASON_TEXTS in quality/rater_status/status_texts.py"
+    )
+    assert {code.value for code in ReasonCode} <= set(FLAGS), (
+        "add the filter chip of a new reason to FLAGS in quality/rater_status/rater_list.py"
+    )

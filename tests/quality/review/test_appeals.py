@@ -246,3 +246,35 @@ def test_item_page_says_that_a_label_is_a_median(
     assert "median" in client_for(lead).get(address).text
     label.update(confidence=0.6, distribution=[0.1, 0.6, 0.3])
     assert "median" not in client_for(lead).get(address).text
+
+
+def test_accepted_appeal_waits_until_the_item_is_decided_again(
+    rater: Rater,
+    items: list[Item],
+    base_url: str,
+    rated_question: Question,
+    lead: User,
+    client_for: Callable[[User], Client],
+) -> None:
+    """Regression: once it was accepted, nothing reminded the lead to decide again."""
+    appeal = appeals.create_decision_appeal(
+        rater=rater, question=rated_question, item=items[0], text="It breaks callers."
+    )
+    client = client_for(lead)
+    client.post(f"{base_url}appeals/{appeal.pk}/", {"state": "upheld", "answer": ""})
+    assert "1 open appeal" in client.get("/inbox/").text
+    assert "Review again" in client.get(f"{base_url}appeals/").text
+    decisions.create_decision(question=rated_question, item=items[0], code=1, by=lead)
+    assert "1 open appeal" not in client.get("/inbox/").text
+    assert "Review again" not in client.get(f"{base_url}appeals/").text
+
+
+def test_appeals_that_are_off_lead_to_their_setting(
+    rated_question: Question, base_url: str, lead: User, client_for: Callable[[User], Client]
+) -> None:
+    LabelRules.objects.filter(question=rated_question).update(show_to_raters=False)
+    text = client_for(lead).get(f"{base_url}appeals/").text
+    link = f'href="{base_url}labels/rules/">Show raters decisions on their items</a>'
+    assert "No appeals" in text and link in text
+    LabelRules.objects.update_or_create(question=rated_question, defaults={"show_to_raters": True})
+    assert link not in client_for(lead).get(f"{base_url}appeals/").text

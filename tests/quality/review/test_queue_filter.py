@@ -41,7 +41,7 @@ def list_uncertain_items() -> list[Item]:
     return [row.item for row in rows.select_related("item")]
 
 
-def test_queue_is_filtered_by_attribute_flag_and_certainty(
+def test_queue_is_filtered_by_attribute_flag_and_confidence(
     client: Client, review_url: str, rated_question: Question
 ) -> None:
     items = list_uncertain_items()

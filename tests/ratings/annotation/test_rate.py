@@ -98,7 +98,7 @@ def test_page_says_when_nothing_is_left(annotator_client, project, items, questi
     assert "<dt>Total rated</dt><dd>4</dd>" in page
 
 
-EMPTY_TEXT = "Items you can rate will appear here."
+EMPTY_TEXT = "Items to rate will appear here."
 
 
 def test_finished_rater_is_not_told_that_others_are_finished(
@@ -138,7 +138,7 @@ def test_page_without_items_does_not_say_that_all_are_rated(
     page = annotator_client.get(get_rate_url(project)).text
     assert EMPTY_TEXT in page and "rated or being rated" not in page
     skipped_page = client_for(lead).get(f"/projects/{project.pk}/skipped/").text
-    assert "Skipped items go to other raters, if any remain." in skipped_page
+    assert "Skipped items go to other raters." in skipped_page
 
 
 def test_submitting_twice_stores_one_rating(annotator_client, project, items, question):
@@ -364,6 +364,9 @@ def test_a_resolved_flag_leaves_all_lists_until_the_item_is_flagged_again(
     for bad_id in ("", "x", "\0", "9" * 19):
         assert lead_client.post(resolve_url, {"assignment": bad_id}).status_code == 404
     assert lead_client.get(list_url).text.count('name="assignment"') == 2
+    item_page = lead_client.get(f"/projects/{project.pk}/items/{items[0].key}/").text
+    assert "flagged" in item_page and "Cut off" in item_page
+    assert f'name="assignment" value="{flag.pk}">Resolve<' in item_page
     for assignment in (flag, skip):
         assert lead_client.post(resolve_url, {"assignment": assignment.pk})["Location"] == list_url
     assert "No skipped or flagged items" in lead_client.get(list_url).text
@@ -450,7 +453,7 @@ def test_skipped_item_is_not_offered_once_others_filled_it(
     Project.objects.filter(pk=project.pk).update(overlap=2)
     assert f'href="{item_url}"' not in annotator_client.get(list_url).text
     page = annotator_client.get(item_url).text
-    assert "It needs no more answers" in page
+    assert "You skipped this item" in page
     assert 'id="answers"' not in page
 
 
@@ -724,7 +727,7 @@ def test_an_annotator_without_a_rater_begins_with_a_button(client_for, make_user
     user = make_user("new")
     Member.objects.create(project=project, user=user, role="annotator")
     client = client_for(user)
-    assert "Ready to rate" in client.get(get_rate_url(project)).content.decode()
+    assert "Start rating" in client.get(get_rate_url(project)).content.decode()
     client.post(get_rate_url(project))
     assert "Text number 0" in client.get(get_rate_url(project)).content.decode()
 
@@ -885,7 +888,7 @@ def test_answer_returns_the_progress_where_no_sheet_follows(
         **SHEET,
     )
     assert response.status_code == 200
-    assert "<strong>1</strong> today" in response.text
+    assert ">1 today<" in response.text
     assert 'data-item=""' in response.text and "item-body" not in response.text
 
 
@@ -920,7 +923,7 @@ def test_goal_is_set_for_the_rater_alone(annotator_client, project, items, quest
     assert "1 of 3 today" in annotator_client.get(get_rate_url(project)).text
     for goal in ("-1", "x", "10001", "9" * 30):
         response = annotator_client.post(url, {"goal": goal}, follow=True)
-        assert "Enter a goal of 1 to 10000 items per day." in response.text
+        assert "Enter a whole number from 1 to 10000." in response.text
     assert "1 of 3 today" in annotator_client.get(get_rate_url(project)).text
     annotator_client.post(url, {"goal": ""})
     assert "of 3 today" not in annotator_client.get(get_rate_url(project)).text

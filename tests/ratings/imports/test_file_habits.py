@@ -165,7 +165,7 @@ def test_wizard_guesses_as_the_command(name: str, lead: Any, client_for: Any) ->
 
 
 DOUBTFUL_FILES = {
-    "table_of_counts.csv": ("counts", "have the same sum", "--layout counts"),
+    "table_of_counts.csv": ("counts", "one column per label with counts", "--layout counts"),
     "item_in_two_rows_wide.csv": (
         "repeated_rows",
         "1 (lines 2 and 8), 2 (lines 3 and 9)",
@@ -298,7 +298,7 @@ def test_columns_page_shows_doubt_and_reasons(lead: Any, client_for: Any) -> Non
     wizard = WizardClient(client_for(lead))
     wizard.upload((FILES / "table_of_counts.csv").read_bytes(), "counts.csv")
     page = get_page_text(wizard.get_page())
-    assert "have the same sum in every row" in page
+    assert "one column per label with counts" in page
     assert "number of ratings with label" in page
 
 
@@ -314,8 +314,8 @@ def test_items_without_a_key_name_the_column_that_can_be_one(tmp_path: Path, lea
     (problem,) = report["problems"]
     assert (status, problem["count"], problem["lines"]) == (1, 2, [3, 5])
     assert problem["message"] == (
-        "Lines 3, 5 (2 times): Item 'Hi' has '2' in 'post', but '1' in line 2. An item has "
-        "one content. Likewise 'Bye'. Choose 'post' as the item ID, or don't import it "
+        "Lines 3, 5 (2 times): Item 'Hi' has '2' in 'post', but '1' in line 2. "
+        "Likewise 'Bye'. Choose 'post' as the item ID, or don't import it "
         "(--map item=post, or --map ignore=post)."
     )
     for advised in ("item=post", "ignore=post"):
@@ -337,8 +337,8 @@ def test_each_kind_of_fault_is_one_sentence_of_both_commands(tmp_path: Path, lea
     messages = [problem["message"] for problem in report["problems"]]
     assert str(refused.value) == f"{path}: " + "\n".join(messages)
     assert messages[1] == (
-        "Lines 5, 9, 13, 17, 21, … (9 times): 1 cells, but the header row has 3. Add "
-        "the missing cells, also empty ones."
+        "Lines 5, 9, 13, 17, 21, … (9 times): The header row has 3 cells, but this row has 1. Add "
+        "the missing cells, even if they are empty."
     )
 
 

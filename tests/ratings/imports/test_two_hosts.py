@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from projects.models import Project, Question
 from ratings import tasks
-from ratings.files import data_folders
+from ratings.files import shared_folders
 from ratings.models import DataFolder, ImportFilePart
 from tests.ratings.imports.test_zip_archives import VALID_ARCHIVE, build_zip
 from tests.ratings.imports.wizard_client import (
@@ -40,7 +40,7 @@ def use_host(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
     for name in ("web-host", "worker-host"):
         use(name)
-        data_folders.record_folders()
+        shared_folders.record_folders()
     return use
 
 
@@ -133,7 +133,7 @@ def test_start_says_which_hosts_do_not_share_a_folder(
 ) -> None:
     use_host("web-host")
     with caplog.at_level(logging.WARNING):
-        data_folders.record_at_start()
+        shared_folders.record_at_start()
     imports, media = (record.getMessage() for record in caplog.records)
     assert imports.startswith("web-host does not share DATA_DIR/imports with worker-host: ")
     assert "DATA_DIR/media" in media
@@ -148,5 +148,5 @@ def test_hosts_that_share_the_folder_hear_nothing(
         use_host(name)
         settings.DATA_DIR = tmp_path / "web-host"
         with caplog.at_level(logging.WARNING):
-            data_folders.record_at_start()
+            shared_folders.record_at_start()
     assert not caplog.records

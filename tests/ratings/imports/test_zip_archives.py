@@ -132,8 +132,8 @@ def build_zip_with_announced_count(count: int) -> bytes:
 
 
 INVALID_ARCHIVES = {
-    "no manifest": (build_zip({"1.png": PNG}), "has no manifest"),
-    "two manifests": (build_zip({"a.csv": TABLE, "b.csv": TABLE}), "several tables"),
+    "no manifest": (build_zip({"1.png": PNG}), "needs a table or export"),
+    "two manifests": (build_zip({"a.csv": TABLE, "b.csv": TABLE}), "only one of these tables"),
     "dots": (
         build_zip({"m.csv": TABLE, "../1.png": PNG}),
         "'../1.png' points outside the ZIP archive",
@@ -146,10 +146,13 @@ INVALID_ARCHIVES = {
         build_zip({"m.csv": TABLE, "in.zip": build_bomb()}),
         "'in.zip' in the ZIP archive isn't",
     ),
-    "locked": (build_encrypted_zip(), "'1.png' in the ZIP archive is protected by a password"),
-    "many files": (build_zip_with_announced_count(30_000), "too many files. The limit is 20000"),
-    "cut off": (build_zip(VALID_ARCHIVE)[:-30], "ZIP archive or Excel workbook is damaged"),
-    "manifest is none": (build_zip({"m.csv": b"\x89PNG" + bytes(99)}), "not a text file"),
+    "locked": (
+        build_encrypted_zip(),
+        "'1.png' in the ZIP archive is damaged or protected by a password",
+    ),
+    "many files": (build_zip_with_announced_count(30_000), "more than 20000 files"),
+    "cut off": (build_zip(VALID_ARCHIVE)[:-30], "file is damaged"),
+    "manifest is none": (build_zip({"m.csv": b"\x89PNG" + bytes(99)}), "file type isn't supported"),
 }
 
 
@@ -209,9 +212,9 @@ def test_damaged_image_is_reported_and_nothing_is_stored(wizard: WizardClient) -
     response = wizard.upload(damaged)
     if response.status_code == 302:
         wizard.choose_columns()
-        assert "'set/pics/1.png' is damaged" in get_validation_error_page(wizard)
+        assert "'set/pics/1.png' in the ZIP archive is damaged" in get_validation_error_page(wizard)
     else:
-        assert "'set/pics/1.png' is damaged" in get_page_text(response)
+        assert "'set/pics/1.png' in the ZIP archive is damaged" in get_page_text(response)
     assert not Item.objects.exists()
 
 

@@ -82,11 +82,11 @@ def test_several_parts_are_shown_by_name(lead_client: Any, project: Project) -> 
     ("data", "message"),
     [
         (build_form_data("", [("", "x")]), "required"),
-        (build_form_data("old", [("", "x")]), "Item “old” already exists."),
-        (build_form_data("a\nb", [("", "x")]), "one line without control characters"),
+        (build_form_data("old", [("", "x")]), "“old” already exists."),
+        (build_form_data("a\nb", [("", "x")]), "Enter one line of at most"),
         (build_form_data("a", []), "Enter the text to rate"),
         (build_form_data("a", [("", "  ")]), "Enter the text to rate"),
-        (build_form_data("a", [("source", "x"), ("source", "y")]), "Use each name once."),
+        (build_form_data("a", [("source", "x"), ("source", "y")]), "“source” appears twice."),
         (build_form_data("a", [("", "x")], [("", "value alone")]), "Enter a name."),
         (build_form_data("a", [("", "a\x00b")]), "Null characters are not allowed"),
     ],
@@ -120,7 +120,7 @@ def test_edit_after_ratings_makes_a_version_and_shows_a_warning(
     item = Item.objects.get()
     address = reverse("item_edit", args=[project.pk, item.pk])
     page = get_text(lead_client.get(address))
-    assert "Changing the text creates version 2; the 1 rating stays" in page
+    assert "A new text becomes version 2; 1 rating keeps its version" in page
     assert "Unchanged: n." in page
     data = build_form_data("ignored", [("text", "Two")], [("x", "1"), ("y", "zz")], version=1)
     assert lead_client.post(address, data).status_code == 302

@@ -21,7 +21,7 @@ from metrics.models import PairTally
 from projects.models import Deletion, GoldAnswer, Item, Project, Question, Rater
 from projects.services.items import gold
 from projects.services.projects import archive_project
-from ratings.items import purge
+from ratings.items import removal
 from ratings.models import Assignment, Rating, Revision
 from tests.ratings.imports.wizard_client import WizardClient, get_page_text
 
@@ -56,7 +56,7 @@ def assert_counts_are_exact(question: Any) -> None:
 def finish_deletions() -> None:
     for _turn in range(20):
         deletions.process_pending_deletions()
-        if not purge.list_open_deletions().exists():
+        if not removal.list_open_deletions().exists():
             return
     raise AssertionError("it does not come to an end")
 
@@ -152,9 +152,9 @@ def test_project_is_deleted_completely_and_nothing_else(
 def test_another_worker_resumes_an_interrupted_deletion(
     rated_question: Any, lead: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(purge, "RATINGS_PER_STEP", 2)
+    monkeypatch.setattr(removal, "RATINGS_PER_STEP", 2)
     rater = Rater.objects.get(key="ben")
-    purge.start_deletion(kind="rater", target=rater, by=lead)
+    removal.start_deletion(kind="rater", target=rater, by=lead)
     turns = 0
     while not deletions.process_deletion(Deletion.objects.get(), seconds=0.0):
         turns += 1
@@ -166,14 +166,14 @@ def test_another_worker_resumes_an_interrupted_deletion(
 
 def test_rating_added_meanwhile_is_deleted_too(rated_question: Any, lead: Any, rate: Any) -> None:
     item = Item.objects.get(key="i3")
-    deletion = purge.start_deletion(kind="item", target=item, by=lead)
-    while purge.withdraw_next_ratings(deletion):
+    deletion = removal.start_deletion(kind="item", target=item, by=lead)
+    while removal.withdraw_next_ratings(deletion):
         pass
     rate(rated_question, "i3", "late", "minor")
     update_question(rated_question.pk)
-    while purge.remove_next_rows(deletion):
+    while removal.remove_next_rows(deletion):
         pass
-    assert not purge.delete_target_object(deletion)
+    assert not removal.delete_target_object(deletion)
     assert Item.objects.filter(pk=item.pk).exists()
     finish_deletions()
     assert not Item.objects.filter(pk=item.pk).exists()
@@ -188,7 +188,7 @@ def test_nobody_rates_in_an_archived_project(
     annotator_client.get(f"/projects/{project.pk}/rate/")
     client_for(lead).post(address, {"do": "archive"})
     assert (
-        "This project is archived"
+        "Archived projects accept no ratings."
         in annotator_client.get(f"/projects/{project.pk}/rate/").content.decode()
     )
     item = project.items.get()
@@ -253,9 +253,7 @@ def test_import_into_an_archived_project_fails_with_the_reason(
     wizard.start_import()
     run = wizard.run_worker()
     assert run.state == "failed"
-    assert "Project 'Reviews' is archived and accepts no ratings." in get_page_text(
-        wizard.get_page()
-    )
+    assert "Archived projects accept no ratings." in get_page_text(wizard.get_page())
     assert not Rating.objects.exists()
     assert not Item.objects.exists()
 

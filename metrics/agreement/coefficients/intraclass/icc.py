@@ -26,7 +26,7 @@ from metrics.agreement.coefficients.declaration import COMPLETE_ITEM_REASONS, Co
 from metrics.agreement.coefficients.intraclass.mean_squares import ROUNDING_TOLERANCE, MeanSquares
 from metrics.agreement.glossary import gettext_noop as _
 
-from .confidence_limits import agreement_limits, f_limits, f_test, spearman_brown
+from .mean_squares import agreement_limits, f_limits, f_test, spearman_brown
 
 ICC_NAMES = ("icc1", "icc2", "icc3", "icc1k", "icc2k", "icc3k")
 
@@ -225,8 +225,8 @@ ICCS = (
         "(MSR - MSW) / (MSR + (R - 1) MSW)",
         label=_("ICC(1,1), one-way"),
         description=_(
-            "The share of the differences among ratings that are differences among "
-            "items. Based on complete items, or on all if fewer than two are complete."
+            "The share of the variance of ratings that is between items. Based on complete "
+            "items, or on all if fewer than two are."
         ),
     ),
     _declare_icc(
@@ -234,10 +234,7 @@ ICCS = (
         "0.29",
         "(MSR - MSE) / (MSR + (R - 1) MSE + R (MSC - MSE) / n)",
         label=_("ICC(A,1), absolute agreement"),
-        description=_(
-            "Agreement on the number itself: a rater who is always 5 higher lowers it. "
-            "Report this one for numbers."
-        ),
+        description=_("Agreement on the number itself: a rater who is always 5 higher lowers it."),
     ),
     _declare_icc(
         "icc3",
@@ -250,21 +247,21 @@ ICCS = (
         "icc1k",
         "0.44",
         "(MSR - MSW) / MSR",
-        label=_("ICC(1,k), mean of the raters"),
-        description=_("ICC(1,1) of the mean of all raters."),
+        label=_("ICC(1,k)"),
+        description=_("The ICC of the mean of all raters."),
     ),
     _declare_icc(
         "icc2k",
         "0.62",
         "(MSR - MSE) / (MSR + (MSC - MSE) / n)",
-        label=_("ICC(A,k), mean of the raters"),
-        description=_("ICC(A,1) of the mean of all raters."),
+        label=_("ICC(A,k)"),
+        description=_("The ICC of the mean of all raters."),
     ),
     _declare_icc(
         "icc3k",
         "0.91",
         "(MSR - MSE) / MSR",
-        label=_("ICC(C,k), mean of the raters"),
-        description=_("ICC(C,1) of the mean of all raters: Cronbach’s alpha."),
+        label=_("ICC(C,k)"),
+        description=_("Cronbach’s alpha: the ICC of the mean of all raters."),
     ),
 )

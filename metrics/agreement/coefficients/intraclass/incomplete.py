@@ -33,10 +33,9 @@ from metrics.agreement.coefficients.conger import RatedItems
 from metrics.agreement.counts.grouping import Ints, index_distinct
 from metrics.agreement.estimate import CONFIDENCE_LEVEL, Floats
 
-from .confidence_limits import f_limits, f_test
 from .icc import Icc, icc
 from .mean_reliability import NO_VARIANCE, NOT_CROSSED, compute_share
-from .mean_squares import ROUNDING_TOLERANCE
+from .mean_squares import ROUNDING_TOLERANCE, f_limits, f_test
 
 _DRAWS = 4_000  # the limits then vary by a hundredth of the interval's width
 _SEED = 1

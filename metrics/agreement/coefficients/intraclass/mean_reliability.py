@@ -25,7 +25,7 @@ from metrics.agreement.counts.grouping import Ints, index_distinct
 from metrics.agreement.estimate import Floats
 
 from . import icc
-from .confidence_limits import spearman_brown
+from .mean_squares import spearman_brown
 
 NOT_CROSSED = "needs_crossed_ratings"
 NO_RELIABILITY = "no_reliability"

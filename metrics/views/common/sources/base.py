@@ -23,13 +23,13 @@ from metrics.results.disagreement.findings import QuestionDiagnosis
 from metrics.results.pair_results import PairAgreement
 from metrics.results.question_agreement import QuestionAgreement
 from metrics.results.rater_results import RaterAgreement
-from metrics.views.common.freshness import Freshness
 from metrics.views.common.insights import (
     build_outlier_sentences,
     build_sentences,
     has_enough_data,
     list_raters,
 )
+from metrics.views.common.live_updates import Freshness
 from metrics.views.common.rater_columns import RaterColumn, Sparkline
 from metrics.views.common.selection import Selection
 from metrics.views.common.trends.recent_changes import RecentChange

@@ -20,7 +20,7 @@ from metrics.results import pair_results
 from metrics.results.disagreement.findings import QuestionDiagnosis
 from metrics.results.question_agreement import QuestionAgreement
 from metrics.results.rater_results import RaterAgreement
-from metrics.views.common.freshness import FilteredFreshness, Freshness
+from metrics.views.common.live_updates import FilteredFreshness, Freshness
 from metrics.views.common.rater_columns import RaterColumn, Sparkline
 from metrics.views.common.selection import Selection
 from metrics.views.common.trends import trend_points

@@ -15,7 +15,7 @@ from metrics.results.disagreement.findings import QuestionDiagnosis, load_diagno
 from metrics.results.headline import headline_trend
 from metrics.results.question_agreement import QuestionAgreement, load_question_agreement
 from metrics.results.rater_results import RaterAgreement
-from metrics.views.common.freshness import Freshness
+from metrics.views.common.live_updates import Freshness
 from metrics.views.common.rater_columns import RaterColumn, Sparkline
 from metrics.views.common.selection import Selection
 from metrics.views.common.trends import trend_points

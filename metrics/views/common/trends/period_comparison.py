@@ -146,7 +146,7 @@ def list_newest_periods(question: Question, name: str, limit: int) -> list[Trend
             all_estimate if people_estimate is None or question.headline_pooled else people_estimate
         )
         if estimate and estimate["n_items"]:  # other raters have comparisons in other periods
-            widened = clusters.widen(name, estimate) if clusters else estimate
+            widened = clusters.widen_interval(name, estimate) if clusters else estimate
             trend_periods.append(TrendPeriod(span, start, widened))
     return trend_periods
 
@@ -195,9 +195,7 @@ def _build_requested_comparison(
         try:
             start = datetime.date.fromisoformat(text)
         except ValueError:
-            error = _(
-                "“%(name)s” must be the first day of a period, like 2026-03-02, not “%(text)s”."
-            )
+            error = _("“%(name)s” must be a date like 2026-03-02, not “%(text)s”.")
             return PeriodComparison(
                 span, span_periods, error=error % {"name": name, "text": text[:40]}
             )

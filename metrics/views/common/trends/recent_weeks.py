@@ -133,7 +133,7 @@ def get_recent_weeks(agreements: Mapping[int, QuestionAgreement]) -> dict[int, R
     recent = _get_weeks_from_results(headlines, week) | _get_for_two_raters(two_rater_names, week)
     for question_id, agreement in agreements.items():
         if agreement.clusters is not None and question_id in recent:
-            widen = partial(agreement.clusters.widen, agreement.headline["name"])
+            widen = partial(agreement.clusters.widen_interval, agreement.headline["name"])
             weeks = [(start, widen(estimate)) for start, estimate in recent[question_id].weeks]
             recent[question_id] = replace(recent[question_id], weeks=weeks)
     return recent
@@ -186,10 +186,10 @@ def _get_weeks_from_results(
 
 
 def _get_for_two_raters(names: dict[int, str], this_week: datetime.date) -> dict[int, RecentWeeks]:
-    """Return the newest weeks of questions whose headline is one of two raters.
+    """Return the newest weeks of questions whose headline compares two raters.
 
-    Cohen's kappa or an intraclass correlation. As in the trends of these questions, computed for
-    the first of the two raters.
+    The headline is Cohen's kappa or an intraclass correlation. As in the trends of these
+    questions, it is computed for the first of the two raters.
     """
     raters: dict[int, Rater] = headline_trend.get_trend_raters(list(names)) if names else {}
     if not raters:

@@ -99,7 +99,7 @@ def list_question_points(
             end = periods.get_end_date(start, span)
             if clusters:
                 estimate, cumulative = (
-                    clusters.widen(coefficient, value) for value in (estimate, cumulative)
+                    clusters.widen_interval(coefficient, value) for value in (estimate, cumulative)
                 )
             points.append(TrendPoint(start, end, estimate, cumulative or None))
     return add_guideline_marks(points, question.project)
@@ -116,7 +116,7 @@ def _list_two_rater_points(
             TrendPoint(
                 start,
                 periods.get_end_date(start, span),
-                clusters.widen(coefficient, estimate) if clusters else estimate,
+                clusters.widen_interval(coefficient, estimate) if clusters else estimate,
             )
             for start, estimate in estimates
         ]
@@ -163,7 +163,7 @@ def list_rater_points(
     )
     clusters = QuestionClusters.load(question.pk, question.project)
     if clusters:
-        rows = [(row[0], *map(clusters.widen, coefficients, row[1:])) for row in rows]
+        rows = [(row[0], *map(clusters.widen_interval, coefficients, row[1:])) for row in rows]
     lines = [
         [TrendPoint(row[0], periods.get_end_date(row[0], span), row[index]) for row in rows]
         for index in range(1, 1 + len(coefficients))

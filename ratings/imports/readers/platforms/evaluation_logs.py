@@ -32,13 +32,7 @@ from ratings.imports.readers.tools.base import (
     parse_time,
     to_text,
 )
-from ratings.imports.records import (
-    ItemRecord,
-    RatingRecord,
-    Record,
-    RecordTime,
-    SkippedRecord,
-)
+from ratings.imports.records import ItemRecord, RatingRecord, Record, RecordTime, SkippedRecord
 
 PASS_QUESTION, SCORE_QUESTION = "pass", "score"
 HUMAN = "human"  # promptfoo's type of a grade that a person gave on its pages

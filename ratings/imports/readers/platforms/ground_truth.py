@@ -73,7 +73,11 @@ class GroundTruthSource(ToolSource):
 class _GroundTruthReader(ToolReader):
     def find_final_problem(self, labels: Iterable[str], *, is_usable: bool) -> ReaderProblem | None:
         """Return the problem of a file without labels of single workers, or None."""
-        return None if any(labels) else ReaderProblem(None, "merged_labels")
+        return (
+            None
+            if any(labels)
+            else ReaderProblem(None, "merged_labels", "", {"format": "Ground Truth"})
+        )
 
 
 def _parse_manifest_line(line: int, fields: Fields) -> Iterator[Record]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from django.utils.text import slugify
 
-from ratings.files.formula_escaping import unescape_formula
+from core.web.tables import unescape_formula
 
 MAX_QUESTION_KEY_LENGTH = 64
 _INVALID_KEY_CHARS = re.compile(r"[^A-Za-z0-9_.-]+")

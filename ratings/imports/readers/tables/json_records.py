@@ -1,30 +1,211 @@
 """JSON as a table: a list of records, or JSON Lines.
 
-A field is a column, and fields of a nested object are columns named like `meta.source`. Answers in
-a list are rows (see `answer_lists`).
+A field is a column, and fields of a nested object are columns named like `meta.source`. An item's
+list of answers becomes a row for each, as in {"text": ..., "annotations": [{"annotator": "a",
+"fluency": 4}, ...]}. The fields of an answer are columns beside those of the item, so that
+everything that is known about tables applies.
 """
 
 from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
-
-from django.utils.translation import gettext_lazy as _
 
 from ratings.imports.decoding.encodings import PROVISIONAL_ENCODING
 from ratings.imports.decoding.json_stream import JsonObject, JsonStream
 from ratings.imports.decoding.sample import FileSample
+from ratings.imports.mapping.column_cells import MAX_LABEL_LENGTH
 from ratings.imports.mapping.import_mapping import ImportMapping
+from ratings.imports.mapping.name_tests import (
+    is_answer_name,
+    is_criterion_name,
+    is_derived_name,
+    is_descriptive_name,
+    is_grader_list_name,
+    rank_name,
+)
 from ratings.imports.problems import UnreadableFileError
 from ratings.imports.records import Record, SkippedRecord
 
-from .answer_lists import SAMPLE_RECORDS, AnswerLists, is_list_of_objects
 from .base import TableSource
-from .csv_records import MAX_COLUMNS
+from .csv import MAX_COLUMNS
 from .table_end import TableLine
+
+MAX_DEPTH = 4  # levels of objects that become columns; deeper objects stay one cell
+SAMPLE_RECORDS = 20  # first records in which lists of answers are searched
+RATER_COLUMN = "rater"  # of answers whose raters are known by their places alone
+GRADER_FIELDS = ("name", "key", "metric", "id")  # of a grader in a list of results
+# Fields of marks in a text or an image, which are no answers about the item.
+PLACE_FIELDS = {
+    "start", "end", "begin", "offset", "start_offset", "end_offset", "x", "y", "points", "bbox",
+    "region", "shape",
+}  # fmt: skip
+
+
+def iter_flat_fields(
+    record: JsonObject, prefix: str = "", levels: int = MAX_DEPTH
+) -> Iterator[tuple[str, Any]]:
+    """Yield (name, value) of the fields; names of nested fields are paths.
+
+    A list of a single object is that object.
+    """
+    for name, value in record.items():
+        path = f"{prefix}{name}".strip()
+        is_single = isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict)
+        inner = value[0] if is_single else value
+        if isinstance(inner, dict) and inner and levels > 1:
+            yield from iter_flat_fields(inner, f"{path}.", levels - 1)
+        else:
+            yield path, value
+
+
+class AnswerLists:
+    """The lists of answers in the records of a file, found in its first records."""
+
+    def __init__(self, records: Sequence[JsonObject]) -> None:
+        elements: dict[str, list[JsonObject]] = {}
+        self.names: set[str] = set()  # of the other fields
+        for record in records:
+            for name, value in _iter_fields_and_lists(record):
+                if is_list_of_objects(value):
+                    elements.setdefault(name, []).extend(value)
+                else:
+                    self.names.add(name)
+        self.have_people = {
+            name: has_people
+            for name, answers in elements.items()
+            if (has_people := _contain_people(answers) or _contain_graders(name, answers))
+            or _are_anonymous_answers(answers)
+        }
+
+    def iter_rows(self, record: JsonObject) -> Iterator[JsonObject]:
+        """Yield the flat fields of each answer beside those of the record; or these alone."""
+        if not self.have_people:
+            yield dict(iter_flat_fields(record))
+            return
+        fields = dict(_iter_fields_and_lists(record))
+        lists = {
+            name: fields.pop(name)
+            for name in self.have_people
+            if isinstance(fields.get(name), list)
+        }
+        item = dict(iter_flat_fields(fields))
+        is_empty = True
+        for name, answers in lists.items():
+            for row in self._iter_answer_rows(name, answers):
+                is_empty = False
+                yield item | row
+        if is_empty:
+            yield item
+
+    def _iter_answer_rows(self, name: str, answers: Iterable[Any]) -> Iterator[JsonObject]:
+        objects = [answer for answer in answers if isinstance(answer, dict)]
+        for number, answer in enumerate(objects, 1):
+            rater = f"{name} {number}" if len(self.have_people) > 1 else f"rater {number}"
+            people = {} if self.have_people[name] else {RATER_COLUMN: rater}
+            for row in _split_answer(answer):
+                yield people | {
+                    # `results.name`: the name of a grader or a criterion, not that of the item.
+                    f"{name}.{column}"
+                    if column in self.names or column in GRADER_FIELDS
+                    else column: value
+                    for column, value in row.items()
+                }
+
+
+def _split_answer(answer: JsonObject) -> Iterator[JsonObject]:
+    """Yield the flat fields of an answer; one of several people is one answer of each."""
+    people = {
+        name: value
+        for name, value in answer.items()
+        if is_list_of_objects(value) and _contain_people(value)
+    }
+    item = dict(iter_flat_fields({name: v for name, v in answer.items() if name not in people}))
+    if not people:
+        yield item
+    for value in people.values():
+        for person in value:
+            yield item | dict(iter_flat_fields(person))
+
+
+def _iter_fields_and_lists(
+    record: JsonObject, prefix: str = "", levels: int = MAX_DEPTH
+) -> Iterator[tuple[str, Any]]:
+    """Yield (path, value) of the fields; a list of objects is one value."""
+    for name, value in record.items():
+        path = f"{prefix}{name}".strip()
+        if isinstance(value, dict) and value and levels > 1:
+            yield from _iter_fields_and_lists(value, f"{path}.", levels - 1)
+        else:
+            yield path, value
+
+
+def is_list_of_objects(value: Any) -> bool:
+    """Return whether a value is a list of one or more JSON objects."""
+    return isinstance(value, list) and bool(value) and all(isinstance(row, dict) for row in value)
+
+
+def _contain_people(answers: Sequence[JsonObject]) -> bool:
+    """Return whether each answer names its rater, and has something short that can be a label."""
+    rows = [row for answer in answers for row in _split_answer(answer)] if answers else []
+    if any(PLACE_FIELDS & answer.keys() for answer in answers):
+        return False
+    has_people = all(any(_is_person(*field) for field in row.items()) for row in rows)
+    return has_people and any(
+        _may_be_label(name, value) for row in rows for name, value in row.items()
+    )
+
+
+def _contain_graders(name: str, answers: Sequence[JsonObject]) -> bool:
+    """Return whether a list such as `results` has answers with the names of graders or criteria.
+
+    The file does not say which of the two they are, so the user has to choose.
+    """
+    keys = [key for key in GRADER_FIELDS if all(isinstance(a.get(key), str) for a in answers)]
+    return (
+        is_grader_list_name(name.rpartition(".")[2])
+        and bool(keys)
+        and not any(PLACE_FIELDS & answer.keys() for answer in answers)
+        and all(
+            any(
+                field not in keys and _may_be_label(field, value) for field, value in answer.items()
+            )
+            for answer in answers
+        )
+    )
+
+
+def _is_person(name: str, value: Any) -> bool:
+    is_named = any(rank_name(part, "rater") is not None for part in (name, *name.split(".")))
+    return is_named and isinstance(value, str | int) and value != ""
+
+
+def _may_be_label(name: str, value: Any) -> bool:
+    is_short = isinstance(value, int | float) or (
+        isinstance(value, str) and 0 < len(value) <= MAX_LABEL_LENGTH
+    )
+    last = name.rpartition(".")[2]
+    is_other = any(rank_name(last, role) is not None for role in ("rater", "rated_at", "seconds"))
+    return (
+        is_short and not is_other and last != "id" and not is_derived_name(name)
+        and not is_descriptive_name(name)
+    )  # fmt: skip
+
+
+def _are_anonymous_answers(answers: Sequence[JsonObject]) -> bool:
+    """Return whether all objects have the same criteria, and nothing but numbers."""
+    names = answers[0].keys()
+    return (
+        len(answers) > 1
+        and len(names) > 0
+        and all(answer.keys() == names for answer in answers)
+        and all(isinstance(v, int | float) for answer in answers for v in answer.values())
+        and any(is_criterion_name(name) or is_answer_name(name) for name in names)
+    )
+
 
 HEADER_RECORDS = 1000  # first records, whose fields are the columns
 
@@ -32,7 +213,7 @@ HEADER_RECORDS = 1000  # first records, whose fields are the columns
 class JsonSource(TableSource):
     """Source of JSON tables (see FileSource)."""
 
-    name = _("table: JSON")
+    name = "JSON"
     extensions = (".json", ".jsonl", ".ndjson")
     has_encoding = True
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.utils.translation import gettext_lazy as _
 
 from ratings.files.parquet_file import has_parquet
 from ratings.imports.decoding.sample import FileSample
@@ -18,7 +17,7 @@ from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.problems import UnreadableFileError
 
 from .base import CountedLines, TableSource
-from .csv_records import MAX_CELL_LENGTH, MAX_COLUMNS
+from .csv import MAX_CELL_LENGTH, MAX_COLUMNS
 from .table_end import TableLine
 
 BATCH_ROWS = 1000
@@ -27,7 +26,7 @@ BATCH_ROWS = 1000
 class ParquetSource(TableSource):
     """Source of Parquet files (see FileSource)."""
 
-    name = _("table: Parquet")
+    name = "Parquet"
     extensions = (".parquet",)
     has_encoding = False
 

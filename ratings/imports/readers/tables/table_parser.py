@@ -14,8 +14,8 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from core.web.tables import unescape_formula
 from projects.models import Rater
-from ratings.files.formula_escaping import unescape_formula
 from ratings.imports.decoding.table_times import parse_table_time
 from ratings.imports.mapping.import_mapping import KEY_JOINT, ImportMapping
 from ratings.imports.mapping.name_tests import (
@@ -304,7 +304,7 @@ class TableParser:
                 yield SkippedRecord(line, "no_label" if item_records else "no_label_row")
 
     def _iter_counts(self) -> Iterator[Record]:
-        """Yield ratings of anonymous raters, numbered anew in every row."""
+        """Yield ratings of anonymous raters, numbered from 1 in every row."""
         columns = self._list_value_columns()
         for line, cells, key, item_records in self._iter_item_rows():
             yield from item_records

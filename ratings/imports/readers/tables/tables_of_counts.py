@@ -148,4 +148,6 @@ def _parse_count(cell: Any, limit: int) -> int | None:
 
 
 def _build_problem(line: int, column: str, cell: Any, limit: int) -> ReaderProblem:
-    return ReaderProblem(line, "count", column, {"value": clean_cell(cell)[:40], "limit": limit})
+    return ReaderProblem(
+        line, "count", column, {"value": clean_cell(cell)[:40], "low": 0, "limit": limit}
+    )

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.utils.translation import gettext_lazy as _
 
 from ratings.imports.decoding.sample import FileSample
 from ratings.imports.mapping.column_cells import TableHead
@@ -30,11 +29,10 @@ from ratings.imports.records import SkippedRecord
 
 from .base import CountedLines, TableSource
 from .cells import InvalidCell
-from .csv_records import MAX_CELL_LENGTH, MAX_COLUMNS
-from .merged_sheets import MergedSheets, fill_merged_cells, read_merged_cells
+from .csv import MAX_CELL_LENGTH, MAX_COLUMNS
 from .table_end import TableLine
 from .tidy_lines import TableLines
-from .workbook_parts import WorkbookArchive
+from .workbook_parts import MergedSheets, WorkbookArchive, fill_merged_cells, read_merged_cells
 
 WORKBOOK_PART = "xl/workbook.xml"
 STRINGS_PART = "xl/sharedStrings.xml"
@@ -49,7 +47,7 @@ ERROR_VALUES = ("#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!")
 class XlsxSource(TableSource):
     """Source of Excel workbooks (see FileSource)."""
 
-    name = _("table: Excel workbook")
+    name = "Excel"
     extensions = (".xlsx",)
     has_encoding = False
 

@@ -31,8 +31,7 @@ from ratings.imports.readers.tables.cells import (
     format_cell,
     is_empty_cell,
 )
-from ratings.imports.readers.tables.csv import guess_delimiter
-from ratings.imports.readers.tables.csv_records import CsvRecords
+from ratings.imports.readers.tables.csv import CsvRecords, guess_delimiter
 from ratings.imports.records import (
     RaterRecord,
     RatingRecord,
@@ -185,7 +184,7 @@ def list_rows(record: Fields) -> list[Fields]:
 def parse_single_answer(value: Any) -> tuple[str | None, str]:
     """Return (label, "") of a single answer, else (None, reason).
 
-    The reason is a key of `skipped_rows.SKIPPED_RECORD_REASONS`.
+    The reason is a key of `records.SKIPPED_RECORD_REASONS`.
     """
     if isinstance(value, list | tuple):
         if len(value) == 1 and not isinstance(value[0], list | tuple | dict):

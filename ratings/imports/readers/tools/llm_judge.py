@@ -13,13 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from ratings.imports.decoding.sample import FileSample
 from ratings.imports.mapping.import_mapping import ImportMapping
-from ratings.imports.records import (
-    ItemRecord,
-    RaterRecord,
-    Record,
-    SkippedRecord,
-    build_model_key,
-)
+from ratings.imports.records import ItemRecord, RaterRecord, Record, SkippedRecord, build_model_key
 
 from .base import (
     Fields,

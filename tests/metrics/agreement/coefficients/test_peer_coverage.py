@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from metrics.agreement.coefficients.groups import peers
+from metrics.agreement.coefficients import groups
 
 RATINGS = tuple(product((0, 1), (0, 1, 2)))  # own category, and how many peers say category 1
 
@@ -33,7 +33,7 @@ def compute_false_sides(n: int, share: float, kappa: float) -> tuple[float, floa
     others = np.array([[2 - ones, ones] for _own, ones in RATINGS], float)
     tables = np.einsum("st,tj,tl->sjl", counts, own, others)
     moments = np.einsum("st,tj,tl,tq->sjlq", counts, own, others, others, optimize=True)
-    estimate = peers.peer_kappa(tables, moments, np.full(len(counts), n))
+    estimate = groups.peer_kappa(tables, moments, np.full(len(counts), n))
     defined = np.isfinite(estimate.low)
     probability = probability[defined] / probability[defined].sum()
     is_below, is_above = estimate.high[defined] < kappa, estimate.low[defined] > kappa

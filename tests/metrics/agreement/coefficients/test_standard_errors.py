@@ -5,9 +5,8 @@ import pytest
 from scipy import stats
 
 from metrics.agreement import weights
-from metrics.agreement.coefficients import cohen, fleiss, two_raters
+from metrics.agreement.coefficients import cohen, fleiss, groups, two_raters
 from metrics.agreement.coefficients.brennan_prediger import brennan_prediger
-from metrics.agreement.coefficients.groups import peers
 from metrics.agreement.coefficients.gwet import gwet_ac
 from metrics.agreement.coefficients.percent import percent_agreement
 from metrics.agreement.counts import tally
@@ -100,7 +99,7 @@ def test_peer_error_treats_items_as_clusters(weighting, rater):
     item, raters = np.nonzero(table >= 0)
     counts = tally.count_peer_tables(item, raters, table[item, raters], k)
     w = weights.get_weight_matrix(weighting, k)
-    estimate = peers.peer_kappa(counts.tables, counts.moments, counts.n_items, weights=w)[rater]
+    estimate = groups.peer_kappa(counts.tables, counts.moments, counts.n_items, weights=w)[rater]
     item_tables = list(iter_contributions(table, rater, k))
     total = sum(item_tables)
 
@@ -132,33 +131,33 @@ def test_peer_error_without_moments_is_wider():
     table = simulate_codes(5, missing=0)
     item, raters = np.nonzero(table >= 0)
     counts = tally.count_peer_tables(item, raters, table[item, raters], 4)
-    exact = peers.peer_kappa(counts.tables, counts.moments, counts.n_items)
-    bound = peers.peer_kappa(counts.tables, None, counts.n_items)
+    exact = groups.peer_kappa(counts.tables, counts.moments, counts.n_items)
+    bound = groups.peer_kappa(counts.tables, None, counts.n_items)
     assert (bound.se >= exact.se).all()
     assert np.array_equal(bound.value, exact.value)
 
 
 def test_peer_bias_is_own_minus_others():
     counts = tally.count_peer_tables([1, 1, 1, 2, 2], [7, 8, 9, 7, 8], [2, 1, 0, 2, 1], 3)
-    bias = peers.peer_bias(counts.tables, counts.moments, counts.n_items)
+    bias = groups.peer_bias(counts.tables, counts.moments, counts.n_items)
     assert bias.to_value((0,))["value"] == pytest.approx((1 + 2 + 1) / 3)
-    scored = peers.peer_bias(counts.tables, counts.moments, counts.n_items, values=[0, 10, 100])
+    scored = groups.peer_bias(counts.tables, counts.moments, counts.n_items, values=[0, 10, 100])
     assert scored.to_value((0,))["value"] == pytest.approx((90 + 100 + 90) / 3)
-    percent = peers.peer_percent_agreement(counts.tables, counts.moments, counts.n_items)
+    percent = groups.peer_percent_agreement(counts.tables, counts.moments, counts.n_items)
     assert percent.to_value((0,))["value"] == 0
 
 
 def test_undefined_peer_kappas_have_reasons():
     def get_values_and_reason(code):
         counts = tally.count_peer_tables([1, 1, 2, 2], [1, 2, 1, 2], code, 2)
-        estimate = peers.peer_kappa(counts.tables, counts.moments, counts.n_items)
+        estimate = groups.peer_kappa(counts.tables, counts.moments, counts.n_items)
         return estimate.to_value((0,)), estimate.get_interval_reason((0,))
 
     assert get_values_and_reason([0, 0, 0, 0])[0]["reason"] == "single_category"
     single_item = tally.count_peer_tables([1, 1], [1, 2], [0, 1], 2)
-    estimate = peers.peer_kappa(single_item.tables, single_item.moments, single_item.n_items)
+    estimate = groups.peer_kappa(single_item.tables, single_item.moments, single_item.n_items)
     assert estimate.to_value((0,))["value"] == 0
     assert estimate.to_value((0,))["se"] is None
     assert estimate.get_interval_reason((0,)) == "too_few_items"
-    empty_estimate = peers.peer_kappa(np.zeros((1, 2, 2)), np.zeros((1, 2, 2, 2)), np.zeros(1))
+    empty_estimate = groups.peer_kappa(np.zeros((1, 2, 2)), np.zeros((1, 2, 2, 2)), np.zeros(1))
     assert empty_estimate.to_value((0,))["reason"] == "no_pairable_items"

@@ -194,11 +194,11 @@ def test_labels_of_good_raters_have_the_expected_errors():
     assert fit.expected_counts.sum() == pytest.approx(len(rows))
 
 
-def test_single_category_has_high_certainty_below_one():
+def test_single_category_has_high_confidence_below_one():
     rows = np.array([(item, rater, 1) for item in range(5) for rater in range(3)])
     fit = fit_model(rows, 3)
     assert (consensus.posterior_modes(fit.posterior) == 1).all()
-    assert (fit.certainty > 0.9).all() and (fit.certainty < 1).all()
+    assert (fit.confidence > 0.9).all() and (fit.confidence < 1).all()
 
 
 def test_ratings_without_pairs_have_majority_but_no_model():
@@ -348,18 +348,18 @@ def test_information_is_the_entropy_removed_by_a_rating(k, raters, random):
             )
 
 
-def test_expected_certainty_matches_simulated_ratings():
+def test_expected_confidence_matches_simulated_ratings():
     p, pi = np.array([0.5, 0.3, 0.2]), np.array([[0.8, 0.1, 0.1], [0.2, 0.6, 0.2], [0.1, 0.2, 0.7]])
-    assert consensus.expected_certainty(p, pi, 0) == pytest.approx(0.5)
-    assert consensus.expected_certainty(p, pi, 1) == pytest.approx(
+    assert consensus.expected_confidence(p, pi, 0) == pytest.approx(0.5)
+    assert consensus.expected_confidence(p, pi, 1) == pytest.approx(
         (p[:, None] * pi).max(axis=0).sum()
     )
     rng = np.random.default_rng(2)
     truth = rng.choice(3, 20_000, p=p)
     simulated_codes = np.array([rng.choice(3, 3, p=pi[j]) for j in truth])
     joint = p * np.prod(pi[:, simulated_codes].transpose(1, 0, 2), axis=2)
-    certainty = (joint / joint.sum(axis=1, keepdims=True)).max(axis=1).mean()
-    assert consensus.expected_certainty(p, pi, 3) == pytest.approx(certainty, abs=0.005)
+    confidence = (joint / joint.sum(axis=1, keepdims=True)).max(axis=1).mean()
+    assert consensus.expected_confidence(p, pi, 3) == pytest.approx(confidence, abs=0.005)
 
 
 # --- calibration
@@ -439,17 +439,17 @@ def test_items_that_mislead_all_raters_leave_no_label_certain():
     posterior = fit_model(rows, 3).posterior[200:]
     assert posterior.max(axis=1).min() > 0.999
     assert calibration is not None
-    certainty = calibration.apply(posterior).max(axis=1)
-    assert certainty.max() < 0.95
+    confidence = calibration.apply(posterior).max(axis=1)
+    assert confidence.max() < 0.95
     is_right = posterior.argmax(axis=1) == truth[200:]
-    assert certainty.mean() == pytest.approx(is_right.mean(), abs=0.04)
+    assert confidence.mean() == pytest.approx(is_right.mean(), abs=0.04)
 
 
 def simulate_misleading_items(n_items, rng):
     """Return rows and truth: unanimous ratings of many raters mislead more often than those of few.
 
     One in eight of the items with 25 ratings has all of them in a wrong category. No function of
-    certainty alone shows that, so that the most certain labels are not the best ones.
+    confidence alone shows that, so that the most certain labels are not the best ones.
     """
     truth = rng.integers(0, 3, n_items)
     rows = []
@@ -508,9 +508,9 @@ def test_correct_gold_answers_leave_the_labels_of_good_data_certain():
         assert calibration is not None
         posterior = consensus.fit_dawid_skene(*columns, fixed=gold).posterior[40:]
         calibrated = calibration.apply(posterior)
-        certainty = calibrated.max(axis=1)
-        shares.append((certainty >= 0.9).mean())
-        certain = certainty >= 0.95
+        confidence = calibrated.max(axis=1)
+        shares.append((confidence >= 0.9).mean())
+        certain = confidence >= 0.95
         is_right += (calibrated.argmax(axis=1) == truth[40:])[certain].tolist()
     assert np.mean(np.array(shares) > 0.5) >= 0.9
     assert len(is_right) > 400

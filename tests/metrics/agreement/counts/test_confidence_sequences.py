@@ -58,7 +58,7 @@ def test_random_walk_leaves_the_boundary_in_at_most_1_of_20_cases() -> None:
     assert (distance > NORMAL_QUANTILE).any(axis=1).mean() > 0.5
 
 
-def find_passes(codes: np.ndarray, floor: float, *, step: int) -> tuple[bool, bool]:
+def find_passes(codes: np.ndarray, limit: float, *, step: int) -> tuple[bool, bool]:
     """Return whether a growing batch passes at any look: by one interval, by the sequence."""
     patterns = np.array([[2, 0], [1, 1], [0, 2]])
     cells = codes.sum(axis=1)
@@ -67,14 +67,14 @@ def find_passes(codes: np.ndarray, floor: float, *, step: int) -> tuple[bool, bo
         n_items = np.bincount(cells[:n], minlength=3)
         value = estimate_coefficient("fleiss_kappa", patterns, n_items).to_value()
         widened = widen_to_sequence(value)
-        fixed |= value["low"] is not None and value["low"] > floor
-        sequence |= widened["low"] is not None and widened["low"] > floor
+        fixed |= value["low"] is not None and value["low"] > limit
+        sequence |= widened["low"] is not None and widened["low"] > limit
     return fixed, sequence
 
 
-@pytest.mark.parametrize(("floor", "prevalence"), [(0.6, 0.5), (0.8, 0.1)])
+@pytest.mark.parametrize(("limit", "prevalence"), [(0.6, 0.5), (0.8, 0.1)])
 def test_batches_at_the_floor_seldom_pass_however_often_they_are_asked(
-    floor: float, prevalence: float
+    limit: float, prevalence: float
 ) -> None:
     rng = np.random.default_rng(3)
     gates, looks, step = 100, 40, 10
@@ -84,9 +84,9 @@ def test_batches_at_the_floor_seldom_pass_however_often_they_are_asked(
         # Both raters copy the item's category, or both draw their own: kappa is the share of the
         # first kind of items.
         random_codes = rng.random((looks * step, 2)) < prevalence
-        is_clear = rng.random(looks * step) < floor
+        is_clear = rng.random(looks * step) < limit
         codes = np.where(is_clear[:, None], truth[:, None], random_codes).astype(int)
-        passes.append(find_passes(codes, floor, step=step))
+        passes.append(find_passes(codes, limit, step=step))
     fixed, sequence = np.array(passes).mean(axis=0)
     assert sequence <= 0.05
     assert sequence < fixed
@@ -119,17 +119,17 @@ def test_value_without_interval_stays(change: dict[str, None]) -> None:
 def test_needed_items_decide_where_the_same_ratings_go_on(
     kappa_pattern: tuple[int, int, int],
 ) -> None:
-    floor, n = 0.6, sum(kappa_pattern)
+    limit, n = 0.6, sum(kappa_pattern)
     patterns = np.array([[2, 0], [1, 1], [0, 2]])
 
     def is_decided(items: int) -> bool:
         n_items = np.array(kappa_pattern) * items / n
         value = estimate_coefficient("fleiss_kappa", patterns, n_items).to_value()
         widened = widen_to_sequence({**value, "n_items": items})
-        return (widened["low"] or 0) > floor or (widened["high"] or 1) < floor
+        return (widened["low"] or 0) > limit or (widened["high"] or 1) < limit
 
     value = estimate_coefficient("fleiss_kappa", patterns, kappa_pattern).to_value()
-    needed = compute_items_until_verdict(value, floor)
+    needed = compute_items_until_verdict(value, limit)
     assert needed is not None
     first = find_first(is_decided, n)
     assert n + needed == pytest.approx(first, rel=0.15)

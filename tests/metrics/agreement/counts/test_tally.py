@@ -1,4 +1,4 @@
-"""Test counts against a slow count of the same ratings; counts add, subtract and widen."""
+"""Test counts against a slow count of the same ratings; counts add, subtract and pad."""
 
 from collections import defaultdict
 from typing import Any
@@ -112,7 +112,9 @@ def test_counts_do_not_depend_on_the_order_of_the_rows(kind):
 def test_widened_counts_equal_counts_on_the_wider_scale(kind):
     *arrays, k = simulate_ratings(5)
     for wider in (k + 1, k + 40):
-        assert count_kind(kind, (*arrays, k)).widen(wider) == count_kind(kind, (*arrays, wider))
+        assert count_kind(kind, (*arrays, k)).pad_categories(wider) == count_kind(
+            kind, (*arrays, wider)
+        )
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -127,7 +129,7 @@ def test_empty_counts_are_neutral(kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_adding_counts_of_different_width_raises_an_error(kind):
     *arrays, k = simulate_ratings(5)
-    with pytest.raises(ValueError, match="widen"):
+    with pytest.raises(ValueError, match="pad_categories"):
         count_kind(kind, (*arrays, k)) + count_kind(kind, (*arrays, k + 1))
 
 

@@ -1,6 +1,6 @@
 """Raters below the others: the statistic against loops, and data where everybody is alike."""
 
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from metrics.agreement.explain import outlying_raters
 from metrics.agreement.explain.bands import are_in_adjacent_bands
 from metrics.agreement.explain.outlying_raters import find_outlying_raters
-from metrics.agreement.weights import linear_weights
+from metrics.agreement.weights import linear_weights, quadratic_weights
+from tests.metrics.agreement.insight_drift_answers import read_rows
 
 
 def to_long(codes):
@@ -35,15 +36,27 @@ def simulate(seed, errors, n_items=120, k=3):
 
 
 def compute_slowly(codes, rater, weights):
-    """Return the mean of d over the rater's items with two others or more, by loops."""
+    """Return the mean of d in kappa units over the items with two others or more, by loops."""
+    rows = [[code for code in row if code >= 0] for row in codes if row[rater] >= 0]
+    rows = [row for row in rows if len(row) >= 3]
+    k = len(weights)
+    shares = np.mean([[row.count(j) / len(row) for j in range(k)] for row in rows], axis=0)
+    observed = np.mean([np.mean([weights[a, b] for a, b in combinations(row, 2)]) for row in rows])
+    expected = sum(shares[a] * shares[b] * weights[a, b] for a, b in product(range(k), repeat=2))
+    kappa = (observed - expected) / (1 - expected)
+
+    def influence(a, b):
+        chance = sum(shares[j] * (weights[a, j] + weights[b, j]) for j in range(k))
+        return (weights[a, b] - (1 - kappa) * chance) / (1 - expected)
+
     differences = []
     for row in codes:
         present = [g for g, code in enumerate(row) if code >= 0]
         if rater not in present or len(present) < 3:
             continue
         others = [g for g in present if g != rater]
-        own = np.mean([weights[row[rater], row[g]] for g in others])
-        among = np.mean([weights[row[g], row[h]] for g, h in combinations(others, 2)])
+        own = np.mean([influence(row[rater], row[g]) for g in others])
+        among = np.mean([influence(row[g], row[h]) for g, h in combinations(others, 2)])
         differences.append(own - among)
     return np.mean(differences), len(differences)
 
@@ -58,6 +71,59 @@ def test_difference_equals_that_of_loops(weighting):
     difference, n_items = compute_slowly(codes, 3, weights)
     assert outlier.difference == pytest.approx(difference)
     assert outlier.n_items == n_items
+
+
+def simulate_rare_category(seed, *, recognized=(0.9, 0.9, 0.9, 0.9), error=0.03, n_items=400):
+    """Return codes (n, R) of a category in a tenth of the items.
+
+    recognized: the share of its items that each rater recognizes; error: of other items.
+    """
+    rng = np.random.default_rng(seed)
+    truth = rng.random(n_items) < 0.1
+    probability = np.where(truth[:, None], np.array(recognized), error)
+    return (rng.random(probability.shape) < probability).astype(int)
+
+
+def compute_shares_alike(codes, rater):
+    """Return how often the rater agrees with the others, and these with each other."""
+    n_raters = codes.shape[1]
+    others = [g for g in range(n_raters) if g != rater]
+    own = np.mean([codes[:, rater] == codes[:, g] for g in others])
+    among = np.mean([codes[:, g] == codes[:, h] for g, h in combinations(others, 2)])
+    return own, among
+
+
+def test_who_misses_a_rare_category_is_listed():
+    """Such a rater agrees more often than the others do, but hardly beyond chance."""
+    n_found, gaps = 0, []
+    for seed in range(20):
+        codes = simulate_rare_category(
+            seed, recognized=(0.8, 0.8, 0.8, 0.1), error=0.1, n_items=600
+        )
+        codes[:, 3] &= simulate_rare_category(seed, error=0.0, n_items=600)[
+            :, 3
+        ]  # no error elsewhere
+        own, among = compute_shares_alike(codes, 3)
+        gaps.append(own - among)
+        n_found += [outlier.rater for outlier in find_outliers(codes, 2)] == [3]
+    assert np.mean(gaps) > 0
+    assert n_found >= 18
+
+
+def test_who_has_the_items_without_the_rare_category_is_not_listed():
+    """Nor an expert among careless raters, who gives the frequent answer more often than they."""
+    n_listed = n_expert_listed = 0
+    for seed in range(50):
+        codes = simulate_rare_category(seed, n_items=800)
+        codes[codes[:, :3].sum(axis=1) >= 2, 3] = -1
+        assert np.mean(codes[codes[:, 3] >= 0, 3]) < 0.1
+        n_listed += bool(find_outliers(codes, 2))
+        careless = simulate_rare_category(seed, error=0.2)
+        expert = simulate_rare_category(seed, error=0.0)
+        careless[:, 3] = expert[:, 3]
+        n_expert_listed += any(outlier.rater == 3 for outlier in find_outliers(careless, 2))
+    assert n_listed <= 3  # of 50, at a rate of 1%
+    assert n_expert_listed == 0
 
 
 def test_raters_who_err_alike_are_rarely_listed():
@@ -108,6 +174,27 @@ def test_two_raters_and_few_items_list_nobody():
     few = simulate(3, [0.0, 0.0, 0.9], n_items=outlying_raters.MIN_ITEMS - 1)
     assert find_outliers(few, 3) == []
     assert find_outlying_raters([], [], [], 3) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "categories", "expected"),
+    [
+        # 91 to 99% of these raters' answers are "G", and their kappa is half of the others' or less.
+        ("gal_adult2.csv", "GPRX", {"w0009", "w0011", "w0039", "w0105"}),
+        ("pandalm_test.csv", "012", set()),
+    ],
+)
+def test_raters_of_real_data(shared_data, name, categories, expected):
+    rows = read_rows({"file": name}, shared_data)
+    _, item = np.unique([row["item"] for row in rows], return_inverse=True)
+    raters, rater = np.unique([row["rater"] for row in rows], return_inverse=True)
+    code = [categories.index(row["label"]) for row in rows]
+    outliers = find_outlying_raters(
+        item, rater, code, len(categories), weights=quadratic_weights(len(categories))
+    )
+    listed = {raters[outlier.rater] for outlier in outliers}
+    assert listed >= expected
+    assert len(listed) <= 10 * len(expected)
 
 
 def test_neighbouring_bands():

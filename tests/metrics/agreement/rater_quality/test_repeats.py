@@ -75,3 +75,20 @@ def test_shift_is_second_minus_first():
     shift = agreement.raters[0].shift
     assert shift is not None
     assert shift["value"] == pytest.approx(0.5)
+
+
+def test_few_equal_answers_do_not_make_the_project_interval_a_point():
+    """Two raters who gave all five second answers alike: kappa 1, from a wide interval."""
+    tables = [np.diag([2, 1]), np.diag([1, 1])]
+    kappa = repeats.compute_intra_rater_agreement(tables).project.kappa
+    assert kappa["value"] == kappa["high"] == 1
+    assert kappa["low"] < 0.6
+
+
+def test_raters_of_one_answer_are_no_reference_for_consistency():
+    """Three raters always repeat their only answer; among the others, 15 of 30 is ordinary."""
+    same, n = np.array([30, 30, 30, 20, 19, 18, 15]), np.full(7, 30)
+    one_answer = np.array([1.0, 1.0, 0.95, 0.5, 0.6, 0.5, 0.6])
+    assert not repeats.find_inconsistent_raters(same, n, one_answer).any()
+    same[3:6] = 28
+    assert repeats.find_inconsistent_raters(same, n, one_answer).nonzero()[0].tolist() == [6]

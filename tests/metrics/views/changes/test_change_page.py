@@ -46,13 +46,13 @@ def get_text(response: Any) -> str:
 def test_page_waits_and_then_explains_the_change(address: str, lead: Any, client_for: Any) -> None:
     client = client_for(lead)
     pending_page = get_text(client.get(address))
-    assert "being computed" in pending_page
+    assert "Being computed" in pending_page
     assert "Refresh" in pending_page  # without JavaScript
     assert client.get(f"{address}?{WEEKS}", headers=POLL_HEADERS).status_code == 204
     tasks.sweep_all()
     assert client.get(f"{address}?{WEEKS}", headers=POLL_HEADERS)["HX-Refresh"] == "true"
     text = get_text(client.get(address))
-    assert "being computed" not in text
+    assert "Being computed" not in text
     assert re.search(
         r"Agreement fell from 1.00 \[0.\d\d, 1.00\] to 0.\d\d \[-?0.\d\d, 0.\d\d\] between the week of "
         r"2026-05-04 and "
@@ -60,7 +60,7 @@ def test_page_waits_and_then_explains_the_change(address: str, lead: Any, client
         text,
     )
     assert "Without c, it would have gone from 1.00 to 1.00." in text
-    assert "By language of the item" in text
+    assert "By language" in text
     assert Attribution.objects.count() == 1
 
 
@@ -86,20 +86,19 @@ def rate_two_weeks(question: Any, errors: dict[str, tuple[float, float]], hard: 
 
 
 ALL_ALIKE = dict.fromkeys("abcde", (0.02, 0.3))
-BETTER = "e had the opposite effect: without this rater, it would have gone from"
-WORSE = "Without e, it would have gone from"
-ANY_RATER = r"Without [a-e], agreement would"
-HARD_ITEMS = "Without the items with kind “hard”, it would have gone from"
+WITHOUT_E = "Without e, it would have gone from"
+OTHER_RATER = "Without [a-d], it would"
+HARD_ITEMS = "Without items with kind “hard”, it would have gone from"
 
 
 @pytest.mark.parametrize(
     ("errors", "hard", "sentences", "absent"),
     [
-        (ALL_ALIKE | {"e": (0.5, 0.02)}, 0.0, [BETTER], [ANY_RATER]),
-        (dict.fromkeys("abcd", (0.02, 0.02)) | {"e": (0.02, 0.8)}, 0.0, [WORSE], ["opposite"]),
+        (ALL_ALIKE | {"e": (0.5, 0.02)}, 0.0, [WITHOUT_E], [OTHER_RATER]),
+        (dict.fromkeys("abcd", (0.02, 0.02)) | {"e": (0.02, 0.8)}, 0.0, [WITHOUT_E], [OTHER_RATER]),
         # Tempting: everybody gets worse alike, or only on the items of one kind.
-        (ALL_ALIKE, 0.0, [], [ANY_RATER, "opposite", "Without the items"]),
-        (dict.fromkeys("abcde", (0.02, 0.02)), 0.9, [HARD_ITEMS], [ANY_RATER, "opposite"]),
+        (ALL_ALIKE, 0.0, [], [OTHER_RATER, "Without e", "Without items"]),
+        (dict.fromkeys("abcde", (0.02, 0.02)), 0.9, [HARD_ITEMS], [OTHER_RATER, "Without e"]),
     ],
 )
 def test_raters_and_items_are_named_where_they_explain_the_change(
@@ -174,13 +173,13 @@ def test_possible_chance_is_shown_pale(address: str, lead: Any, client_for: Any)
 @pytest.mark.parametrize(
     ("query", "message"),
     [
-        ("from=yesterday&to=2026-05-11", "“from” must be the first day of a period, like 2026-03-02, not “y"),
-        ("from=2026-05-04", "“to” must be the first day of a period"),
+        ("from=yesterday&to=2026-05-11", "“from” must be a date like 2026-03-02, not “y"),
+        ("from=2026-05-04", "“to” must be a date like"),
         ("from=2026-05-04&to=2026-05-12", "“to”: no week with ratings starts on 2026-05-12"),
         ("period=month&from=2026-05-01&to=2026-06-01", "“to”: no month with ratings starts on 2026-06-01"),
         ("from=2026-05-11&to=2026-05-04", "The first period must be before the second."),
         ("from=2026-05-04&to=2026-05-04", "The first period must be before the second."),
-        ("from=%00&to=%00", "“from” must be the first day"),
+        ("from=%00&to=%00", "“from” must be a date like"),
     ],
 )  # fmt: skip
 def test_invalid_period_is_reported_and_nothing_is_computed(
@@ -313,7 +312,7 @@ def test_page_without_clear_change_compares_last_two_periods(
     page = client.get(address)
     assert hint not in get_text(page)
     assert " fell from " not in get_text(page)
-    assert "The only change between periods with enough items" in get_text(page)
+    assert "This may be chance (p > 0.05)." in get_text(page)
     assert 'class="pic pale"' in page.content.decode()
     assert "Without c, agreement would" not in get_text(page)
     (query,) = re.findall(r'data-chart="[^"?]*\?([^"]*pale=1[^"]*)"', page.content.decode())
@@ -341,9 +340,8 @@ def test_page_says_that_none_of_many_changes_is_clear(
     sentences = views.build_sentences(many_changes, context["found"])
     assert sentences[1].startswith("None of the last 52 changes is beyond chance.")
     few_changes = dataclasses.replace(context["change"], n_changes=0)
-    assert (
-        "Few items: this may be chance" in views.build_sentences(few_changes, context["found"])[1]
-    )
+    sentences = views.build_sentences(few_changes, context["found"])
+    assert sentences[1] == "This may be chance (p > 0.05)."
 
 
 @pytest.mark.parametrize(
@@ -427,20 +425,13 @@ CHANGE_SENTENCES: dict[str, tuple[str, str]] = {
     "Agreement was 0.80": (
         describe_change(*FALL, is_clear=False), describe_change(*FALL),
     ),
-    "Agreement hardly changed": (
-        describe_change(0.8, 0.804, is_clear=False), describe_change(0.8, 0.806, is_clear=False),
+    "Agreement was 0.80 [": (
+        describe_change(0.8, 0.804), describe_change(0.8, 0.806),
     ),
-    "No change to explain: agreement in": (
+    "is undefined: ": (
         describe_change(None, 0.5), describe_change(0.0, 0.5),
     ),
-    "random assignment does as much": (
-        describe_change(*FALL, is_clear=False), describe_change(*FALL),
-    ),
-    "Few items: this may be chance": (
-        describe_change(*FALL, is_clear=False, n_changes=0),
-        describe_change(*FALL, is_clear=False, n_changes=1),
-    ),
-    "The only change between periods with enough items": (
+    "This may be chance (p > 0.05).": (
         describe_change(*FALL, is_clear=False, n_changes=1),
         describe_change(*FALL, is_clear=False, n_changes=2),
     ),
@@ -454,15 +445,11 @@ CHANGE_SENTENCES: dict[str, tuple[str, str]] = {
         describe_change(*FALL, raters=[build_part(-0.2)]),
         describe_change(*FALL, raters=[build_part(-0.2, is_distinct=False)]),
     ),
-    "ann had the opposite effect": (
-        describe_change(*FALL, raters=[build_part(0.2)]),
-        describe_change(*FALL, raters=[build_part(-0.2)]),
-    ),
     "Without the ratings “ann”": (
         describe_change(*FALL, categories=[build_part(-0.2, "category")]),
         describe_change(*FALL, categories=[build_part(0.2, "category")]),
     ),
-    "Without the items with language “ann”": (
+    "Without items with language “ann”": (
         describe_change(
             *FALL, attributes=[("language", [build_part(-0.2, "language", of_items=True)])]
         ),

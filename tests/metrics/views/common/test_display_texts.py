@@ -27,8 +27,8 @@ from metrics.agreement.scales import SCALES
 from metrics.agreement.weights import WEIGHTINGS, get_weighted_name
 from metrics.templatetags import inline_charts, results
 from metrics.views import charts
-from metrics.views.common import coefficient_advice, display_names, number_formats
-from projects.models import Project, Scale, Weights
+from metrics.views.common import coefficient_advice, display_names, insights, number_formats
+from projects.models import Project, Rater, Scale, Weights
 
 
 @pytest.mark.parametrize("reason", [name for name in REASONS if name])
@@ -324,3 +324,11 @@ def test_statistics_document_has_heading_for_each_coefficient(client: Client) ->
         chinese = client.get("/glossary/statistics/", headers={"Accept-Language": "zh-hans"})
     assert '<h3 id="percent_agreement">一致率</h3>' in chinese.content.decode()
     assert "<h1>统计" in chinese.content.decode()
+
+
+def test_lists_have_the_separator_of_the_language() -> None:
+    raters = [Rater(pk=number, key=f"r{number}") for number in range(2)]
+    for language, separator in (("en", ", "), ("zh-hans", "、")):
+        with translation.override(language):
+            (sentence,) = insights.build_outlier_sentences(raters, 1, "question=q")
+        assert f"r0</a>{separator}<a " in sentence

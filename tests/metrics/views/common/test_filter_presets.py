@@ -48,18 +48,9 @@ def test_presets_use_time_zone_of_project(
     ]
 
 
-@pytest.mark.parametrize(
-    ("query", "message"),
-    [
-        ("from=2026-02-24", "No ratings in the last 7 days. Newest:"),
-        ("from=2026-02-01", "No ratings in the last 30 days. Newest:"),
-        ("from=2026-02-20", "No ratings since 2026-02-20. Newest:"),
-        ("from=2026-02-20&to=2026-02-21", "No ratings on these dates. Newest:"),
-        ("from=2026-02-20&kind=model", "No ratings match. Newest:"),
-    ],
-)
+@pytest.mark.parametrize("query", ["from=2026-02-24", "from=2026-02-20&kind=model"])
 def test_empty_filter_shows_date_of_newest_rating(
-    query: str, message: str, question: Any, rate: Any, client_for: Any, lead: Any
+    query: str, question: Any, rate: Any, client_for: Any, lead: Any
 ) -> None:
     with time_machine.travel("2016-05-04T12:00:00Z", tick=False):
         rate(question, "i1", "a", "none")
@@ -71,8 +62,7 @@ def test_empty_filter_shows_date_of_newest_rating(
         client.get(address)
         tasks.sweep_all()
         text = client.get(address).content.decode()
-    assert f"{message} " in text
-    assert "2016-05-04" in text
+    assert "No ratings match. Newest: 2016-05-04." in text
     assert 'id="headline"' not in text
 
 

@@ -126,7 +126,7 @@ SETS = (
         (*ACCUSATIONS, *VERDICTS),
     ),
     ConstructedSet(
-        say_yes_by_chance, YES_NO, ("Consider both.", "low agreement beyond chance"),
+        say_yes_by_chance, YES_NO, (": kappa is ", "low agreement beyond chance"),
         (*ACCUSATIONS, *VERDICTS),
     ),
 )  # fmt: skip

@@ -113,7 +113,7 @@ def test_answers_in_one_category_are_no_lack_of_ratings(
     rate_items(question, [["no"] * 3] * 100)
     html = get_page(client, question)
     assert "all ratings are in one category" in html
-    assert "First, one item needs two ratings." not in html
+    assert "No item has two ratings yet." not in html
     raters = client.get(f"/projects/{question.project_id}/raters/")
     reasons = {reason for row in raters.context["rows"] for reason in row.reasons}
     assert reasons == {"agreement is undefined: all answers are the same"}
@@ -122,7 +122,7 @@ def test_answers_in_one_category_are_no_lack_of_ratings(
 def test_first_ratings_need_a_second_one(make_question: Any, rate_items: Any, client: Any) -> None:
     question = make_question(("no", "yes"))
     rate_items(question, [["no"], ["yes"]])
-    assert "First, one item needs two ratings." in get_page(client, question)
+    assert "No item has two ratings yet." in get_page(client, question)
 
 
 def test_the_last_two_weeks_are_described_alike(

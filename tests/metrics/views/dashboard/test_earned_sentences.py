@@ -84,6 +84,33 @@ def test_a_rater_below_the_others_is_named(
     assert "grees less" not in client.get(f"{address}a/").text
 
 
+@pytest.mark.parametrize("recognized", [0.1, 0.8])
+def test_who_misses_a_rare_category_is_to_check(
+    recognized: float, make_question: Any, rate_items: Any, client: Any
+) -> None:
+    """Such a rater agrees as often as the others, but not beyond chance; others are not named.
+
+    The insight and the list of raters name the same raters.
+    """
+    question = make_question(("no", "yes"))
+    rng = random.Random(3)
+    rows: list[list[str | None]] = []
+    for _number in range(300):
+        is_rare = rng.random() < 0.15
+        chances = [0.8 if is_rare else 0.06] * 3 + [recognized if is_rare else 0.03]
+        rows.append(["yes" if rng.random() < chance else "no" for chance in chances])
+    rate_items(question, rows)
+    html = get_page(client, question)
+    address = f"/projects/{question.project_id}/raters/"
+    listed = client.get(f"{address}?show=low_agreement").context["rows"]
+    is_low = recognized < 0.5
+    assert [row.listed.key for row in listed] == (["d"] if is_low else [])
+    assert (">d</a> agrees less than the others." in html) == is_low
+    page = client.get(f"{address}d/").text
+    assert ("Agrees less than the others on the same items" in page) == is_low
+    assert "The reason is unclear" not in page or not is_low
+
+
 def test_nobody_is_named_among_raters_who_err_alike(
     make_question: Any, rate_items: Any, client: Any
 ) -> None:
@@ -317,4 +344,4 @@ def test_groups_say_whether_the_headline_pools_them(
     rate_items(question, build_period(rng, 0.05, 80))
     html = get_page(client, question)
     assert ("Headline: people and models pooled." in html) == is_pooled
-    assert ("Headline, insights and rater table: people only." in html) != is_pooled
+    assert ("Headline: people only." in html) != is_pooled

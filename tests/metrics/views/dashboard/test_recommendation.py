@@ -313,6 +313,10 @@ def test_review_is_suggested_for_one_sitting_with_its_time(
     )
     reason, _url = get_actions(client_for(lead), project)["Review the 40 most uncertain items"]
     assert reason == "about 4 min · expected errors: 20 of 25", "the number of the page Labels"
+    for gold_items, caveat in ((0, ", assumed independent"), (40, "")):
+        Consensus.objects.update(model={"gold_items": gold_items})
+        reason, _url = get_actions(client_for(lead), project)["Review the 40 most uncertain items"]
+        assert reason == f"about 4 min · expected errors{caveat}: 20 of 25"
 
 
 def test_wide_interval_gets_no_verbal_rating(
@@ -463,7 +467,7 @@ def test_single_item_gets_no_verbal_rating(
     for index, rater in enumerate("abcdefghij"):
         rate(question, "painting", rater, "none" if index < 7 else "major")
     update_question(question.pk)
-    assert "Not enough data yet: only one item" in get_caveat(client_for(lead), project)
+    assert "Not enough data yet: only 1 item" in get_caveat(client_for(lead), project)
     page = client_for(lead).get(f"/projects/{project.pk}/").content.decode()
     headline = page.split('id="headline"')[1].split("</section>")[0]
     assert "not enough data yet" in headline

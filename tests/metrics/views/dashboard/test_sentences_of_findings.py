@@ -165,7 +165,7 @@ def rate_items_alike_by_number(rng: random.Random) -> Rows:
 CASES: dict[str, tuple[str, tuple[str, ...], str, Callable[..., Rows], Callable[..., Rows]]] = {
     # name: text, labels, scale, ratings where it is true, ratings where it is false but tempting
     "prevalence paradox": (
-        "Consider both", YES_NO, "nominal",
+        ": kappa is ", YES_NO, "nominal",
         rate_rarely_yes, rate_hard_items_often,
     ),
     "single ratings": (
@@ -176,7 +176,7 @@ CASES: dict[str, tuple[str, tuple[str, ...], str, Callable[..., Rows], Callable[
         rate_few_items_often, rate_any_items_often,
     ),
     "few items": (
-        "Uncertain: only", YES_NO, "nominal",
+        "Not enough data yet: only", YES_NO, "nominal",
         lambda rng: rate_alike(rng, 29), lambda rng: rate_alike(rng, 30),
     ),
     "little overlap": (
@@ -253,6 +253,7 @@ def test_outliers_are_counted_where_not_all_are_named(n_raters: int, beginning: 
     text = strip_tags(sentence)
     assert text.startswith(beginning)
     assert ("such as r0, r1, r2." in text) == (n_raters > 3)
+    assert ("show=low_agreement" in sentence) == (n_raters > 3)
 
 
 @pytest.mark.parametrize("n_raters", [39, 40])
@@ -270,7 +271,7 @@ def test_only_the_most_active_raters_are_tested_for_bias(n_raters: int, make_que
         can_name_bands=True,
     )
     assert "2 of 30 rater pairs use the categories at different rates." in sentence
-    assert ("Tested: the 40 raters with most ratings." in sentence) == (n_raters == 40)
+    assert ("The 40 raters with the most ratings." in sentence) == (n_raters == 40)
 
 
 def test_percentage_is_that_of_all_comparisons(

@@ -71,7 +71,7 @@ def test_row_shows_uncounted_ratings(
     project: Any, question: Any, rate: Any, lead: Any, client_for: Any
 ) -> None:
     rate(question, "i1", "a", "none")
-    assert "1 rating pending." in get_rows(client_for(lead))["Reviews"].attention
+    assert "1 rating pending" in get_rows(client_for(lead))["Reviews"].attention
 
 
 def test_annotator_sees_link_to_rate_and_no_agreement(

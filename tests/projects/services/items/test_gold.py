@@ -11,7 +11,7 @@ from projects.models import GoldAnswer, Item, Project
 from projects.services.items import gold
 from projects.services.project_validation import InvalidProjectChange
 from projects.services.question_validation import NewCategory
-from projects.services.scales import change_categories
+from projects.services.questions import change_categories
 
 pytestmark = pytest.mark.django_db
 
@@ -174,7 +174,7 @@ def test_category_used_by_a_gold_answer_is_not_removed(
     change = {"question": question, "scale": "ordinal", "categories": remaining, "by": lead}
     with pytest.raises(
         InvalidProjectChange,
-        match="“major” is used by 1 rating or gold answer",
+        match="“major” has 1 rating or gold answer",
     ):
         change_categories(**change)
     gold.retire_gold_answer(item=item, question=question, by=lead)

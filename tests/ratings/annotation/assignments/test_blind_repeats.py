@@ -99,7 +99,7 @@ def test_repeat_is_stored_separately_from_the_rating(
     assert set(Item.objects.exclude(key="new").values_list("slots_taken", flat=True)) == {1}
     list_page = annotator_client.get(f"/projects/{project.pk}/my-ratings/").text
     assert "15 rated in total" in list_page
-    assert "1 of them was repeated: counted twice, listed once" in list_page
+    assert "1 repeated item is listed once" in list_page
     assert list_page.count('class="own__row"') == 14
     assert list_page.count(f'small">{item.key}<') == 1
     # There are never two repeats in a row, and no item comes a third time.

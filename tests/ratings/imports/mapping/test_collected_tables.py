@@ -137,27 +137,27 @@ def test_every_rating_is_read(name: str, tmp_path: Path, lead: Any) -> None:
 REFUSED = {
     "a cross table whose rows are numbered": (
         '"",AR,NL,RS\n"1",12,2,4\n"2",3,20,5\n"3",1,2,21\n',
-        "cross table of two raters, with labels of one in",
+        "may be “cross table of two raters”",
         "--layout crossed",
     ),
     "a cross table without names of its rows": (
         "AR,NL,RS\n12,2,4\n3,20,5\n1,2,21\n",
-        "frequencies of labels: AR, NL, RS",
+        "looks like results: AR, NL, RS",
         "--layout wide",
     ),
     "agreement of each pair of raters": (
         ",ann,ben,cy\nann,1.00,0.65,0.58\nben,0.65,1.00,0.71\ncy,0.58,0.71,1.00\n",
-        "results, such as agreement or frequencies of labels: ann, ben, cy",
+        "looks like results: ann, ben, cy",
         "--layout wide",
     ),
     "percentages of each label": (
         "Category,Rater 1 (%),Rater 2 (%)\nPositive,60%,55%\nNegative,30%,35%\nOther,10%,10%\n",
-        "frequencies of labels",
+        "looks like results",
         "--layout wide",
     ),
     "frequencies of each label": (
         "Category,Rater A,Rater B\nPositive,12,14\nNegative,10,9\nNeutral,8,7\n",
-        "frequencies of labels",
+        "looks like results",
         "--layout wide",
     ),
     "units are numbered anew in each group": (
@@ -167,12 +167,12 @@ REFUSED = {
     ),
     "quotation marks of a word processor": (
         "item,rater,label\n1,a,“yes”\n1,b,yes\n2,a,no\n2,b,“no”\n",
-        "quotation marks",
+        "These labels may be the same",
         "--similar=join",
     ),
     "columns of other names": (
         "ticket,agent,priority\n101,ann,high\n101,ben,low\n102,ann,low\n102,ben,low\n",
-        "agent may be the rater, and priority the label",
+        "These columns may be ratings: agent, priority",
         "--map rater=agent label=priority",
     ),
     "a column of another name is the text": (
@@ -182,27 +182,27 @@ REFUSED = {
     ),
     "the label of a reviewer beside another": (
         "id,label,label_reviewer,text\n1,a,b,Hi\n2,b,b,Yo\n3,a,a,Hm\n",
-        "These columns may be labels: label, label_reviewer",
+        "These columns may be ratings: label, label_reviewer",
         "--map rater=label rater=label_reviewer",
     ),
     "items of a single rater in several rows": (
         "prompt_id,model,verdict\np1,x,pass\np1,y,fail\np2,x,pass\np2,y,pass\n",
-        "No rater column found, but items occur in several rows",
+        "Items occur in several rows",
         "--rater NAME --duplicates last",
     ),
     "labels of one model": (
         "item,model,label\n1,gpt-judge,pass\n2,gpt-judge,fail\n3,gpt-judge,pass\n",
-        "model may name models that are the raters",
+        "model may be the raters",
         "--map rater=model, or --rater NAME",
     ),
     "labels of a model in one row": (
         "item,llm_name,text,label\n1,gpt-judge,Hi,pass\n",
-        "llm_name may name models that are the raters",
+        "llm_name may be the raters",
         "--map rater=llm_name, or --rater NAME",
     ),
     "labels of models beside another column of repeats": (
         "item,run,system,label\n1,a,x,pass\n1,b,y,fail\n2,a,x,pass\n2,b,y,pass\n",
-        "No rater column found",
+        "Items occur in several rows",
         "--map rater=system",
     ),
 }

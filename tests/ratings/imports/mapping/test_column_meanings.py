@@ -418,7 +418,7 @@ def test_numbers_of_raters_of_each_label(tmp_path: Path, lead: Any) -> None:
     path.write_text("item,label,count\nA,yes,2\nA,no,1\nB,yes,3\nC,no,5000\nD,,1\n")
     status, report = import_with_scale(path, name="N", owner=lead.username, layout="long")
     (problem,) = report["problems"]
-    assert status == 1 and "Line 5: '5000' isn't a count" in problem["message"]
+    assert status == 1 and "Line 5: '5000' must be a whole number" in problem["message"]
     path.write_text(path.read_text().replace("5000", "2"))
     status, report = import_with_scale(path, name="N", owner=lead.username, layout="long")
     assert (status, report["ratings"], report["left_out"]) == (0, 8, {"no_label_row": 1})
@@ -469,7 +469,7 @@ def test_numbers_of_items_are_whole(tmp_path: Path, lead: Any) -> None:
     )
     assert (
         status == 1
-        and "Lines 2, 3 (2 times): 'x' isn't a count" in report["problems"][0]["message"]
+        and "Lines 2, 3 (2 times): 'x' must be a whole number" in report["problems"][0]["message"]
     )
 
 

@@ -58,14 +58,14 @@ def upload_and_validate(wizard: WizardClient, content: bytes = EXPORT_FILE) -> A
 def test_member_is_suggested_by_email_and_accepted(wizard: WizardClient, project: Project) -> None:
     run = upload_and_validate(wizard)
     page = get_page_text(wizard.get_page())
-    assert "One rater has the email address or name of a member." in page
+    assert "One rater looks like a member." in page
     assert not run.mapping["members"]
     form = wizard.get_page().context["matching"]
     fields = {name: form[name].value() for name in form.fields}
     wizard.client.post(wizard.run_url, fields | {"action": "match"})
     run = wizard.run_worker()
     assert (run.state, run.summary["raters"], run.summary["new_raters"]) == ("checked", 2, 1)
-    assert "has the email address" not in get_page_text(wizard.get_page())
+    assert "looks like a member" not in get_page_text(wizard.get_page())
     wizard.start_import()
     wizard.run_worker()
     question = project.questions.get(key="sentiment")

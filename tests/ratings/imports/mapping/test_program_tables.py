@@ -270,23 +270,23 @@ MATRIX = [[0, 1, 0, 2], [1, 0, 0, 1], [2, 0, 2, 0], [0, 0, 1, 1], [2, 2, 0, 0]] 
 REFUSED = {
     "columns of unknown names whose cells look like raters and labels": (
         "Aussage;Person;Antwort\n1;P1;ja\n1;P2;nein\n2;P1;ja\n2;P2;ja\n",
-        "Person may be the rater, and Antwort the label",
+        "These columns may be ratings: Person, Antwort",
         "--map rater=Person label=Antwort",
     ),
     "counts named as such": (
         "id,toxic_count,not_toxic_count\n1,3,2\n2,0,5\n3,5,0\n4,2,3\n",
-        "have the same sum in all or most rows",
+        "one column per label with counts",
         "--layout counts",
     ),
     "spans of brat": (
         "T1\tPerson 0 5\tAlice\nT2\tPlace 10 16\tBerlin\n",
-        "brat files mark parts of items",
+        "brat file has no ratings of whole items",
         "whole items",
     ),
     "boxes of COCO": (
         '{"images": [{"id": 1}], "annotations": [{"id": 1, "category_id": 2, "bbox": [1, 2, 3, 4]}],'
         '"categories": [{"id": 2, "name": "cat"}]}',
-        "COCO files mark parts of items",
+        "COCO file has no ratings of whole items",
         "whole items",
     ),
     "(blank) and phrases of several words": (
@@ -322,48 +322,48 @@ REFUSED = {
     ),
     "names of other raters in each row": (
         "video,coder1_name,coder1,coder2_name,coder2\n1,X,y,Y,n\n2,Z,n,X,n\n3,X,y,Z,y\n",
-        "Some columns name raters",
+        "Labels seem to follow the names of raters",
         "--map rater=COLUMN rater=COLUMN",
     ),
     "several raters in a cell": (
         "item,raters,labels\n1,ann|ben,yes|no\n2,ann|ben,no|no\n3,ann|ben,yes|yes\n",
-        "Cells of raters name several raters",
+        "Cells of raters contain several values",
         "--rater NAME",
     ),
     "objects instead of labels": (
         "DataRow ID,Data,Label,Created By\n"
         + "".join(f"d{n},https://x.org/{n}.jpg,\"{{\"\"a\"\": 1}}\",{who}\n" for n in range(3) for who in "xy"),
-        "Cells of Label have objects or lists instead of a label",
+        "Cells of Label contain several values",
         "--map label=COLUMN",
     ),
     "numbered questions": (
         "ID,Q1a,Q1b,Q2a\n1,1,2,3\n2,2,2,1\n3,3,1,1\n4,1,1,2\n",
-        "named like criteria, not raters: Q1a, Q1b, Q2a",
+        "may be questions instead of raters: Q1a, Q1b, Q2a",
         "--layout wide",
     ),
     "an ID of prompts and no rater": (
         "prompt_id,model,run,verdict\np1,x,1,pass\np1,y,1,fail\np2,x,1,pass\np2,y,1,pass\n",
-        "No rater column found, but items occur in several rows",
+        "Items occur in several rows",
         "--map rater=model, --map question=model --rater NAME",
     ),
     "marks in a column for each label": (
         "item,rater,Positive,Negative\n1,a,x,\n1,b,x,\n2,a,,x\n2,b,x,\n",
-        "All filled cells of Positive, Negative have the same mark",
+        "All filled cells of Positive, Negative are the same",
         "--map label=Positive label=Negative",
     ),
     "agreements of codes": (
         "Code,Agreements,Disagreements,Percent\nA,8,2,80\nB,5,5,50\nC,9,1,90\n",
-        "results, such as agreement or frequencies of labels: Agreements, Disagreements",
+        "looks like results: Agreements, Disagreements",
         "--layout wide",
     ),
     "rows without their last cells": (
         "id,rater1,rater2,rater3\n1,a,b,a\n2,a,b\n3,b,b,b\n",
-        "Line 3: 3 cells, but the header row has 4",
+        "Line 3: The header row has 4 cells, but this row has 3",
         "Add the missing cells",
     ),
     "a second rater behind the sample": (
         "id,text,Anna,Ben\n" + "".join(f"{n},Text {n},{'ab'[n % 2]},\n" for n in range(520)),
-        "These columns may be labels: Anna, Ben",
+        "These columns may be ratings: Anna, Ben",
         "--map rater=Anna rater=Ben",
     ),
     "lists of numbers": (
@@ -371,12 +371,12 @@ REFUSED = {
             {"prompt": f"Prompt {n}", "response": f"Answer {n}", "help": [n % 5, 1, 2], "safe": [3, n % 4, 1]}
             for n in range(8)
         ]),
-        "These columns may be labels: help, safe",
+        "These columns may be ratings: help, safe",
         "--layout items",
     ),
     "numbers of votes in an object": (
         json.dumps([{"id": n, "text": f"Text {n}", "votes": {"yes": n, "no": 4 - n}} for n in range(5)]),
-        "may be counts of ratings",
+        "one column per label with counts",
         "--layout counts",
     ),
     "a rater without a label of the others": (

@@ -201,22 +201,22 @@ REFUSED = {
     "counts beside their total": (
         "count,hate,offensive,neither,class,tweet\n"
         + "".join(f"3,{n % 3},{3 - n % 3},0,{n % 3},Tweet {n}\n" for n in range(6)),
-        "may be counts of ratings",
+        "one column per label with counts",
         "--layout counts",
     ),
     "the best and worst of several items": (
         "Item1,Item2,BestItem,WorstItem\nsun,tax,sun,tax\nwar,sun,sun,war\ntax,war,war,tax\n",
-        "named like criteria, not raters: Item2",
+        "may be questions instead of raters: Item2",
         "--layout wide",
     ),
     "models that are compared": (
         "id,model_a,model_b,winner\n1,x,y,model_a\n2,y,x,tie\n3,x,y,model_a\n",
-        "few values in common: model_a, model_b, winner",
+        "raters among these columns: model_a, model_b, winner",
         "--map rater=model_a",
     ),
     "crosses in the columns of raters": (
         "text,ann1_pos,ann1_neg,ann2_pos,ann2_neg\nGood day,x,,x,\nBad day,,x,x,\nA day,,x,,x\n",
-        "empty cells may be answers",
+        "All filled cells of",
         "--layout wide",
     ),
     "models beside people": (
@@ -226,7 +226,7 @@ REFUSED = {
     ),
     "the only column that is left has one number": (
         "item,rater,reward\n1,a,5\n1,b,5\n2,a,5\n2,b,5\n",
-        "Several columns can be labels: reward",
+        "Choose the label columns among these: reward",
         "--map label=reward",
     ),
     "errors of spreadsheets": (
@@ -236,7 +236,7 @@ REFUSED = {
     ),
     "columns of photos": (
         "Photo 1,Photo 2,Photo 3\nreal,fake,real\nfake,fake,real\nreal,real,real\nfake,real,fake\n",
-        "named like criteria, not raters: Photo 1",
+        "may be questions instead of raters: Photo 1",
         "--layout wide",
     ),
     "options to skip": (
@@ -246,47 +246,47 @@ REFUSED = {
     ),
     "counts of most of the raters": (
         "Unit,a,b,c\n1,4,0,0\n2,0,3,1\n3,0,4,0\n4,1,0,3\n5,0,3,0\n6,2,2,0\n",
-        "have the same sum in all or most rows, so they may be counts",
+        "one column per label with counts",
         "--layout counts",
     ),
     "two raters crossed": (
         "Ratings,Ectopic,AIU,NIU\nEctopic,13,0,0\nAIU,0,20,7\nNIU,0,4,56\n",
-        "a cross table of two raters",
+        "may be “cross table of two raters”",
         "--layout crossed, or --layout wide",
     ),
     "two raters crossed, with totals": (
         "rater2,no,yes,All\nno,20,5,25\nyes,10,15,25\nAll,30,20,50\n",
-        "a cross table of two raters",
+        "may be “cross table of two raters”",
         "--layout wide",
     ),
     "numbers of rows": (
         "rater1,rater2,Freq\nno,no,20\nyes,no,5\nno,yes,10\nyes,yes,15\n",
-        "Freq may show how often each row occurs",
+        "number of items”, because of Freq",
         "--layout combinations, or --layout wide",
     ),
     "no names, long": (
         "a\t1\tstat\na\t2\tireq\nb\t1\tstat\nb\t2\tstat\nc\t1\tireq\nc\t2\tireq\n",
-        "the header row seems to be missing",
-        "Add one, such as item,rater,label",
+        "Add the missing header row",
+        "missing header row, such as item,rater,label",
     ),
     "no names, wide": (
         "1,2,3\n2,2,2\n3,3,3\n1,1,2\n2,3,3\n",
-        "the header row seems to be missing",
+        "Add the missing header row",
         "--layout wide",
     ),
     "results": (
         "Code,File,Kappa,Agreement (%)\nTrust,I1,0.8,95\nFear,I1,0.5,90\nHope,I1,0.7,92\n",
-        "results, such as agreement or frequencies of labels: Kappa",
+        "looks like results: Kappa",
         "--layout wide",
     ),
     "a column without common values": (
         "Item,Anna,Ben,Topic\n1,a,a,x\n2,b,a,y\n3,a,b,z\n",
-        "few values in common: Anna, Ben, Topic",
+        "raters among these columns: Anna, Ben, Topic",
         "--map rater=Anna rater=Ben rater=Topic",
     ),
     "two columns that are named like labels": (
         "item,rater,category,severity\n1,a,F,minor\n1,b,none,none\n2,a,A,major\n2,b,A,minor\n",
-        "Several columns can be labels: category, severity",
+        "Choose the label columns among these: category, severity",
         "--map label=category label=severity",
     ),
     "yes and y": (

@@ -164,7 +164,7 @@ def test_braintrust(is_table: bool, tmp_path: Path, lead: Any) -> None:
 def test_values_before_the_list_may_be_cut_anywhere(
     size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ratings.imports.decoding.text_chunks.CHUNK_BYTES", size)
+    monkeypatch.setattr("ratings.imports.decoding.encodings.CHUNK_BYTES", size)
     path = tmp_path / "log.json"
     path.write_text('{"n": 1234567, "x": {"y": [true, -12.5]}, "a": {"b": [{"c": 1}, {"c": 2}]}}')
     stream = JsonStream(path, encoding="utf-8", list_path=("a", "b"))
@@ -229,9 +229,9 @@ def test_annotations_of_phoenix(is_table: bool, tmp_path: Path, lead: Any) -> No
     ("text", "advice"),
     [
         ('{"results": {"t": {"acc,none": 0.5}}, "versions": {"t": 1}, "n-shot": {"t": 0}}', "--log_samples"),
-        ("q,[openai:x] Say {{q}}\nA,[PASS] B\nC,[FAIL] D\n", "results as JSON"),
+        ("q,[openai:x] Say {{q}}\nA,[PASS] B\nC,[FAIL] D\n", "Import the JSON results"),
         ("#FORMAT=WebAnno TSV 3.3\n\n1-1\t0-4\tAnna\t*\n", "UIMA CAS JSON"),
-        ("- id: d1\n  rater: a\n  label: yes\n", "YAML isn't supported"),
+        ("- id: d1\n  rater: a\n  label: yes\n", "file type isn't supported"),
     ],
 )  # fmt: skip
 def test_files_without_ratings_are_refused_with_the_next_step(

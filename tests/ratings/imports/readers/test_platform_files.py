@@ -175,7 +175,7 @@ def test_merged_labels_of_scale_ai_are_rejected(import_text: Any) -> None:
     task = {"task_id": "t", "params": {"categories": ["a"]}, "response": {"category": "a"}}
     status, result = import_text([task])
     assert (status, get_source(result)) == (1, "scale_ai")
-    assert "merged from several raters" in result["problems"][0]["message"]
+    assert "Import the job's worker responses" in result["problems"][0]["message"]
 
 
 def test_comments_and_scores_of_qualtrics_are_no_answers(import_text: Any) -> None:
@@ -215,7 +215,7 @@ def test_export_of_labelbox(lead: Any) -> None:
 def test_merged_labels_of_ground_truth_are_refused(lead: Any) -> None:
     status, result = import_case(lead, CASES / "ground_truth.jsonl")
     assert status == 1 and not Project.objects.exists()
-    assert "merged from several raters" in result["problems"][0]["message"]
+    assert "Import the job's worker responses" in result["problems"][0]["message"]
 
 
 def test_workers_of_a_ground_truth_manifest(import_text: Any) -> None:
@@ -394,7 +394,7 @@ def test_lists_as_numpy_prints_them(import_text: Any) -> None:
 
 def test_participants_of_prolific_are_refused_with_the_next_step(import_text: Any) -> None:
     status, result = import_text("Submission id,Participant id,Status,Age\ns1,p1,APPROVED,30\n")
-    assert status == 1 and "choose the participant ID" in result["problems"][0]["message"]
+    assert status == 1 and "Import the file with the answers" in result["problems"][0]["message"]
 
 
 def test_content_of_label_studio_after_an_id_of_its_own(import_text: Any) -> None:

@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratings.imports.values.entered_label_lists import format_label_list, parse_label_list
 from ratings.imports.values.label_interpretation import (
     LabelInterpretation,
     LabelOptions,
+    format_label_list,
     interpret_labels,
+    parse_label_list,
 )
 from ratings.imports.values.label_order import guess_order
 from ratings.label_normalization import get_normal_form, normalize_text

@@ -77,7 +77,7 @@ def test_pasted_lines_become_items_once(wizard: WizardClient, project: Project) 
 def test_pasted_labels_of_a_model_ask_for_the_rater(wizard: WizardClient, question: Any) -> None:
     text = "item,model,label\ni1,gpt-judge,minor\ni2,gpt-judge,none\n"
     wizard.paste(text, pasted_format="table")
-    assert "model may name models that are the raters" in get_page_text(wizard.get_page())
+    assert "model may be the raters" in get_page_text(wizard.get_page())
     wizard.choose_columns()
     wizard.run_worker()
     wizard.start_import()
@@ -104,7 +104,7 @@ def test_upload_takes_either_a_file_or_pasted_text(wizard: WizardClient, project
     file_data = {"file": SimpleUploadedFile("a.csv", LONG_FILE)}
     rejected_uploads = (
         (wizard.paste("a text", **file_data), "not both"),
-        (wizard.paste(" \n "), "Choose a file, or paste"),
+        (wizard.paste(" \n "), "Choose a file or paste"),
         (wizard.paste("a", pasted_format="odd"), "odd is not one of the available choices"),
     )
     for response, reason in rejected_uploads:
@@ -162,7 +162,7 @@ def test_unknown_time_zone_is_refused(new_project_wizard: WizardClient) -> None:
     new_project_wizard.upload(LONG_FILE)
     response = new_project_wizard.choose_columns(time_zone="Tokio")
     assert response.status_code == 400
-    assert "“Tokio” isn&#x27;t a time zone" in response.text
+    assert "Choose a time zone such as" in response.text
     assert new_project_wizard.run.state == "mapping"
 
 
@@ -303,9 +303,7 @@ def test_columns_page_shows_the_first_rows_and_guesses(wizard: WizardClient) -> 
 
 def test_missing_column_is_reported(wizard: WizardClient) -> None:
     wizard.upload(b"x,y,z\na,b,c\n")
-    assert "No column name was recognized in the first line: x, y, z." in get_page_text(
-        wizard.get_page()
-    )
+    assert "No known column name: x, y, z." in get_page_text(wizard.get_page())
     response = wizard.choose_columns(item="0", rater="1", label="", layout="long")
 
     assert response.status_code == 400
@@ -465,7 +463,12 @@ def test_same_file_with_times_and_comments_twice_changes_nothing(wizard: WizardC
 
 def test_changed_label_is_a_change_with_history(wizard: WizardClient, question: Any) -> None:
     wizard.import_file(LONG_FILE)
-    run = wizard.import_file(LONG_FILE.replace(b"i1,ann,minor", b"i1,ann,critical"))
+    changed_file = LONG_FILE.replace(b"i1,ann,minor", b"i1,ann,critical")
+    assert wizard.upload_and_validate(changed_file).summary["changed_ratings"] == 1
+    page_words = " ".join(get_page_text(wizard.get_page()).split())
+    assert "<dt>Ratings changed</dt>" in page_words
+    run = wizard.import_file(changed_file)
+    assert wizard.upload_and_validate(changed_file).summary["changed_ratings"] == 0
 
     assert run.summary["outcome"] == {
         "created": 0,
@@ -493,7 +496,7 @@ def test_unknown_items_and_raters_are_errors_unless_created(
         ("item_unknown", 4, "i2"),
         ("rater_unknown", 3, "ben"),
     ]
-    assert "'i2' is a new item" in get_page_text(wizard.get_page())
+    assert "'i2' is new" in get_page_text(wizard.get_page())
     assert snapshot_import_tables() == before
 
 
@@ -579,7 +582,7 @@ def test_progress_is_polled_until_the_step_ends(wizard: WizardClient) -> None:
     wizard.upload(LONG_FILE)
     wizard.choose_columns()
     page = wizard.get_page()
-    assert b"Checking the file" in page.content and b"Refresh" in page.content
+    assert b"Checking" in page.content and b"Refresh" in page.content
     fragment = wizard.client.get(page.context["progress_url"])
     assert fragment.status_code == 200 and "HX-Refresh" not in fragment
     wizard.run_worker()
@@ -705,7 +708,7 @@ def test_oversized_body_is_refused_without_reading_it(wizard: WizardClient, sett
 def test_upload_without_a_file_is_refused(wizard: WizardClient) -> None:
     response = wizard.client.post(wizard.upload_url, {})
     assert response.status_code == 400
-    assert "Choose a file, or paste data." in get_page_text(response)
+    assert "Choose a file or paste data, not both." in get_page_text(response)
 
 
 def test_number_of_unfinished_imports_is_limited(
@@ -717,7 +720,7 @@ def test_number_of_unfinished_imports_is_limited(
         data = {"file": SimpleUploadedFile("a.csv", LONG_FILE)}
         response = wizard.client.post(wizard.upload_url, data)
         assert response.status_code == expected
-    assert "2 unfinished imports" in get_page_text(response)
+    assert "At most 2 of these are allowed" in get_page_text(response)
     assert ImportRun.objects.count() == 2
     ImportRun.objects.update(state=ImportRun.State.FAILED)
     data = {"file": SimpleUploadedFile("a.csv", LONG_FILE)}
@@ -737,7 +740,7 @@ def test_old_files_are_deleted(wizard: WizardClient, utc: Any) -> None:
 
 def test_file_without_times_gets_a_hint(wizard: WizardClient, question: Any) -> None:
     """The trend of such a file is a single point, and the page says why."""
-    no_times_hint = "No times in the file: the trend has one point, on the import day."
+    no_times_hint = "Without times, the trend has one point on the import day."
     assert wizard.upload_and_validate(LONG_FILE).summary["n_without_time"] == 3
     assert no_times_hint in get_page_text(wizard.get_page())
     assert wizard.upload_and_validate(WIDE_FILE).summary["n_without_time"] == 4

@@ -11,7 +11,7 @@ import time_machine
 from metrics.agreement import report
 from metrics.jobs.question_updates import update_question
 from metrics.models import Result
-from projects.services.scales import change_headline
+from projects.services.questions import change_headline
 
 pytestmark = pytest.mark.django_db
 LABELS = ("none", "minor", "major", "critical")

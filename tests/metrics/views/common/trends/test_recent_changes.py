@@ -40,7 +40,7 @@ def test_dashboard_shows_change_with_link_to_explanation(
     link = re.search(r'href="(/projects/\d+/change/[^"]*)"', findings_text)
     assert link
     url = link[1]
-    assert "being computed" in client.get(url).content.decode()
+    assert "Being computed" in client.get(url).content.decode()
     tasks.sweep_all()
     assert "Agreement fell from 1.00" in client.get(url).content.decode()
 

@@ -36,7 +36,7 @@ def get_page_text(question: Any, rate: Any, utc: Any, lead: Any, client_for: Any
     ("period", "period_text"),
     [
         ("day", "One point so far, 2026-03-11:"),
-        ("week", "One week so far, 2026-03-09:"),
+        ("week", "One point so far, 2026-03-09:"),
         ("month", "One point so far, 2026-03:"),
     ],
 )

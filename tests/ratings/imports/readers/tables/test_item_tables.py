@@ -345,27 +345,30 @@ DEEPLY_NESTED_RECORD = b'{"id": "b", "text": ' + b'{"x":' * 200 + b"1" + b"}" * 
 INVALID_UPLOADS = {
     "cut off": (json.dumps(TWEETS).encode()[:30], "Line 1: The JSON is cut off"),
     "no JSON": (b"[{'id': 1}]", "Line 1: Invalid JSON: Expecting property name"),
-    "nested bomb": (b'{"a":' * 100_000, "Line 1: The record is nested too deeply"),
+    "nested bomb": (b'{"a":' * 100_000, "Line 1: The record has more than 100 levels"),
     "list bomb": (b"[" * 100_000, "Expected an object"),
     "doubled field": (b'{"id": 1, "id": 2}', "the field 'id' stands twice in one object"),
     "NaN": (b'[{"id": NaN}]', "NaN is not a JSON number"),
     "endless number": (b'[{"id": 1e999}]', "is too large"),
     "record of 10 MB": (
         b'[{"id": "' + b"x" * (10 << 20) + b'"}]',
-        "Line 1: The record exceeds the limit of 4194304 characters",
+        "Line 1: The cell or line has more than 4194304 characters",
     ),
     "NUL": (b'[{"id": "a\0"}]', "NUL character"),
     "a gzip bomb of JSON": (
         gzip.compress(b'[{"id": "' + b"x" * (30 << 20)),
-        "Line 1: The record exceeds the limit of 4194304 characters",
+        "Line 1: The cell or line has more than 4194304 characters",
     ),
-    "damaged workbook": (build_workbook()[:-300], "Excel workbook is damaged"),
+    "damaged workbook": (build_workbook()[:-300], "file is damaged"),
     "damaged Parquet": (
         build_parquet(TWEETS)[:50] + bytes(100) + build_parquet(TWEETS)[150:],
-        "Parquet file is damaged",
+        "file is damaged",
     ),
-    "cut Parquet": (build_parquet(TWEETS)[:-20], "Parquet file is damaged"),
-    "spans of words": (b"JAPAN\tB-LOC\nGET\tO\n", "Line 1: CoNLL files mark parts of items"),
+    "cut Parquet": (build_parquet(TWEETS)[:-20], "file is damaged"),
+    "spans of words": (
+        b"JAPAN\tB-LOC\nGET\tO\n",
+        "Line 1: This CoNLL file has no ratings of whole items",
+    ),
 }
 
 
@@ -406,7 +409,7 @@ INVALID_RECORDS = {
     "half a character": (
         VALID_RECORD * 30 + b'{"id": "b", "text": "\\ud800"}',
         ("surrogate", 31),
-        "half a character",
+        "invalid character",
     ),
     "too deep": (
         VALID_RECORD + DEEPLY_NESTED_RECORD,

@@ -613,7 +613,7 @@ def test_file_without_usable_records_is_refused_with_the_reason(import_content: 
     result = import_content([{"fields": {}, "responses": {}}, {"fields": {}, "responses": {}}])
     assert not result.stored
     assert "The file has nothing to import" in result.problems[0]["message"]
-    assert "records without content or ID (2)" in result.problems[0]["message"]
+    assert "incomplete records (2)" in result.problems[0]["message"]
     assert snapshot_import_tables() == before
 
 
@@ -656,8 +656,8 @@ INVALID_FILES = {
         [{"id": "x" * 300, "text": "y", "label": ["z"]}],
         "300 characters. The limit is 255",
     ),
-    "half of a character": ('{"id": 1, "text": "\\ud800", "label": ["a"]}', "half a character"),
-    "a bomb": ('{"id": 1, "label": [' + "[" * 90_000, "nested too deeply"),
+    "half of a character": ('{"id": 1, "text": "\\ud800", "label": ["a"]}', "invalid character"),
+    "a bomb": ('{"id": 1, "label": [' + "[" * 90_000, "more than 100 levels"),
 }
 
 
@@ -682,12 +682,12 @@ def test_file_of_a_tool_in_the_wizard(lead: Any, client_for: Any) -> None:
     wizard.choose_columns()
     assert wizard.run_worker().state == "checked"
     page = get_page_text(wizard.get_page())
-    assert "Scale of sentiment" in page and "boxes and marks" in page
+    assert "Scale of sentiment" in page and "labels of parts" in page
     wizard.start_import()
     assert wizard.run_worker().state == "done"
     project = Project.objects.get(name="tasks")
     assert len(get_labels_by_question(project)["sentiment"]) == 3
-    assert "boxes and marks" in get_page_text(wizard.get_page())
+    assert "labels of parts" in get_page_text(wizard.get_page())
 
 
 def test_file_format_can_be_chosen(lead: Any, client_for: Any) -> None:

@@ -1,1 +1,0 @@
-"""Import of files by the API."""
