@@ -180,9 +180,9 @@ def _add_setup_steps(rows: list[ProjectRow]) -> None:
 def load_page_details(page_rows: list[ProjectRow], user: Any) -> None:
     """Load the details that only the rows of the shown page need.
 
-    The numbers of items and of uncounted ratings, the questions with their results, the top
-    entries of the inbox, the notes, the weekly trends, the raters, and the time of the last change of a rating; for users
-    who don't see results, all columns of the project.
+    The numbers of items and of uncounted ratings, the questions with their results, the top entries
+    of the inbox, the notes, the weekly trends, the raters, and the time of the last change of a
+    rating; for users who don't see results, all columns of the project.
     """
     _add_project_columns([row for row in page_rows if not row.sees_results])
     counted_rows = [row for row in page_rows if not row.is_being_deleted]
