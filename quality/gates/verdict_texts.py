@@ -15,8 +15,7 @@ from metrics.views.common.filter_bar import format_filter_part
 from metrics.views.common.number_formats import format_count, format_number
 from quality.models import Gate, VerdictValue
 
-from .measures import AT_LEAST, COVERAGE, OPEN_ALERTS, get_measure
-from .rules import parse_filter
+from .rules import AT_LEAST, COVERAGE, OPEN_ALERTS, get_measure, parse_filter
 
 DECIMALS = 3  # a value just below the limit must not look like the limit
 BADGE_STYLES = {

@@ -22,8 +22,7 @@ from quality.gates import signing
 from quality.models import Gate, VerdictValue
 
 from .inputs import GateInputs, merge_ratings
-from .measures import AT_MOST, COVERAGE, GOLD_ACCURACY, HEADLINE, LABEL_CONFIDENCE, OPEN_ALERTS
-from .rules import Rule
+from .rules import AT_MOST, COVERAGE, GOLD_ACCURACY, HEADLINE, LABEL_CONFIDENCE, OPEN_ALERTS, Rule
 from .signing import Document
 
 

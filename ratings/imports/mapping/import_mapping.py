@@ -62,7 +62,7 @@ class ImportMapping:
     Questions: with ``use_file_questions``, rows belong to the questions named in the file, which
     are created where the project does not have them. Otherwise all rows belong to one question, the
     existing ``question_id`` or a new one. ``questions`` maps question keys of the file to other
-    keys, ``members`` maps rater keys of the file to user ids (see `matching`).
+    keys, ``members`` maps rater keys of the file to user ids (see `key_matching`).
     """
 
     source: str = "csv"
