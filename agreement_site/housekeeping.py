@@ -1,8 +1,8 @@
-"""Periodic housekeeping in workers: expired data, sessions and partial uploads.
+"""Periodic housekeeping in workers: audits, expired data, sessions and partial uploads.
 
-Each sweep records stale questions. Once an hour, expired sessions, abandoned uploads and data
-past its retention time are removed, and old deliveries of webhooks, mails, and responses kept for
-repeated requests.
+Each sweep records stale questions and audits those that are due. Once an hour, expired sessions,
+abandoned uploads and data past its retention time are removed, and old deliveries of webhooks,
+mails, and responses kept for repeated requests.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ from django.utils import timezone
 from agreement_site.models import AuditLogEntry
 from agreement_site.monitoring import health
 from agreement_site.notifications import outbox as mail_outbox
+from agreement_site.server import web_server
 from events.webhooks import outbox
+from metrics.integrity import schedule
 from projects import legal_hold
 from projects.api import idempotency
 from projects.models import ApiToken, Deletion, Project
@@ -153,6 +155,8 @@ def run_due_housekeeping() -> None:
     """Run the housekeeping tasks whose interval is over; called every few seconds."""
     global _cleaned_at  # noqa: PLW0603 - one clock per worker
     health.record_and_measure_lag(timezone.now())
+    schedule.run_due_audits()
+    web_server.return_free_memory()
     if time.monotonic() - _cleaned_at >= CLEANUP_INTERVAL_SECONDS or not _cleaned_at:
         _cleaned_at = time.monotonic()
         shared_folders.record_folders()

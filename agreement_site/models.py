@@ -172,7 +172,7 @@ class NotificationSettings(models.Model):
 class QueuedMail(Leased):
     """A mail to one person, composed when it is sent; the worker that sends it holds the lease.
 
-    Rows that are over stay for a month, without contents.
+    Ended rows are kept for 30 days, without contents.
     """
 
     class Kind(models.TextChoices):

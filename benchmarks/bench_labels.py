@@ -42,7 +42,7 @@ def print_progress(text: str) -> None:
 def measure_row(project: Any) -> str:
     from metrics.agreement import consensus
     from metrics.question_scale import QuestionScale
-    from quality.consensus import recomputation, votes
+    from quality.consensus import fit, recomputation
     from quality.models import Consensus, ItemLabel
     from ratings.models import Rating
 
@@ -59,7 +59,7 @@ def measure_row(project: Any) -> str:
     )
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     scale = QuestionScale.for_question(question)
-    ratings = votes.load_votes(question, with_models=False)
+    ratings = fit.load_votes(question, with_models=False)
     formula_seconds, _cpu = measure_time(
         lambda: consensus.fit_dawid_skene(
             ratings["item"], ratings["rater"], ratings["code"], scale.k

@@ -1,1 +1,4 @@
+"""Events: what happened, recorded in the transaction of the change; their feed and webhooks.
 
+It may import the layers from projects down.
+"""

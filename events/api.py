@@ -323,7 +323,7 @@ class DeliveryListView(ApiView):
         PAGE_PARAMETERS,
     )
     def get(self, request: Request, webhook_id: int, project_id: int | None = None) -> Response:
-        """Return the deliveries; those that are over are kept for 30 days."""
+        """Return the deliveries; ended ones are deleted 30 days after their creation."""
         webhook = _get_webhook(request, project_id, webhook_id)
         query = parse_query_parameters(request, PAGE_PARAMETER_NAMES)
         deliveries = webhook.deliveries.select_related("event").order_by("-pk")

@@ -11,7 +11,6 @@ from celery import shared_task
 
 from metrics import attribution, reports
 from metrics.filtered import filtered_jobs
-from metrics.integrity import schedule
 from metrics.jobs import heartbeat, hints, question_updates
 from metrics.results import refresh
 from ratings.imports import leases
@@ -66,7 +65,7 @@ def compute_report(report_id: int) -> None:
 
 
 def sweep_all() -> int:
-    """Do all pending work of this package: questions, on-demand jobs and due audits.
+    """Do all pending work of this package: questions and on-demand jobs.
 
     Returns how many questions had uncounted ratings or stale results.
     """
@@ -75,5 +74,4 @@ def sweep_all() -> int:
     filtered_jobs.FILTERED_RESULT_JOB.sweep()
     reports.REPORT_JOB.sweep()
     heartbeat.record_sweep()
-    schedule.run_due_audits()
     return n_pending

@@ -3,8 +3,8 @@ from django.urls import path
 from .alerts import api as alerts_api
 from .exams import api as exams_api
 from .gates import api as gates_api
+from .gold import api
 from .gold import api as gold_api
-from .gold import intervention_api
 from .inbox import api as inbox_api
 from .labels import api as labels_api
 from .rater_status import api as rater_status_api
@@ -40,12 +40,12 @@ urlpatterns = [
     path(f"{QUALITY}exams/", exams_api.ExamListView.as_view(), name="api-exams"),
     path(
         f"{QUALITY}interventions/",
-        intervention_api.GoldInterventionListView.as_view(),
+        api.GoldInterventionListView.as_view(),
         name="api-gold-interventions",
     ),
     path(
         f"{QUALITY}interventions/<int:intervention_id>/",
-        intervention_api.GoldInterventionDetailView.as_view(),
+        api.GoldInterventionDetailView.as_view(),
         name="api-gold-intervention",
     ),
     path(f"{QUALITY}gold/", gold_api.GoldListView.as_view(), name="api-golds"),

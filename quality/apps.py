@@ -47,9 +47,9 @@ def _register_work() -> None:
     from ratings.personal_data import PERSONAL_RECORDS
 
     from . import integrity
+    from . import integrity as consensus_integrity
     from .alerts import services as alerts
-    from .consensus import integrity as consensus_integrity
-    from .exams import sequential_test
+    from .exams import exam_rules
     from .gates import services as gates
     from .labels import label_studio
     from .personal_records import QUALITY_RECORDS
@@ -58,7 +58,7 @@ def _register_work() -> None:
     project_hooks.RATER_PAUSED.register(alerts.resolve_alerts_of_paused)
     label_studio_hooks.AFTER_PULL.register(label_studio.write_labels)
     PERSONAL_RECORDS.register(QUALITY_RECORDS)
-    exams.EXAM_POLICY.register(sequential_test.SEQUENTIAL_TEST_POLICY)
+    exams.EXAM_POLICY.register(exam_rules.SEQUENTIAL_TEST_POLICY)
     label_audit = audit_hooks.RegisteredAudit(
         consensus_integrity.list_differences, consensus_integrity.repair_labels
     )

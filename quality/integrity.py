@@ -1,7 +1,7 @@
-"""Integrity checks of scores on gold, of repeats and of drift states.
+"""Integrity checks of scores on gold, of repeats, of drift states and of consensus labels.
 
-They are recomputed in memory and compared with the stored rows by rater and field. Outdated rows
-are not compared. (Labels: quality.consensus.integrity.)
+They are recomputed in memory and compared with the stored rows by rater and field, or by item.
+Outdated rows are not compared.
 """
 
 from __future__ import annotations
@@ -14,13 +14,15 @@ from django.db.models import Model
 from django.utils import timezone
 
 from metrics.integrity.audit_hooks import RegisteredAudit
-from projects.models import Question
+from metrics.question_scale import QuestionScale
+from projects.models import Item, Question
 from quality import repeats
 from quality.alerts import sweep
 from quality.alerts.detection import scan, storage
 from quality.gold import recomputation as gold
 from quality.models import (
     AlertScan,
+    Consensus,
     DriftState,
     GoldItem,
     GoldScore,
@@ -30,6 +32,10 @@ from quality.models import (
     RepeatState,
 )
 from quality.recomputation import InputVersions
+
+from .consensus import fit, recomputation
+from .consensus.fit import fit_labels
+from .consensus.storage import is_changed, iter_label_rows, iter_stored_rows
 
 TOLERANCE = 1e-9  # relative and absolute: the order of sums is not defined
 
@@ -140,3 +146,34 @@ def _is_equal(a: Any, b: Any) -> bool:
     if isinstance(a, list | tuple) and isinstance(b, list | tuple):
         return len(a) == len(b) and all(map(_is_equal, a, b))
     return bool(a == b)
+
+
+def list_differences(question_id: int) -> list[str]:
+    """Return a line for each stored label that differs from the recomputed one.
+
+    Empty while the labels are outdated.
+    """
+    consensus = Consensus.objects.filter(question=question_id).first()
+    if consensus is None or consensus.computed_at is None or recomputation.is_outdated(consensus):
+        return []
+    question = Question.objects.prefetch_related("categories").get(pk=question_id)
+    scale = QuestionScale.for_question(question)
+    fixed = fit.get_fixed_codes(question)
+    ratings = fit.load_votes(question, with_models=consensus.with_models)
+    labels = fit_labels(ratings, scale, fixed, method=consensus.method)
+    new_rows = {row[1]: row for row in iter_label_rows(question_id, labels, fixed, scale)}
+    stored_rows = {row[0]: row[1:] for row in iter_stored_rows(question_id)}
+    differing = {
+        item_id for item_id, row in new_rows.items() if is_changed(stored_rows.get(item_id), row)
+    }
+    differing |= stored_rows.keys() - new_rows.keys()
+    items = Item.objects.in_bulk(differing)
+    return [
+        f"label of item {items[item_id].key}: differs from the recomputed one"
+        for item_id in sorted(differing)
+    ]
+
+
+def repair_labels(question_id: int) -> bool:
+    """Recompute the labels now."""
+    return recomputation.recompute_question(question_id, at_once=True)

@@ -1,7 +1,8 @@
 """Limits that keep the code base in standard English (docs/glossary.md).
 
-Each figure of the table in docs/glossary.md is measured here and printed by
-`pytest tests/test_naming.py -s`. The limits are tightened when a figure improves.
+`pytest tests/test_naming.py -s` prints the figures. The limits are tightened when a figure improves.
+In healthchecks, job-server, djangoproject.com, httpx, Label Studio and Read the Docs, 50 to 85% of
+functions begin with a verb, none to two are one vague word, and 0 to 0.1% of local names are vague.
 """
 
 # ruff: noqa: T201, SIM905

@@ -96,7 +96,7 @@ class AccountAdapter(DefaultAccountAdapter):
             return UNKNOWN_ADDRESS
 
     def add_message(self, request: HttpRequest, level: int, *args: Any, **kwargs: Any) -> None:
-        """Show only messages that this site wrote: allauth's own texts describe other sites."""
+        """Drop allauth's default messages; show only those that are passed as ``message``."""
         if kwargs.get("message"):
             super().add_message(request, level, *args, **kwargs)
 

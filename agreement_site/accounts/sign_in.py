@@ -187,7 +187,7 @@ class AcceptInvitation(InvalidFormStatusMixin, views.PasswordResetConfirmView):
     success_url = "/"
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        # The link leads to an address without its secrets, so the session keeps the proof.
+        # Django redirects to a URL without the token, so the session keeps the proof.
         if proof := request.GET.get(joining.PROOF, ""):
             request.session[joining.PROOF] = proof
         return super().dispatch(request, *args, **kwargs)

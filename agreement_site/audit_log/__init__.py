@@ -1,1 +1,4 @@
+"""The audit log: recording, texts, page, file and API.
 
+It may import the layers from agreement_site.celery down.
+"""

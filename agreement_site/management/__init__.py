@@ -1,1 +1,4 @@
+"""Commands of manage.py that concern the whole site.
 
+It may import its layer and the layers from agreement_site.housekeeping down.
+"""

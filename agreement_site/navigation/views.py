@@ -28,6 +28,28 @@ from projects.permissions import Capability, can_create_projects, get_project, m
 
 MAX_QUERY_LENGTH = 200  # characters of a query
 RESULTS_PER_KIND = 6
+# URL name of a page -> other words that find it, in the languages of the pages.
+PAGE_SYNONYMS = {
+    "dashboard": ("share", "public link", "kappa", "分享"),
+    "review": ("adjudicate", "decide", "裁决"),
+    "alerts": ("drift", "notifications", "漂移"),
+    "data": ("download", "csv", "backup", "下载"),
+    "raters": ("annotators", "coders", "workers", "pause", "暂停"),
+    "people": ("users", "roles", "add model", "成员"),
+    "coefficients": ("alpha", "fleiss", "scott", "krippendorff", "gwet", "斯科特", "克里彭多夫"),
+    "tokens": (
+        "dark",
+        "light",
+        "theme",
+        "language",
+        "password",
+        "sign out",
+        "深色",
+        "语言",
+        "密码",
+    ),
+    "glossary": ("help", "documentation", "scott", "krippendorff", "帮助", "吻合度"),
+}
 
 
 @dataclass(frozen=True)
@@ -48,11 +70,27 @@ def search_palette(user: Any, text: str, project: Any = None) -> list[PaletteRes
     if not text:
         return results
     needle = text.casefold()
-    results = [result for result in results if needle in str(result.label).casefold()]
+    synonyms = _get_synonyms_by_url(project)
+    results = [
+        result
+        for result in results
+        if needle in str(result.label).casefold()
+        or any(word.startswith(needle) for word in synonyms.get(result.url, ()))
+    ]
     if project is not None and may(project.role, Capability.SEE_RESULTS):
         for find_objects in (_search_views, _search_questions, _search_raters, _search_items):
             results += find_objects(project, text)
     return [*results, *_search_projects(user, text)]
+
+
+def _get_synonyms_by_url(project: Any) -> dict[str, tuple[str, ...]]:
+    """Return {URL of a page: other words that find it}, with the pages of the project if any."""
+    synonyms = {}
+    for name, words in PAGE_SYNONYMS.items():
+        is_site_page = name in ("tokens", "glossary")
+        if is_site_page or project is not None:
+            synonyms[reverse(name, args=[] if is_site_page else [project.pk])] = words
+    return synonyms
 
 
 def _iter_pages(user: Any, project: Any) -> Iterator[PaletteResult]:

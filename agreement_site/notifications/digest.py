@@ -43,7 +43,7 @@ def compose_digest(mail: QueuedMail, _row: NotificationSettings) -> MailContent 
     size = inbox_entries.count_entries(scope)
     raters = _list_raters(user)
     changes = _list_changes(user, mail.after_event, mail.until_event)
-    sections = [*_list_inbox_entries(scope, size), *raters, *changes]
+    sections = [*_build_inbox_sections(scope, size), *raters, *changes]
     if not sections:
         return None
     subject = _("What changed") if changes else _("Raters to check")
@@ -58,7 +58,7 @@ def compose_digest(mail: QueuedMail, _row: NotificationSettings) -> MailContent 
     )
 
 
-def _list_inbox_entries(
+def _build_inbox_sections(
     scope: inbox_entries.InboxScope, size: inbox_entries.InboxSize
 ) -> list[Section]:
     stored = list(inbox_entries.select_entries(scope).order_by(*inbox_entries.ORDER)[:MAX_ENTRIES])

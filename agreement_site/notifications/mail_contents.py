@@ -27,7 +27,7 @@ from projects.models.roles import Capability, may
 from projects.services.members import joining, membership
 from quality.alerts.kinds import KINDS
 from quality.gates import verdict_texts
-from quality.models import Alert, AlertState, Gate, GateDecision
+from quality.models import Alert, AlertState, Gate, VerdictValue
 from ratings.annotation import rater_messages
 from ratings.models import RaterMessage
 
@@ -174,9 +174,9 @@ def _build_action(mail: QueuedMail) -> Line:
 
 ALERT_KINDS = ("alert.opened", "alert.resolved", "rater.drifted", "question.fell")
 GATE_VERDICTS = {
-    "gate.passed": GateDecision.PASS,
-    "gate.failed": GateDecision.FAIL,
-    "gate.not_enough": GateDecision.NOT_ENOUGH,
+    "gate.passed": VerdictValue.PASS,
+    "gate.failed": VerdictValue.FAIL,
+    "gate.not_enough": VerdictValue.NOT_ENOUGH,
 }
 RATER_KINDS = ("rater.paused", "rater.resumed")
 # Kinds of events with a line in mail; each has its case in `describe_changes`.

@@ -8,17 +8,24 @@ WEB_PROCESSES processes are forked; each works on WEB_THREADS requests at a time
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import functools
 import gc
+import logging
 import os
 import signal
 import socket
 import sys
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+from wsgiref.util import setup_testing_defaults
 
 from agreement_site.startup_errors import exit_with_one_sentence
 
 if TYPE_CHECKING:
+    from django.core.handlers.wsgi import WSGIHandler
+
     from .probes import HealthProbes
 
 # Threads per process. Most wait: for the rest of a body, for a slot, for a slow client.
@@ -48,15 +55,21 @@ def resolve_free_address(host: str, port: int) -> tuple[str, int]:
 
 
 @functools.cache
+def _load_site() -> WSGIHandler:
+    from django.core.wsgi import get_wsgi_application
+
+    return get_wsgi_application()
+
+
+@functools.cache
 def create_application() -> HealthProbes:
     """Return the WSGI application that each process serves."""
     from django.conf import settings
-    from django.core.wsgi import get_wsgi_application
 
     from agreement_site.server.concurrency_limit import ConcurrencyLimiter
     from agreement_site.server.probes import HealthProbes
 
-    return HealthProbes(ConcurrencyLimiter(get_wsgi_application(), settings.WEB_THREADS))
+    return HealthProbes(ConcurrencyLimiter(_load_site(), settings.WEB_THREADS))
 
 
 @functools.cache
@@ -79,13 +92,14 @@ def prepare_fork() -> None:
     """Compute once what each process would compute at its first page, and keep memory shared."""
     from django.apps import apps
     from django.db import connections
-    from django.template.loader import get_template
 
+    from agreement_site.monitoring import health
     from ratings.files import shared_folders
 
     gc.collect()  # so that what follows fills the gaps that loading has left
     shared_folders.record_at_start()
-    get_template("registration/sign_in.html")
+    health.probe_readiness()
+    _serve_sign_in_page()
     for model in apps.get_models(include_auto_created=True):
         options = model._meta
         # These read all fields and relations, and Django caches them.
@@ -95,6 +109,81 @@ def prepare_fork() -> None:
     # Garbage collection writes to every object it visits, which would then no longer be shared.
     gc.collect()
     gc.freeze()
+    fill_free_pieces()
+
+
+def _serve_sign_in_page() -> None:
+    """Serve a page by the database connection of this thread, which is closed before a fork."""
+    from django.conf import settings
+    from django.urls import reverse
+
+    site_url = urlsplit(settings.SITE_URL)
+    environ = {
+        "PATH_INFO": reverse("sign_in"),
+        "HTTP_HOST": site_url.netloc,
+        "wsgi.url_scheme": site_url.scheme,
+    }
+    setup_testing_defaults(environ)
+    logging.disable()  # nobody requested this page
+    try:
+        with contextlib.closing(
+            _load_site()(environ, lambda *_parts: lambda _body: None)
+        ) as response:
+            list(response)
+    finally:
+        logging.disable(logging.NOTSET)
+
+
+# --- the C heap; without glibc 2.33 nothing is done
+
+FILL_SIZES = (4000, 2000, 1000, 500, 248, 120, 56, 24)  # bytes of a piece, the largest first
+PIECES_AT_ONCE = 20
+
+
+class HeapStatistics(ctypes.Structure):
+    """The ``struct mallinfo2`` of glibc."""
+
+    _fields_ = [
+        (name, ctypes.c_size_t)
+        for name in (
+            "arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks",
+            "fordblks", "keepcost",
+        )
+    ]  # fmt: skip
+
+
+def _load_glibc() -> ctypes.CDLL | None:
+    library = ctypes.CDLL(None) if sys.platform == "linux" else None
+    if library is None or not hasattr(library, "mallinfo2"):
+        return None
+    library.mallinfo2.restype = HeapStatistics
+    library.malloc.restype = ctypes.c_void_p
+    library.malloc.argtypes = [ctypes.c_size_t]
+    return library
+
+
+def fill_free_pieces() -> None:
+    """Allocate the free pieces between used memory for good, so that forks allocate new pages.
+
+    A forked process copies each shared page to which it writes. The heap of the loaded site has
+    about 2,000 free pieces; a process would fill them first and copy a page around each.
+    """
+    glibc = _load_glibc()
+    if glibc is None:
+        return
+    for size in FILL_SIZES:
+        # ``keepcost``, the free end of the heap, shrinks once no piece of this size is left.
+        free_end = glibc.mallinfo2().keepcost
+        while glibc.mallinfo2().keepcost == free_end:
+            if not all(glibc.malloc(size) for _piece in range(PIECES_AT_ONCE)):
+                return  # no memory left
+
+
+def return_free_memory() -> None:
+    """Return free pages of the heap to the system, which glibc keeps after large computations."""
+    glibc = _load_glibc()
+    if glibc is not None:
+        glibc.malloc_trim(0)
 
 
 def main() -> None:

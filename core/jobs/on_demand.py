@@ -154,12 +154,14 @@ class OnDemandJob(Generic[JobRow]):
 
         The failure of one row does not stop the others.
         """
-        self._expire_requests()
         pending = (
             self._get_manager()
             .filter(build_unclaimed_filter(), pending=True)
             .order_by("requested_at")
         )
+        if not pending.exists():
+            return
+        self._expire_requests()
         for row_id in list(pending.values_list("pk", flat=True)):
             try:
                 self.compute(row_id)

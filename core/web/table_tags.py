@@ -92,7 +92,8 @@ class ColumnNode(template.Node):
             context.autoescape = autoescape
             return value
         assert self.body is not None
-        return html.unescape(self.body.render(context))  # it has no HTML but escaped signs
+        # The body has no tags, only escaped characters.
+        return html.unescape(self.body.render(context))
 
     def render_head(self, context: template.Context, sorted_by: str) -> str:
         if "file_only" in self.words:

@@ -186,6 +186,6 @@ def _update_failing_state(webhook: Webhook, answer: Answer, now: datetime.dateti
 
 
 def delete_old_deliveries() -> int:
-    """Delete deliveries that are over for a month; return how many."""
+    """Delete ended deliveries that were created more than 30 days ago; return how many."""
     ended = Delivery.objects.exclude(state=State.PENDING)
     return delete_old_rows(ended, column="created_at")

@@ -27,6 +27,8 @@ of one category is rejected with ValueError.
 counts/ has the counts; coefficients/ the coefficients, a family a module, each with its formula,
 source and declaration; registry.py lists them all. consensus/, drift/, outliers/, comparison/ and
 rater_quality/ build on them; explain/ says why statistics differ.
+
+It imports no other module of metrics.
 """
 
 from .all_statistics import report

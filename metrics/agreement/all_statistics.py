@@ -139,7 +139,9 @@ def _format_estimate(name: str, entry: Coefficient, estimate: Estimate) -> Repor
 
 
 def _format_with_interval(name: str, estimate: Estimate, *, interval: bool = True) -> ReportDict:
-    """Return NAME, its standard error and both intervals, and the reasons of undefined values."""
+    """Return {name}, its standard error, the published interval and the one that pages show.
+
+    Reasons stand in place of undefined values."""
     result = _format_value(name, estimate.value, REASONS[int(estimate.reason)])
     if interval:
         se_reason = estimate.get_interval_reason()

@@ -413,7 +413,7 @@ In one of ten pilots of C clusters the true error is larger than theirs by sqrt(
 where chi2 is the 10% quantile with C - 1 degrees of freedom; s^2 grows by the variance with which
 exp(z_.9 s) is this factor. `manage.py plan` prints the design effect, too.
 
-The error of a small pilot is itself uncertain, most of all with weights, where it rests on a few
+The error of a small pilot is itself uncertain, most of all with weights, where it depends on a few
 large differences. The page therefore also shows the number that is expected if the error stays as
 it is. Where the true error exceeds the one so far by more than 25% in one of ten studies, the two
 numbers lie far apart: the page then gives the number of items whose error is known better, to be

@@ -75,8 +75,8 @@ FILTER_PARAMETERS = [
     ),
     build_parameter(
         "sample",
-        "random: the ratings alone that nobody was asked for because of what others had said; all:"
-        " the headline of all ratings, where it else rests on the former",
+        "random: only ratings that were not requested because an item was uncertain; all:"
+        " the headline of all ratings, which is otherwise based on the former",
         enum=[*SAMPLE_CHOICES],
     ),
     build_attribute_parameter(

@@ -88,7 +88,8 @@ def count_ranges(question_id: int, *, seconds: float = 0.0) -> int | None:
             else:
                 is_saved = add_counts_of_range(item_range, change)
         except BaseException:
-            with suppress(DatabaseError), transaction.atomic():  # otherwise the lease expires
+            # If this fails, the lease expires by itself.
+            with suppress(DatabaseError), transaction.atomic():
                 release_lease(item_range)
             raise
         if is_saved:

@@ -247,6 +247,8 @@ def list_pending_questions() -> list[int]:
     question_ids = question_ids.union(
         CountState.objects.filter(_build_stale_results_filter()).values_list("pk", flat=True)
     )
+    if not question_ids:
+        return []
     return sorted(question_ids - leases.get_question_ids_being_written())
 
 

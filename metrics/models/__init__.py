@@ -4,6 +4,8 @@ Counts are exact integers and the only input of every result. Blobs are little-e
 arrays in C order, with columns by category *code* (so that re-ordering or adding categories moves
 nothing); ``width`` is the number of codes. Patterns are int64; tables and moments use as many
 bytes a cell as their length implies (counting.store.encode_arrays).
+
+It may import the layers from metrics.agreement down.
 """
 
 from .counts import (

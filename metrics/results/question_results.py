@@ -219,7 +219,7 @@ class StoredPatterns:
         decoded = [
             store.decode_patterns(row, scale.width, separate_models=separate) for row in rows
         ]
-        # Patterns of different populations are kept apart: their items count on other days.
+        # Patterns of each population are separate rows: their items count on other days.
         populations = Population.values
         sizes = [len(counts_part) for counts_part, _ in decoded]
         row_population = [populations.index(row.population) for row in rows]

@@ -20,13 +20,14 @@ from operator import itemgetter
 from typing import Any
 
 import numpy as np
-from django.db.models import Max, Q, QuerySet, Sum
+from django.db.models import Exists, Max, Q, QuerySet, Sum
 
 from metrics import periods
 from metrics.models import ALL_DAYS, PeerTally
 from metrics.question_scale import QuestionScale
 from metrics.results.rater_results import COLUMNS, WITHOUT_MOMENTS, PeerSums
 from projects.models import Question, Rater
+from ratings.models import ImportRun
 from ratings.services.rating_times import EPOCH, date_from_day
 
 # --- days of the periods
@@ -106,9 +107,13 @@ def get_newest_days(questions: Iterable[int]) -> dict[int, datetime.date]:
 
 
 def count_ratings_since(question: Question, date: datetime.date) -> int:
-    """Return the number of counted ratings that were given on this day or later."""
+    """Return the number of counted ratings that were given on this day or later.
+
+    0 if a file brought ratings without times since then: these have the day of their import.
+    """
+    untimed = ImportRun.filter_untimed(question.project_id).filter(created_at__date__gte=date)
     days = PeerTally.objects.filter(question=question, day__gte=(date - EPOCH).days)
-    total: int | None = days.aggregate(total=Sum("n_ratings"))["total"]
+    total: int | None = days.filter(~Exists(untimed)).aggregate(total=Sum("n_ratings"))["total"]
     return total or 0
 
 

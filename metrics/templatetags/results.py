@@ -379,7 +379,7 @@ def item_preview(item: Item) -> SafeString | str:
 
 
 @register.filter
-def item_label(item: Item) -> SafeString | str:
+def item_name(item: Item) -> SafeString | str:
     """Render the item by its image or first words, or by its key without any.
 
     In a CSV file always by its key.

@@ -1,4 +1,7 @@
-"""Models of projects, members, items, questions and raters."""
+"""Models of projects, members, items, questions and raters.
+
+It may import the layers from projects.hidden_names down.
+"""
 
 from .approval import Approval
 from .idempotent_response import IdempotentResponse

@@ -116,7 +116,7 @@ def rearrange_matrix(matrix: list[list[float]], sources: Sequence[int | None]) -
     ]
 
 
-def build_rank_matrix(weights: str, size: int) -> list[list[float]]:
+def build_weight_matrix(weights: str, size: int) -> list[list[float]]:
     """Return the matrix of the weights none, linear or quadratic, by rank; (size, size)."""
     power = {"none": 0, "linear": 1, "quadratic": 2}[weights]
     steps = max(size - 1, 1)

@@ -1,1 +1,4 @@
+"""Template tags of projects and of forms.
 
+It may import the layers from projects.views down.
+"""

@@ -57,7 +57,9 @@ def show_guidelines(
     shown_number = project.guidelines_version if number is None else number
     current_number = project.guidelines_version
     text = (
-        project.guidelines if shown_number == current_number else _get_text(project, shown_number)
+        project.guidelines
+        if shown_number == current_number
+        else _get_guidelines_text(project, shown_number)
     )
     if text is None:
         raise Http404
@@ -74,8 +76,8 @@ def show_guidelines(
     return render(request, "projects/guidelines.html", context)
 
 
-def _get_text(project: Project, number: int) -> str | None:
-    """Return the text of a version, or None if it is not stored here.
+def _get_guidelines_text(project: Project, number: int) -> str | None:
+    """Return the text of a version of the guidelines, or None if it was imported without.
 
     Then only the project that ratings were exported from has it.
     """
@@ -86,7 +88,7 @@ def _get_text(project: Project, number: int) -> str | None:
 def _compare_with_previous(
     project: Project, number: int, text: str
 ) -> list[tuple[str, str]] | None:
-    previous_text = _get_text(project, number - 1) if number > 1 else None
+    previous_text = _get_guidelines_text(project, number - 1) if number > 1 else None
     return [] if previous_text is None else compare_versions(previous_text, text)
 
 

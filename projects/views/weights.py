@@ -30,7 +30,7 @@ def build_matrix_context(
         matrix: Any = form.get_matrix()
     else:
         matrix = (
-            question_validation.build_rank_matrix(effective_weights, len(labels))
+            question_validation.build_weight_matrix(effective_weights, len(labels))
             if effective_weights
             else None
         )
@@ -82,7 +82,7 @@ def list_earlier_weights(question_shown: Question) -> list[WeightsVersion]:
         matrix = (
             declaration["matrix"]
             if custom
-            else question_validation.build_rank_matrix(
+            else question_validation.build_weight_matrix(
                 scale.get_effective_weights(declaration["weights"]), len(labels)
             )
         )
@@ -107,7 +107,7 @@ def build_editor_rows(
     if form.is_bound:
         matrix: list[list[Any]] = form.get_typed_cells()
     else:
-        numbers = question_shown.weight_matrix or question_validation.build_rank_matrix(
+        numbers = question_shown.weight_matrix or question_validation.build_weight_matrix(
             Weights.LINEAR, len(labels)
         )
         matrix = [

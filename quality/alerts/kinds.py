@@ -18,7 +18,7 @@ from django.utils.translation import gettext_lazy
 
 from quality.models import Alert, AlertCause, AlertKind
 
-from .texts import common, counts, drift, level_changes, raters
+from .texts import common, questions, raters
 
 
 def _build_url(alert: Alert, url_name: str, *args: object, **params: str) -> str:
@@ -125,8 +125,8 @@ _rater_kind = partial(
 )
 _level_change_kind = partial(
     AlertKindDefinition,
-    basis=level_changes.list_basis,
-    explanations=level_changes.list_explanations,
+    basis=questions.list_basis,
+    explanations=questions.list_explanations,
     error_rate=common.describe_question_error_rate,
     causes=OTHER_CAUSES,
     hint=_CLOSED_HINT,
@@ -136,9 +136,9 @@ _level_change_kind = partial(
 
 KINDS: dict[str, AlertKindDefinition] = {
     AlertKind.RATER_DRIFT: AlertKindDefinition(
-        brief=drift.build_brief_text,
-        basis=drift.list_basis,
-        explanations=drift.list_explanations,
+        brief=raters.build_brief_text,
+        basis=raters.list_basis,
+        explanations=raters.list_explanations,
         link=get_rater_link,
         error_rate=common.describe_rater_error_rate,
         causes=RATER_CAUSES,
@@ -184,28 +184,28 @@ KINDS: dict[str, AlertKindDefinition] = {
         from_start=True,
     ),
     AlertKind.QUESTION_FELL: _level_change_kind(
-        own_sentence=level_changes.build_question_sentence, link=get_question_link
+        own_sentence=questions.build_question_sentence, link=get_question_link
     ),
     AlertKind.PAIR_DIVERGED: _level_change_kind(
-        brief=level_changes.build_pair_brief_text,
+        brief=questions.build_pair_brief_text,
         link=get_pair_link,
     ),
     AlertKind.CATEGORY_COLLAPSED: _level_change_kind(
-        own_sentence=level_changes.build_category_sentence, link=get_categories_link
+        own_sentence=questions.build_category_sentence, link=get_categories_link
     ),
     AlertKind.RATINGS_MISSING: AlertKindDefinition(
-        own_sentence=counts.build_overlap_sentence,
-        basis=counts.list_overlap_basis,
-        explanations=counts.list_overlap_explanations,
+        own_sentence=questions.build_overlap_sentence,
+        basis=questions.list_overlap_basis,
+        explanations=questions.list_overlap_explanations,
         link=get_members_link,
         error_rate=common.describe_count_error_rate,
         causes=OTHER_CAUSES,
         hint=_CLOSED_HINT,
     ),
     AlertKind.GOLD_SUSPECTED: AlertKindDefinition(
-        own_sentence=counts.build_gold_sentence,
-        basis=counts.list_gold_basis,
-        explanations=counts.list_gold_explanations,
+        own_sentence=questions.build_gold_sentence,
+        basis=questions.list_gold_basis,
+        explanations=questions.list_gold_explanations,
         link=get_gold_link,
         error_rate=common.describe_gold_error_rate,
         causes=OTHER_CAUSES,

@@ -16,7 +16,7 @@ from core.jobs.lease import get_leased_rows, update_leased_row
 from metrics.question_scale import QuestionScale
 from projects.models import Question
 from quality import recomputation
-from quality.consensus import storage, votes
+from quality.consensus import fit, storage
 from quality.models import Consensus, Decision
 from quality.recomputation import Recomputation
 
@@ -66,8 +66,8 @@ def _compute_and_store_labels(consensus: Consensus) -> None:
     current_version = get_input_versions(question.pk).get(question.pk, {})
     with transaction.atomic():
         scale = QuestionScale.for_question(question)
-        fixed = votes.get_fixed_codes(question)
-        ratings = votes.load_votes(question, with_models=consensus.with_models)
+        fixed = fit.get_fixed_codes(question)
+        ratings = fit.load_votes(question, with_models=consensus.with_models)
     labels = fit_labels(
         ratings,
         scale,

@@ -20,8 +20,7 @@ from metrics.question_scale import QuestionScale
 from projects.models import AVAILABLE, Item, Question
 from quality.models import Consensus, ItemLabel, LabelSource, RaterConfusion
 
-from .fit import TIED, ConsensusLabels
-from .votes import FixedCodes, get_items_decided_since
+from .fit import TIED, ConsensusLabels, FixedCodes, get_items_decided_since
 
 
 def record_label_changes(question_id: int, items: Sequence[int]) -> None:

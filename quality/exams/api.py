@@ -1,4 +1,4 @@
-"""API of exams: rules, attempts and decisions on raters. For leads only."""
+"""API of exams: rules, attempts and waivers. For leads only."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from core.api.strict_fields import (
 )
 from projects.api.base import ApiView, get_question
 from projects.models import Member, Question
-from quality.exams import exam_rules, lead_decisions
-from quality.exams.lead_decisions import MAX_REASON_LENGTH
+from quality.exams import attempts_and_waivers, exam_rules
+from quality.exams.attempts_and_waivers import MAX_REASON_LENGTH
 from quality.validation import InvalidSettings
 from ratings.annotation.assignments import exams
 from ratings.models import Exam
@@ -92,7 +92,7 @@ class ExamOut(serializers.Serializer):
     reason = serializers.CharField(allow_blank=True)
 
 
-class ExamDecisionIn(StrictSerializer):
+class ExamActionIn(StrictSerializer):
     question = StrictCharField(required=False)
     rater = StrictCharField(help_text="Key of the rater")
     do = StrictChoiceField(["grant", "waive"], help_text="Grant another attempt, or waive the exam")
@@ -156,26 +156,28 @@ class ExamListView(ApiView):
     @describe_write(
         "decideExam",
         "Allow another attempt, or waive the exam",
-        body=ExamDecisionIn,
+        body=ExamActionIn,
         response=ExamOut,
     )
     def post(self, request: Request, project_id: int) -> Response:
-        """Store the decision with its reason; 400 for a rater who has passed or needs no exam."""
+        """Grant another attempt or a waiver; 400 for a rater who has passed or needs no exam."""
         project = self.get_project(request, project_id, role=LEAD)
-        data = self.parse_body(request, ExamDecisionIn)
+        data = self.parse_body(request, ExamActionIn)
         question = get_question(project, data.get("question"))
         question.exam_rules = exam_rules.get_exam_rules(question)
         rater = project.raters.filter(key=data["rater"]).first()
         if rater is None:
             raise BadRequest("Nothing was decided.", fields={"rater": "no rater of the project"})
-        apply_decision = (
-            lead_decisions.waive_exam if data["do"] == "waive" else lead_decisions.grant_attempt
+        apply_action = (
+            attempts_and_waivers.waive_exam
+            if data["do"] == "waive"
+            else attempts_and_waivers.grant_attempt
         )
         try:
-            exam = apply_decision(
+            exam = apply_action(
                 question=question, rater=rater, by=request.user, reason=data["reason"]
             )
-        except lead_decisions.InvalidExamDecision as error:
+        except attempts_and_waivers.InvalidExamAction as error:
             raise BadRequest(str(error)) from None
         return Response(ExamOut(exam).data)
 

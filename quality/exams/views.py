@@ -1,4 +1,4 @@
-"""Pages of exams: the user's own attempts, and for leads the rules, the results and decisions."""
+"""Pages of exams: the user's own attempts; for leads rules, results, attempts and waivers."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from metrics.agreement.rater_quality.gold import expected_exam_length
 from metrics.views.common.number_formats import format_percent
 from metrics.views.common.selection import Selection, get_permitted_selection
 from projects.models import Category, GoldAnswer, Item, Member, Question, Rater
-from quality.exams import exam_rules, lead_decisions, sequential_test
+from quality.exams import attempts_and_waivers, exam_rules
 from quality.models import Appeal
 from quality.own_rater import get_own_rater_or_404
-from quality.review import gold_appeals
+from quality.review import appeals
 from quality.validation import InvalidSettings
 from ratings.annotation.assignments import exams
 from ratings.items import content
@@ -172,15 +172,13 @@ def _build_reviews(rater: Rater, attempts: list[Exam]) -> list[ReviewedAttempt]:
     golds = GoldAnswer.objects.in_bulk({step[3] for step in steps if step[3] is not None})
     rows = Category.objects.filter(question__in=[exam.question_id for exam in attempts])
     labels = {(row.question_id, row.code): row.label for row in rows}
-    appeals = gold_appeals.get_gold_appeals(rater)
-    contestable = gold_appeals.get_contestable_questions(
-        rater, [exam.question_id for exam in attempts]
-    )
+    appeals_of_items = appeals.get_gold_appeals(rater)
+    contestable = appeals.get_contestable_questions(rater, [exam.question_id for exam in attempts])
     return [
         ReviewedAttempt(
             exam,
             [
-                replace(row, appeal=appeals.get((exam.question_id, row.item.pk)))
+                replace(row, appeal=appeals_of_items.get((exam.question_id, row.item.pk)))
                 for row in _list_reviewed_answers(exam, items, golds, labels)
             ],
             may_contest=exam.question_id in contestable,
@@ -227,7 +225,7 @@ def edit_exam_rules(request: HttpRequest, project_id: int) -> HttpResponse:
     initial = {name: getattr(rules, name) for name in exam_rules.RULES}
     initial["preset"] = exam_rules.get_preset_name(rules)
     question.exam_rules = rules
-    exam_power = sequential_test.compute_power(question, rules)
+    exam_power = exam_rules.compute_power(question, rules)
     # With too few gold items for an attempt, the length is that of an exam with enough of them.
     has_enough_items = exam_power.n_gold >= exam_power.min_items
     max_answers = exam_power.items_each if has_enough_items else rules.max_answers
@@ -298,8 +296,8 @@ class ExamResultRow:
         )
 
     @property
-    def decision(self) -> str:
-        """The reason with the name of who decided."""
+    def reason_with_name(self) -> str:
+        """The reason of a waiver or another attempt, with the name of who granted it."""
         by = self.exam.by if self.exam is not None else None
         return f"{self.reason} ({by})" if self.reason and by else self.reason
 
@@ -339,19 +337,21 @@ def _build_results_page(
 
 @login_required
 @require_POST
-def submit_decision(request: HttpRequest, project_id: int, rater_id: int) -> HttpResponse:
+def submit_exam_action(request: HttpRequest, project_id: int, rater_id: int) -> HttpResponse:
     """Grant a rater another attempt or waive the exam (``do``), with a ``reason``."""
     selection = get_permitted_selection(request, project_id, role=LEAD)
     rater = get_object_or_404(Rater, project=selection.project, pk=rater_id)
     question = selection.question
     question.exam_rules = exam_rules.get_exam_rules(question)
     is_waiver = request.POST.get("do") == "waive"
-    apply_decision = lead_decisions.waive_exam if is_waiver else lead_decisions.grant_attempt
+    apply_action = (
+        attempts_and_waivers.waive_exam if is_waiver else attempts_and_waivers.grant_attempt
+    )
     try:
-        apply_decision(
+        apply_action(
             question=question, rater=rater, by=request.user, reason=request.POST.get("reason", "")
         )
-    except lead_decisions.InvalidExamDecision as invalid:
+    except attempts_and_waivers.InvalidExamAction as invalid:
         messages.error(request, str(invalid))
     else:
         message = (

@@ -1,10 +1,14 @@
-"""API of gates, and the public keys of their signatures."""
+"""API of gates, their badges, and the public keys of their signatures.
+
+A badge is a small SVG picture with the name of a gate and its last verdict.
+"""
 
 from __future__ import annotations
 
 import datetime
 from functools import partial
 from typing import Any
+from xml.sax.saxutils import escape
 from zoneinfo import ZoneInfo
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -30,12 +34,52 @@ from core.api.schema import (
 from core.api.strict_fields import StrictCharField, StrictSerializer
 from projects.api.base import ApiView, get_question
 from projects.models import Member, Project
-from quality.models import Gate, GateDecision
+from quality.models import Gate, VerdictValue
 
-from . import badges, services, signing, verdict_jobs
-from .measures import MEASURES
+from . import services, signing, verdict_jobs
+from .rules import MEASURES
 from .services import InvalidGate
 from .signing import Document
+from .verdict_texts import get_verdict_label
+
+# White text on them has a contrast of 4.5 or more.
+COLORS = {
+    VerdictValue.PASS.value: "#1a7f37",
+    VerdictValue.FAIL.value: "#c62828",
+    VerdictValue.NOT_ENOUGH.value: "#8a5a00",
+}
+PENDING_COLOR = NAME_COLOR = "#4a4f57"
+HEIGHT, PADDING = 20, 8
+NARROW_WIDTH, WIDE_WIDTH = 6.6, 12.0  # of a Latin and of a Chinese character, in pixels
+MAX_NAME_LENGTH = 40
+
+
+def render_badge(gate: Gate) -> str:
+    """Return the badge of a gate as SVG, in the reader's language."""
+    name = gate.name if len(gate.name) <= MAX_NAME_LENGTH else f"{gate.name[:MAX_NAME_LENGTH]}…"
+    text = get_verdict_label(gate)
+    left, right = _measure_width(name), _measure_width(text)
+    width = left + right
+    label = escape(f"{name}: {text}", {'"': "&quot;"})
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{HEIGHT}" role="img"'
+        f' aria-label="{label}"><title>{label}</title>'
+        f'<rect width="{width}" height="{HEIGHT}" rx="3" fill="{NAME_COLOR}"/>'
+        f'<rect x="{left}" width="{right}" height="{HEIGHT}" rx="3"'
+        f' fill="{COLORS.get(gate.verdict, PENDING_COLOR)}"/>'
+        '<g fill="#fff" font-family="system-ui,sans-serif" font-size="12" text-anchor="middle">'
+        f'<text x="{left / 2}" y="14">{escape(name)}</text>'
+        f'<text x="{left + right / 2}" y="14">{escape(text)}</text></g></svg>'
+    )
+
+
+def _measure_width(text: str) -> int:
+    """Return the width of a part of the badge in pixels."""
+    return round(
+        sum(WIDE_WIDTH if ord(character) >= 0x2E80 else NARROW_WIDTH for character in text)
+        + 2 * PADDING
+    )
+
 
 LEAD, VIEWER = Member.Role.LEAD, Member.Role.VIEWER
 
@@ -86,7 +130,7 @@ class GateOut(serializers.Serializer):
     question = serializers.CharField()
     rules = GateRuleIn(many=True)
     verdict = serializers.ChoiceField(
-        GateDecision.values, allow_null=True, help_text="Last verdict; null: not decided yet"
+        VerdictValue.values, allow_null=True, help_text="Last verdict; null: not decided yet"
     )
     decided_at = serializers.DateTimeField(allow_null=True)
     created_by = serializers.CharField(allow_null=True)
@@ -113,7 +157,7 @@ class GateEstimateOut(serializers.Serializer):
 
 class GateRuleOut(GateRuleIn):
     name = serializers.CharField(help_text="What was measured: the coefficient of the headline")
-    verdict = serializers.ChoiceField(GateDecision.values)
+    verdict = serializers.ChoiceField(VerdictValue.values)
     estimate = GateEstimateOut()
     needed_items = serializers.IntegerField(
         allow_null=True, help_text="How many more items decide it, about; null: unknown or none"
@@ -125,7 +169,7 @@ class GateVerdictOut(serializers.Serializer):
     project = serializers.IntegerField()
     gate = serializers.CharField()
     question = serializers.CharField()
-    verdict = serializers.ChoiceField(GateDecision.values)
+    verdict = serializers.ChoiceField(VerdictValue.values)
     rules = GateRuleOut(many=True)
     as_of = serializers.DateTimeField()
     scale_version = serializers.IntegerField()
@@ -251,7 +295,7 @@ class GateBadgeView(ApiView):
     def get(self, request: Request, project_id: int, gate_name: str) -> HttpResponse:
         project = self.get_project(request, project_id, role=VIEWER)
         gate = services.get_gate(project, gate_name)
-        response = HttpResponse(badges.render_badge(gate), content_type="image/svg+xml")
+        response = HttpResponse(render_badge(gate), content_type="image/svg+xml")
         response["Cache-Control"] = "private, no-cache"
         return response
 

@@ -20,7 +20,7 @@ from metrics.question_scale import QuestionScale
 from metrics.rating_history import ROW, HistoricalRatings, get_ratings_at
 from metrics.reports import AgreementFacts, compute_agreement_facts, convert_codes
 from projects.models import AVAILABLE, Item, Question, Rater, ScaleVersion
-from quality.consensus import fit, votes
+from quality.consensus import fit
 from quality.gold import answers, suspected_answers
 from quality.models import Alert, AlertState, AlertStep, Consensus
 from ratings.models import Assignment, CheckAnswer
@@ -93,7 +93,7 @@ class GateInputs:
         """Return the labels of the items that the selected ratings are of."""
         consensus = Consensus.objects.filter(question=self.question).first() or Consensus()
         rows = self.select_people_ratings(rating_filter, with_models=consensus.with_models)
-        columns = np.zeros(len(rows), votes.VOTE_DTYPE)
+        columns = np.zeros(len(rows), fit.VOTE_DTYPE)
         for name in ("item", "rater", "code"):
             columns[name] = rows[name]
         fixed = self._fixed_codes
@@ -103,8 +103,8 @@ class GateInputs:
         return labels
 
     @cached_property
-    def _fixed_codes(self) -> votes.FixedCodes:
-        return votes.get_fixed_codes(self.question, moment=self.moment)
+    def _fixed_codes(self) -> fit.FixedCodes:
+        return fit.get_fixed_codes(self.question, moment=self.moment)
 
     def list_gold_responses(self, rating_filter: RatingFilter) -> list[tuple[int, bool]]:
         """Return (item, whether it is right) of the selected answers to items with gold.

@@ -17,16 +17,16 @@ from core.jobs.lease import get_leased_rows, update_leased_row
 from events.services import record_event
 from projects.models import Question
 from quality import recomputation
-from quality.models import Alert, AlertStep, Decision, Gate, GateDecision, GateState
+from quality.models import Alert, AlertStep, Decision, Gate, GateState, VerdictValue
 from ratings.models import Assignment
 
 from .inputs import GateInputs
 from .verdicts import Document, compute_document
 
 EVENT_KINDS = {
-    GateDecision.PASS.value: "gate.passed",
-    GateDecision.FAIL.value: "gate.failed",
-    GateDecision.NOT_ENOUGH.value: "gate.not_enough",
+    VerdictValue.PASS.value: "gate.passed",
+    VerdictValue.FAIL.value: "gate.failed",
+    VerdictValue.NOT_ENOUGH.value: "gate.not_enough",
 }
 EVENT_RULE_FIELDS = ("measure", "name", "at_least", "at_most", "verdict", "needed_items")
 

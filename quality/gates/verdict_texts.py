@@ -13,16 +13,15 @@ from django.utils.translation import gettext_lazy, ngettext
 from metrics.views.common.display_names import get_undefined_reason
 from metrics.views.common.filter_bar import format_filter_part
 from metrics.views.common.number_formats import format_count, format_number
-from quality.models import Gate, GateDecision
+from quality.models import Gate, VerdictValue
 
-from .measures import AT_LEAST, COVERAGE, OPEN_ALERTS, get_measure
-from .rules import parse_filter
+from .rules import AT_LEAST, COVERAGE, OPEN_ALERTS, get_measure, parse_filter
 
 DECIMALS = 3  # a value just below the limit must not look like the limit
 BADGE_STYLES = {
-    GateDecision.PASS.value: "good",
-    GateDecision.FAIL.value: "bad",
-    GateDecision.NOT_ENOUGH.value: "warn",
+    VerdictValue.PASS.value: "good",
+    VerdictValue.FAIL.value: "bad",
+    VerdictValue.NOT_ENOUGH.value: "warn",
 }
 _REASONS: dict[str, Promise] = {
     "no_items": gettext_lazy("there is no item"),
@@ -45,17 +44,17 @@ class RuleRow:
 
 def get_verdict_label(gate: Gate) -> str:
     """Return the last verdict of a gate as a short label."""
-    return str(GateDecision(gate.verdict).label) if gate.verdict else _("not decided yet")
+    return str(VerdictValue(gate.verdict).label) if gate.verdict else _("not decided yet")
 
 
 def describe_verdict(document: Mapping[str, Any]) -> str:
     """Return one sentence on the verdict of the gate."""
     parameters = {"gate": document["gate"]}
-    if document["verdict"] == GateDecision.PASS:
+    if document["verdict"] == VerdictValue.PASS:
         return _("“%(gate)s” passes: every rule is met.") % parameters
-    if document["verdict"] == GateDecision.FAIL:
+    if document["verdict"] == VerdictValue.FAIL:
         return _("“%(gate)s” fails: a rule is not met.") % parameters
-    undecided = [rule for rule in document["rules"] if rule["verdict"] != GateDecision.PASS]
+    undecided = [rule for rule in document["rules"] if rule["verdict"] != VerdictValue.PASS]
     # Rules of an event have their value beside the measure.
     if any(rule.get("estimate", rule)["value"] is None for rule in undecided):
         return _("“%(gate)s” is undecided: a rule has no value.") % parameters
@@ -88,7 +87,7 @@ def build_rows(document: Mapping[str, Any]) -> list[RuleRow]:
                 label=f"{label} ({filter_text})" if filter_text else label,
                 filter_text=filter_text,
                 verdict=rule["verdict"],
-                verdict_label=str(GateDecision(rule["verdict"]).label),
+                verdict_label=str(VerdictValue(rule["verdict"]).label),
                 style=BADGE_STYLES[rule["verdict"]],
                 sentence=" ".join(_iter_sentences(rule)),
                 estimate=rule["estimate"],

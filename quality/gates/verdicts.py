@@ -19,11 +19,10 @@ from metrics.agreement.sample_size import compute_items_until_verdict
 from metrics.rating_history import HistoricalRatings
 from metrics.results.values import build_undefined_value
 from quality.gates import signing
-from quality.models import Gate, GateDecision
+from quality.models import Gate, VerdictValue
 
 from .inputs import GateInputs, merge_ratings
-from .measures import AT_MOST, COVERAGE, GOLD_ACCURACY, HEADLINE, LABEL_CONFIDENCE, OPEN_ALERTS
-from .rules import Rule
+from .rules import AT_MOST, COVERAGE, GOLD_ACCURACY, HEADLINE, LABEL_CONFIDENCE, OPEN_ALERTS, Rule
 from .signing import Document
 
 
@@ -89,7 +88,7 @@ def compute_document(
         "project": gate.project_id,
         "gate": gate.name,
         "question": gate.question.key,
-        "verdict": combine_decisions(outcome["verdict"] for outcome in outcomes),
+        "verdict": combine_verdicts(outcome["verdict"] for outcome in outcomes),
         "rules": outcomes,
         "as_of": format_moment(moment),
         "scale_version": inputs.scale_version,
@@ -100,12 +99,12 @@ def compute_document(
     return signing.get_or_create_signer().sign(document)
 
 
-def combine_decisions(decisions: Iterable[str]) -> str:
+def combine_verdicts(verdicts: Iterable[str]) -> str:
     """Return the verdict of a gate: pass if all rules pass, fail if one fails."""
-    distinct = set(decisions)
-    if GateDecision.FAIL in distinct:
-        return GateDecision.FAIL.value
-    return (GateDecision.PASS if distinct == {GateDecision.PASS} else GateDecision.NOT_ENOUGH).value
+    distinct = set(verdicts)
+    if VerdictValue.FAIL in distinct:
+        return VerdictValue.FAIL.value
+    return (VerdictValue.PASS if distinct == {VerdictValue.PASS} else VerdictValue.NOT_ENOUGH).value
 
 
 def format_moment(moment: datetime.datetime) -> str:
@@ -120,23 +119,23 @@ def _judge_rule(rule: Rule, inputs: GateInputs) -> Document:
     low, high = estimate["low"], estimate["high"]
     is_maximum = rule.measure.limit_field == AT_MOST
     if low is None or high is None:
-        decision = GateDecision.NOT_ENOUGH
+        verdict = VerdictValue.NOT_ENOUGH
     elif high <= rule.limit if is_maximum else low >= rule.limit:
-        decision = GateDecision.PASS
+        verdict = VerdictValue.PASS
     elif low > rule.limit if is_maximum else high < rule.limit:
-        decision = GateDecision.FAIL
+        verdict = VerdictValue.FAIL
     else:
-        decision = GateDecision.NOT_ENOUGH
+        verdict = VerdictValue.NOT_ENOUGH
     needed_items = None
-    if rule.measure.name == COVERAGE and decision != GateDecision.PASS and value["n_items"]:
+    if rule.measure.name == COVERAGE and verdict != VerdictValue.PASS and value["n_items"]:
         n_required = math.ceil(rule.limit * value["n_items"] - 1e-9)
         needed_items = n_required - round((value["value"] or 0) * value["n_items"])
-    elif decision == GateDecision.NOT_ENOUGH:
+    elif verdict == VerdictValue.NOT_ENOUGH:
         needed_items = compute_items_until_verdict(value, rule.limit)
     return {
         **rule.stored,
         "name": name,
-        "verdict": decision.value,
+        "verdict": verdict.value,
         "estimate": {**estimate, "low_once": value["low"], "high_once": value["high"]},
         "needed_items": needed_items,
     }

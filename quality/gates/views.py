@@ -25,8 +25,15 @@ from projects.permissions import get_project
 from quality.gates import services, verdict_texts
 from quality.models import MAX_GATE_NAME_LENGTH, Gate
 
-from .measures import AT_LEAST, AT_MOST, get_measure, list_measures
-from .rules import MAX_RULES, StoredRule, parse_filter
+from .rules import (
+    AT_LEAST,
+    AT_MOST,
+    MAX_RULES,
+    StoredRule,
+    get_measure,
+    list_measures,
+    parse_filter,
+)
 
 EMPTY_ROWS = 3
 

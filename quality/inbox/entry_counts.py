@@ -106,7 +106,7 @@ def get_entries_by_project(roles: Mapping[int, str]) -> dict[int, list[EntryCoun
         ),
         _build_count_query(EXAMS, get_exams_without_attempts(), led_ids, per_question=True),
         _build_count_query(APPEALS, get_open_appeals(), led_ids),
-        _count_stopped_webhooks(led_ids),
+        _count_webhooks_paused_by_failure(led_ids),
         all=True,
     )
     entries: dict[int, list[EntryCount]] = {}
@@ -191,8 +191,8 @@ def get_requested_approvals(user: Any) -> QuerySet[Approval]:
     return Approval.objects.filter(state=Approval.State.OPEN).exclude(requested_by=user)
 
 
-def get_stopped_webhooks() -> QuerySet[Webhook]:
-    """Return the webhooks of projects that were paused because their addresses failed."""
+def get_webhooks_paused_by_failure() -> QuerySet[Webhook]:
+    """Return the webhooks of projects that a worker paused because their addresses failed."""
     failed = [Webhook.PauseReason.GONE, Webhook.PauseReason.FAILING]
     return Webhook.objects.filter(pause_reason__in=failed)
 
@@ -231,9 +231,9 @@ def _build_count_query(
     return annotated.values_list(*columns).annotate(number=Count("pk"))
 
 
-def _count_stopped_webhooks(projects: list[int]) -> Any:
+def _count_webhooks_paused_by_failure(projects: list[int]) -> Any:
     """Return rows like ``_build_count_query``."""
-    rows = get_stopped_webhooks().filter(project__in=projects).order_by()
+    rows = get_webhooks_paused_by_failure().filter(project__in=projects).order_by()
     annotated = rows.annotate(entry_kind=Value(WEBHOOKS), question_key=Value(""))
     columns = "entry_kind", "project_id", "question_key"
     return annotated.values_list(*columns).annotate(number=Count("pk"))

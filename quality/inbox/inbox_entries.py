@@ -186,7 +186,7 @@ def _list_count_queries(scope: InboxScope) -> list[QuerySet[Any, Any]]:
         (entry_counts.get_exams_without_attempts(), entry_counts.EXAMS),
     )
     by_project = (
-        (entry_counts.get_stopped_webhooks(), entry_counts.WEBHOOKS),
+        (entry_counts.get_webhooks_paused_by_failure(), entry_counts.WEBHOOKS),
         (entry_counts.get_requested_approvals(scope.user), entry_counts.APPROVALS),
     )
     counted += [

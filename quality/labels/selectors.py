@@ -52,6 +52,12 @@ class LabelRow(NamedTuple):
     decided_by: str | None
     as_of: datetime.datetime
 
+    @property
+    def is_median(self) -> bool:
+        """Return whether another category is more probable: ordered labels are medians."""
+        likeliest = max(self.distribution.values(), default=0)
+        return self.confidence is not None and self.confidence < likeliest
+
 
 def get_labels(
     question: Question,

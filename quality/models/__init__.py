@@ -1,4 +1,7 @@
-"""Models of quality control: alerts, gold scores, labels, decisions and escalations."""
+"""Models of quality control: alerts, gold scores, labels, decisions and escalations.
+
+It imports no other module of quality.
+"""
 
 from .alert import (
     Alert,
@@ -18,10 +21,10 @@ from .escalation import Escalation, LabelRules
 from .gate import (
     MAX_GATE_NAME_LENGTH,
     Gate,
-    GateDecision,
     GateState,
     GateVerdict,
     SigningKey,
+    VerdictValue,
 )
 from .gold import GoldIntervention, GoldItem, GoldResult, GoldReview, GoldScore, GoldState
 from .recomputed import RecomputedResult, StoredRaterComparison
@@ -44,7 +47,6 @@ __all__ = [
     "DriftState",
     "Escalation",
     "Gate",
-    "GateDecision",
     "GateState",
     "GateVerdict",
     "GoldIntervention",
@@ -67,4 +69,5 @@ __all__ = [
     "Sensitivity",
     "SigningKey",
     "StoredRaterComparison",
+    "VerdictValue",
 ]

@@ -15,7 +15,7 @@ from .recomputed import RecomputedResult
 MAX_GATE_NAME_LENGTH = 80
 
 
-class GateDecision(models.TextChoices):
+class VerdictValue(models.TextChoices):
     """The verdict of a gate, or of one of its rules."""
 
     PASS = "pass", pgettext_lazy("a gate", "Passed")
@@ -34,7 +34,7 @@ class Gate(models.Model):
     question = models.ForeignKey(Question, models.CASCADE, related_name="gates")
     name = models.CharField(max_length=MAX_GATE_NAME_LENGTH)
     rules = models.JSONField()
-    verdict = models.CharField(max_length=10, choices=GateDecision.choices, blank=True)
+    verdict = models.CharField(max_length=10, choices=VerdictValue.choices, blank=True)
     document = models.JSONField(null=True, blank=True)
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+"
@@ -48,7 +48,7 @@ class Gate(models.Model):
             models.UniqueConstraint(fields=["project", "name"], name="gate_unique"),
             models.CheckConstraint(condition=~Q(name=""), name="gate_has_name"),
             models.CheckConstraint(
-                condition=Q(verdict__in=["", *GateDecision.values]), name="gate_verdict_known"
+                condition=Q(verdict__in=["", *VerdictValue.values]), name="gate_verdict_known"
             ),
         ]
 
@@ -57,7 +57,7 @@ class Gate(models.Model):
 
 
 class GateState(RecomputedResult):
-    """The last decision on the gates of a question. The worker that decides holds its lease."""
+    """The last verdicts on the gates of a question; the worker that computes them has its lease."""
 
     question = models.OneToOneField(
         Question, models.CASCADE, primary_key=True, related_name="gate_state"

@@ -18,7 +18,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from core.jobs.lease import LeaseLost, get_leased_rows
-from metrics.agreement.rater_quality import funnel, rating_level
+from metrics.agreement.rater_quality import funnel, response_tendencies
 from metrics.models import CountState, RaterResult
 from metrics.question_scale import QuestionScale, get_weighted_name
 from metrics.results.clusters import QuestionClusters
@@ -40,14 +40,14 @@ MAX_LEVEL_RATERS = 200  # raters whose pair tables are read (_select_level_rater
 class ComparedRater(NamedTuple):
     """Stored result of one rater.
 
-    ``n_items``: items that others rated too; value, low, high, se: kappa with the others;
-    ``bias``, ``bias_low``, ``bias_high``: mean difference from the others on the same items, None
-    on nominal scales; ``is_biased``: it differs from that of the other raters
-    (metrics.agreement.rater_quality.rating_level). ``category``: index of the rater's most frequent
-    category; ``share``: its share in their answers; ``peers``: its share in the others' answers on
-    the same items; ``contrast``: the same three of the category whose two shares differ most;
-    ``level``: distance from the median level without the levels of the others, None where the bias
-    is within chance; ``repeats_answer``: see rating_level.find_repeating_raters.
+    ``n_items``: items that others rated too; value, low, high, se: kappa with the others; ``bias``,
+    ``bias_low``, ``bias_high``: mean difference from the others on the same items, None on nominal
+    scales; ``is_biased``: it differs from that of the other raters
+    (rater_quality.response_tendencies). ``category``: index of the rater's most frequent category;
+    ``share``: its share in their answers; ``peers``: its share in the others' answers on the same
+    items; ``contrast``: the same three of the category whose two shares differ most; ``level``:
+    distance from the median level without the levels of the others, None where the bias is within
+    chance; ``repeats_answer``: see response_tendencies.find_repeating_raters.
     """
 
     rater: int
@@ -233,18 +233,18 @@ class _PeopleResults:
     @cached_property
     def repeats_answer(self) -> np.ndarray:
         """Mask (M,) of the raters who leave their most frequent answer too seldom."""
-        return rating_level.find_repeating_raters(*self.top_answers[1:], self.n_items)
+        return response_tendencies.find_repeating_raters(*self.top_answers[1:], self.n_items)
 
     def estimate_levels(
         self, question_id: int, scale: QuestionScale
-    ) -> dict[int, rating_level.RaterLevel]:
+    ) -> dict[int, response_tendencies.RaterLevel]:
         """Return {rater id: own level} of those whose bias is more than chance.
 
         A rater is biased if the level is distinct: not by the raters of the shared items. Raters
         who repeat one answer are no reference: how far they are from others depends on the items.
         """
         answer_sd = _compute_answer_sd(self.own_counts.sum(axis=0), scale)
-        is_biased = rating_level.find_biased_raters(
+        is_biased = response_tendencies.find_biased_raters(
             _to_array(bias["value"] for bias in self.biases),
             _to_array(bias["se"] for bias in self.biases),
             self.n_items,
@@ -257,7 +257,7 @@ class _PeopleResults:
             row for row, repeats in zip(self.rows, self.repeats_answer, strict=True) if not repeats
         ]
         references = _select_level_raters(rows, is_biased[~self.repeats_answer])
-        levels = rating_level.estimate_levels(
+        levels = response_tendencies.estimate_levels(
             load_tables_among(question_id, references, scale),
             answer_sd,
             values=scale.values,
@@ -273,10 +273,10 @@ class _PeopleResults:
         kappas, ses = (
             _to_array(value[field] for value in self.quadratic) for field in ("value", "se")
         )
-        is_negative = rating_level.find_negative_kappas(kappas, ses, self.n_items)
+        is_negative = response_tendencies.find_negative_kappas(kappas, ses, self.n_items)
         if not is_negative.any():
             return set()
-        return rating_level.select_reversed_raters(
+        return response_tendencies.select_reversed_raters(
             load_tables_among(question_id, _select_level_raters(self.rows, is_negative), scale),
             [self.rows[index][0] for index in np.flatnonzero(is_negative)],
             values=scale.values,
@@ -376,7 +376,7 @@ def _get_margins(table: list[list[int]] | None, k: int) -> np.ndarray:
 
 
 def _compute_shares(answers: np.ndarray, category: np.ndarray) -> np.ndarray:
-    """Return the (R,) shares of one category in each row of ``answers`` (R, k); 0 of no answers."""
+    """Return the share (R,) of each row's category in ``answers`` (R, k); 0 without answers."""
     return answers[np.arange(len(answers)), category] / np.maximum(answers.sum(axis=1), 1)
 
 

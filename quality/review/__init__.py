@@ -1,1 +1,4 @@
+"""Review of uncertain items: decisions, assignments, second opinions, appeals.
 
+It may import its layer and the layers from quality.own_rater down.
+"""

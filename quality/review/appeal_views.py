@@ -23,8 +23,8 @@ from projects.models import Category, GoldAnswer, Member, Project, Question
 from projects.permissions import get_project
 from quality.models import Appeal, Decision, ItemLabel, LabelRules, LabelSource
 from quality.own_rater import get_own_rater_or_404
+from quality.review import appeals
 from quality.review import appeals as appealing
-from quality.review import gold_appeals
 from quality.review.queue_filter import get_open_appeals
 from ratings.annotation import rater_selectors
 from ratings.items import content
@@ -65,7 +65,7 @@ def show_own_decisions(request: HttpRequest, project_id: int) -> HttpResponse:
             "gold": _format_gold(entry.gold, labels),
             "blocks": content.build_blocks(entry.gold.item.body),
         }
-        for entry in gold_appeals.list_retired_gold(rater)
+        for entry in appeals.list_retired_gold(rater)
     ]
     context = {"project": rater.project, "page": page, "rows": rows, "retired": retired}
     return render(request, "quality/review/own_decisions.html", context)
@@ -86,7 +86,7 @@ def submit_gold_appeal(request: HttpRequest, project_id: int, item_id: int) -> H
     if item is None:
         raise Http404
     try:
-        gold_appeals.create_gold_appeal(
+        appeals.create_gold_appeal(
             rater=rater, question=question, item=item, text=request.POST.get("text", "")
         )
     except appealing.InvalidAppeal as error:

@@ -292,7 +292,7 @@ def _respond_after_undo(
 ) -> HttpResponse:
     """Show the item again with the withdrawn answers preselected: submitting them is the redo."""
     labels = rater_selectors.get_labels(get_questions(rater.project), codes) or [_("skipped")]
-    message = _("Undone: %(item)s, %(said)s") % {"item": item.key, "said": "; ".join(labels)}
+    message = _("Undone: %(said)s") % {"said": "; ".join(labels)}
     if rate_page.is_sheet_request(request):
         return rate_page.render_sheet(
             request, rater, item, selected_codes=codes, undone_message=message

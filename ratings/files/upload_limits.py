@@ -33,7 +33,7 @@ def clean_upload_name(name: str) -> str:
 
 logger = logging.getLogger(__name__)
 
-FORM_BYTES = 1 << 20  # maximum size of a form apart from its files
+FORM_BYTES = 1 << 20  # maximum size of a form without its files
 SPARE_BYTES = 64 << 20  # disk space to leave free, because the database may share the disk
 
 View = Callable[..., HttpResponse]

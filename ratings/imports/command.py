@@ -22,7 +22,7 @@ from ratings.models import ImportRun
 from . import jobs, leases, services, uploads
 from .command_options import FileResult, ImportOptions, add_check_results
 from .interpretation import FileInterpretation, InterpretedQuestion, format_command_doubt
-from .mapping import matching
+from .mapping import key_matching
 from .mapping.column_options import InvalidImportOptions, apply_options
 from .mapping.import_mapping import ImportMapping
 from .mapping.layout_guess import TableHead
@@ -244,7 +244,7 @@ def _apply_member_and_question_options(
 ) -> None:
     """Apply the options for members and question keys to the mapping."""
     user_ids = {
-        user.username: user.pk for user in matching.get_matchable_users(run.project, run.by)
+        user.username: user.pk for user in key_matching.get_matchable_users(run.project, run.by)
     }
     for key, username in options.members:
         if username not in user_ids:

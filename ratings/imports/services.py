@@ -24,7 +24,7 @@ from ratings.models import ImportRun
 
 from . import leases, uploads
 from . import uploads as imports_uploads
-from .mapping import matching
+from .mapping import key_matching
 from .mapping.import_mapping import ImportMapping
 from .readers import guess_mapping
 from .values.label_notes import StoredQuestion
@@ -60,7 +60,7 @@ def create_run(
         mapping = ImportMapping(source=source or stored.source, encoding=stored.encoding or "")
         mapping.default_rater = _build_rater_key(name)
         _guess_mapping(mapping, imports_uploads.get_absolute_path(stored.path), project)
-        matching.add_earlier_matches(mapping, project)
+        key_matching.add_earlier_matches(mapping, project)
         encoding_error = stored.encoding_error
         return _save_run(
             project=project,
@@ -190,7 +190,7 @@ def start_writing(
     else:
         for new_question in questions:
             add_question(project=project, question=new_question, by=by)
-    matching.create_matched_raters(project, mapping.members, by=by)
+    key_matching.create_matched_raters(project, mapping.members, by=by)
     guidelines_version = run.summary.get("guidelines", 0)
     continue_guideline_numbering(project=project, number=guidelines_version, by=by)
     if question is None and len(run.summary.get("questions", {})) == 1:
@@ -276,7 +276,9 @@ def discard_run(*, run: ImportRun) -> bool:
 
 
 def _update_run_in_state(run: ImportRun, states: Sequence[str], **changes: Any) -> bool:
-    """Update the run if it is in one of the states, wake a worker; return whether it was."""
+    """Update the run if its state is one of ``states``; return whether it was updated.
+
+    In a working state, a worker is woken after the commit."""
     if not ImportRun.objects.filter(pk=run.pk, state__in=states).update(**changes):
         return False
     for name, value in changes.items():

@@ -1,1 +1,4 @@
-"""Connections with Label Studio: its annotations are read every minute, final labels written."""
+"""Connections with Label Studio: its annotations are read every minute, final labels written.
+
+It may import the layers from ratings.imports down.
+"""

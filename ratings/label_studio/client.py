@@ -238,7 +238,7 @@ class Client:
         if response.status is None or response.error:
             raise LabelStudioError(response.error)
         self._raise_for_status(response)
-        self.server_time = _parse_date(response.headers.get("date", "")) or timezone.now()
+        self.server_time = _parse_http_date(response.headers.get("date", "")) or timezone.now()
         return response.status, _parse_body(response)
 
     def _resolve(self) -> tuple[http_client.Target, str]:
@@ -327,7 +327,7 @@ def _parse_body(response: http_client.Response) -> Any:
         return None
 
 
-def _parse_date(text: str) -> datetime.datetime | None:
+def _parse_http_date(text: str) -> datetime.datetime | None:
     try:
         moment = email.utils.parsedate_to_datetime(text)
     except ValueError:

@@ -208,7 +208,7 @@ def _write_tasks(connection: LabelStudioConnection, client: Client, file: IO[byt
 
 
 def _activate_if_confirmed(connection: LabelStudioConnection) -> bool:
-    """Take over the lead's decisions once the import is done; return whether it is."""
+    """Take over the lead's choices once the import is done; return whether it is."""
     run = connection.import_run
     if run is None:
         raise LabelStudioError("import_gone")

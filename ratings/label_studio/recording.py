@@ -24,7 +24,7 @@ from projects.models import Question
 from projects.services.raters import pseudonyms
 from ratings.imports.batch_writer import RatingGroup, RatingWriter, iter_batches
 from ratings.imports.item_writer import ImportStopped
-from ratings.imports.mapping import matching
+from ratings.imports.mapping import key_matching
 from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.readers.tools.base import Fields
 from ratings.imports.records import Record
@@ -160,7 +160,9 @@ class _Recorder:
         if not self.new_users:
             return
         details = get_users()
-        matches = matching.resolve_matches(self.project, self.mapping.members, by=self.by).raters
+        matches = key_matching.resolve_matches(
+            self.project, self.mapping.members, by=self.by
+        ).raters
         for user in self.new_users:
             fields = details.get(user, {})
             key = str(fields.get("email") or fields.get("username") or user).strip()

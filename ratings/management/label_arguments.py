@@ -37,7 +37,7 @@ def add_label_arguments(parser: CommandParser) -> None:
 
 
 def parse_label_options(options: Mapping[str, Any]) -> LabelOptions:
-    """Return the decisions on labels. Raises CommandError."""
+    """Return the choices for labels. Raises CommandError."""
     missing, not_missing = (
         [label for text in options[name] for label in parse_list_option(f"--{name}", text)]
         for name in ("missing", "not_missing")

@@ -1,4 +1,7 @@
-"""Models of ratings, assignments, exams, imports and messages to raters."""
+"""Models of ratings, assignments, exams, imports and messages to raters.
+
+It may import the layers from ratings.label_normalization down.
+"""
 
 from .assignment import Assignment, CheckAnswer, RaterMessage, RaterQueue
 from .exam import Exam, ExamRules

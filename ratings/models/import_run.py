@@ -91,25 +91,19 @@ class ImportRun(models.Model):
         return f"{self.file_name} ({self.state})"
 
     @classmethod
-    def has_untimed_ratings(
-        cls,
-        project_id: int,
-        *,
-        since: datetime.datetime | None = None,
-        until: datetime.datetime | None = None,
-    ) -> bool:
-        """Return True if a file brought ratings without times, which have that of their import.
-
-        ``since``, ``until``: only files imported between these moments.
-        """
-        runs = cls.objects.filter(
+    def filter_untimed(cls, project_id: int) -> models.QuerySet[ImportRun]:
+        """Return the imports of ratings without times, which have that of their import."""
+        return cls.objects.filter(
             project=project_id, state=cls.State.DONE, summary__n_without_time__gt=0
         )
-        if since:
-            runs = runs.filter(created_at__gte=since)
-        if until:
-            runs = runs.filter(created_at__lte=until)
-        return runs.exists()
+
+    @classmethod
+    def has_untimed_ratings(
+        cls, project_id: int, *, until: datetime.datetime | None = None
+    ) -> bool:
+        """Return True if a file brought ratings without times, which have that of their import."""
+        runs = cls.filter_untimed(project_id)
+        return (runs.filter(created_at__lte=until) if until else runs).exists()
 
 
 class TimezoneBackfill(models.Model):

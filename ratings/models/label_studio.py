@@ -37,7 +37,7 @@ class LabelStudioConnection(Leased):
     # A personal or legacy token, encrypted (core.encryption).
     token = models.TextField()
     state = models.CharField(max_length=8, choices=State.choices, default=State.READING)
-    # The import in which the lead decided on questions, labels and raters, and its decisions
+    # The import in which the lead decided on questions, labels and raters, and its choices
     # (ImportMapping), which apply to everything that is read later.
     import_run = models.ForeignKey(
         ImportRun, models.SET_NULL, null=True, blank=True, related_name="+"

@@ -19,7 +19,7 @@ TIME_ERRORS: dict[str, Promise] = {
     "zone": _("%(time)s has no time zone; add Z or an offset such as +02:00"),
     "range": _("%(time)s is out of range"),
     "future": _("%(time)s is in the future"),
-    "early": _("%(time)s is out of range"),
+    "early": _("%(time)s is before 1970-01-02"),
 }
 
 

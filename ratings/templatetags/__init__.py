@@ -1,1 +1,4 @@
+"""Template tags of the annotation pages.
 
+It may import the layers from ratings.tasks down.
+"""

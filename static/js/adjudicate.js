@@ -1,10 +1,14 @@
 /* The keys of the page of decisions: a category's key chooses it, Enter decides, the right arrow
-   takes another item first. Not while somebody types a reason: there Ctrl+Enter decides. */
+   takes another item first. Not while somebody types a reason: there Ctrl+Enter decides. The reason survives a reload. */
 (() => {
   "use strict";
 
   const form = document.getElementById("decision");
   if (!form) return;
+  const reason = document.getElementById("reason");
+  reason.value ||= sessionStorage.getItem(form.action) ?? "";
+  reason.addEventListener("input", () => sessionStorage.setItem(form.action, reason.value));
+  form.addEventListener("submit", () => sessionStorage.removeItem(form.action));
 
   document.addEventListener("keydown", (event) => {
     if (event.target.id === "reason" && event.key === "Enter" && (event.ctrlKey || event.metaKey)) {

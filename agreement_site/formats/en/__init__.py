@@ -1,1 +1,1 @@
-
+"""Formats of English."""

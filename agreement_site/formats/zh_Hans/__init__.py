@@ -1,1 +1,1 @@
-
+"""Formats of Simplified Chinese."""

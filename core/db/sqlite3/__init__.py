@@ -1,1 +1,1 @@
-
+"""The SQLite backend: Django's, with the locks and settings that Concord needs."""

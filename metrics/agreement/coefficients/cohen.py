@@ -171,8 +171,8 @@ COHEN_KAPPA_CATEGORY = Coefficient(
 
 KAPPA_MAX = Coefficient(
     name="kappa_max",
-    label=_("Largest kappa that the margins allow"),
-    description=_("The largest kappa possible, given how often each rater uses the categories."),
+    label=_("Largest possible kappa"),
+    description=_("The largest kappa, given how often each rater uses the categories."),
     formula="(sum min(r_j, c_j) - P_e) / (1 - P_e)",
     low=0,
     high=1,

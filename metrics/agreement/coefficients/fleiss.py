@@ -280,7 +280,7 @@ FLEISS_KAPPA = Coefficient(
 
 FLEISS_KAPPA_GWET = Coefficient(
     name="fleiss_kappa_gwet",
-    label=_("Fleiss’ kappa, margins by item"),
+    label=_("Fleiss’ kappa by item"),
     description=_("Fleiss’ kappa in which each item, not each rating, counts equally for chance."),
     formula="(P_o - P_e) / (1 - P_e),   P_e = p'Wp,   p_j = mean over rated items of n_ij / m_i",
     low=None,

@@ -199,8 +199,11 @@ SCOTT_PI = Coefficient(
 
 PABAK = Coefficient(
     name="pabak",
-    label=_("PABAK, adjusted for prevalence and bias"),
-    description=_("Kappa as if both raters used all categories equally often."),
+    label=_("PABAK"),
+    description=_(
+        "Kappa adjusted for prevalence and bias: as if both raters used all "
+        "categories equally often."
+    ),
     formula="(k P_o - 1) / (k - 1)",
     low=-1,
     high=1,

@@ -1,4 +1,7 @@
-"""One label an item from several raters: majority vote, Dawid and Skene's model, calibration."""
+"""One label an item from several raters: majority vote, Dawid and Skene's model, calibration.
+
+It may import the layers from metrics.agreement.coefficients down.
+"""
 
 from .calibration import (
     MIN_GOLD_ITEMS,

@@ -39,7 +39,8 @@ from .common_correlation import DEGREE, CommonCorrelationModel, evaluate
 _STEPS = np.array([0, 1 / 32, 1 / 8, 1 / 2, 1])[:, None]
 _ROUNDS = 9  # of regula falsi; limits are exact to about 1e-7
 _NEWTON_ROUNDS = 6
-_SKEWED_SHAPE = 20  # of a gamma distribution; above about 12 the score limit is the larger one
+# Up to this shape, compare with the gamma limit. It is the larger one only below about 12.
+_SKEWED_SHAPE = 20
 _NEWTON_TOLERANCE = 1e-7  # last step, relative to the distance from the value
 
 

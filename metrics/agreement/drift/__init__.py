@@ -7,6 +7,8 @@ comparisons.py scores ratings against those of their peers, daily_scores.py sums
 and estimates the variance of a day, common_changes.py measures what is common to all raters,
 evidence.py computes the evidence, shift_estimates.py estimates onset and size, control_charts.py
 builds the charts of one round, detection.py raises the alerts.
+
+It may import the layers from metrics.agreement.explain down.
 """
 
 from .comparisons import UNDATED

@@ -36,8 +36,8 @@ from .evidence import (
     CommonScores,
     DailySums,
     ShiftEvidence,
+    compute_bayes_factors_beyond_common,
     compute_evidence_by_side,
-    compute_excess_factors,
 )
 from .shift_estimates import ShiftEstimate, estimate_shift
 
@@ -198,7 +198,7 @@ class ChartRound:
         score, prior = SCORE_OF_CHANNEL[channel], self.priors[channel]
         onset = int(chart.channels[channel].onset[index])
         side = SIDE_OF_CHANNEL[channel]
-        (whole_factor,) = compute_excess_factors(
+        (whole_factor,) = compute_bayes_factors_beyond_common(
             _get_daily_sums(chart.days[score]),
             np.array([index]),
             np.array([onset]),
@@ -220,7 +220,7 @@ class ChartRound:
             )
             if not is_tested:
                 continue
-            (own,) = compute_excess_factors(
+            (own,) = compute_bayes_factors_beyond_common(
                 _get_daily_sums(days),
                 np.array([days.day.size - 1]),
                 np.array([first]),

@@ -136,7 +136,7 @@ def compute_evidence_by_side(
     return results
 
 
-def compute_excess_factors(
+def compute_bayes_factors_beyond_common(
     days: DailySums,
     today: Ints,
     onset: Ints,
@@ -147,7 +147,7 @@ def compute_excess_factors(
     prior: ShiftPrior,
     common: CommonScores | None = None,
 ) -> Floats:
-    """Return E_j (P,) of single pairs of today and onset, beyond what is common to all raters.
+    """Return the Bayes factors E_j (P,) of pairs of today and onset, beyond the common shift.
 
     today, onset (P,): indices of days, 0 < onset <= today; common: what was removed from the scores
     because it is common to all. A rater is expected to follow a common shift in proportion to the

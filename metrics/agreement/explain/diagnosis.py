@@ -256,7 +256,7 @@ def _diagnose_few_items(n2: npt.NDArray[np.float64]) -> DiagnosticFinding | None
         return None
     return DiagnosticFinding(
         "few_items",
-        f"Agreement rests on {shared} items: with fewer than {MIN_ITEMS} the value may be far off.",
+        f"Agreement is based on {shared} items; with fewer than {MIN_ITEMS} it may be far off.",
         {"shared_items": shared},
     )
 
@@ -270,7 +270,7 @@ def _diagnose_overlap(
     return DiagnosticFinding(
         "little_overlap",
         f"Only {shared} of {rated} rated items have two or more ratings: "
-        "everything about agreement rests on these.",
+        "everything about agreement is based on these.",
         {"rated_items": rated, "shared_items": shared},
     )
 

@@ -10,8 +10,10 @@ e-value against a stated bound, so that it may be tested as often as one likes;
 level.
 
 finding.py is the result of a rule. disagreement.py, copies.py and careless_raters.py examine
-raters, level_shifts.py and category_shifts.py questions, pairs and categories. detection.py
+raters, agreement_falls.py and category_shifts.py questions, pairs and categories. detection.py
 examines newcomers and combines all findings, so that one cause raises one alert.
+
+It may import the layers from metrics.agreement.drift down.
 """
 
 from .detection import (

@@ -1,4 +1,4 @@
-"""Rules for categories whose agreement, or whose use, fell; see level_shifts.py."""
+"""Rules for categories whose agreement, or whose use, fell; see agreement_falls.py."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ import numpy.typing as npt
 from metrics.agreement.counts.grouping import Ints, index_distinct
 from metrics.agreement.drift import AGREEMENT, DriftResult
 
-from .finding import CATEGORY_COLLAPSED, USE_MEASURE, OutlierFinding
-from .level_shifts import (
+from .agreement_falls import (
     WEEK_DAYS,
     GroupScores,
     LevelFall,
@@ -19,6 +18,7 @@ from .level_shifts import (
     find_falls,
     get_last_days,
 )
+from .finding import CATEGORY_COLLAPSED, USE_MEASURE, OutlierFinding
 
 COLLAPSED_SHARE = 0.5  # share of its agreement that a collapsed category has lost
 UNUSED_SHARE = 0.9  # share of its ratings that an unused category has lost

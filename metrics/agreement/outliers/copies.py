@@ -39,9 +39,9 @@ from metrics.agreement.drift.daily_scores import sum_by_day
 from metrics.agreement.drift.evidence import bayes_factor
 from metrics.agreement.estimate import NORMAL_QUANTILE, Floats
 
+from .agreement_falls import get_comparison_days
 from .disagreement import MAD_TO_SD, MIN_OTHERS
 from .finding import MIN_ITEMS_TO_TEST, RATER_COPIES, EvidenceSeries, OutlierFinding
-from .level_shifts import get_comparison_days
 
 EVIDENCE_LEVEL = 100.0  # times the number of pairs
 MIN_EXCESS = 0.05  # kappa units

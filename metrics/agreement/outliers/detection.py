@@ -18,7 +18,7 @@ from metrics.agreement.drift import (
 from metrics.agreement.drift.daily_scores import DailyScores
 from metrics.agreement.estimate import Floats
 
-from ..outliers import careless_raters, category_shifts, copies, disagreement, level_shifts
+from ..outliers import agreement_falls, careless_raters, category_shifts, copies, disagreement
 from .disagreement import (
     MIN_OTHERS,
     build_level_finding,
@@ -153,11 +153,11 @@ def detect_outliers(
         return result
     starts = list(segment_starts)
     _merge_alerts_of_indistinguishable_pair(
-        drift, level_shifts.find_question_falls(drift, starts, with_drifters=True), result
+        drift, agreement_falls.find_question_falls(drift, starts, with_drifters=True), result
     )
-    for finding in level_shifts.find_question_falls(drift, starts) + level_shifts.find_pair_falls(
+    for finding in agreement_falls.find_question_falls(
         drift, starts
-    ):
+    ) + agreement_falls.find_pair_falls(drift, starts):
         _add_finding(result, finding)
     for finding in category_shifts.find_category_falls(drift, starts, k):
         _add_finding(result, finding)

@@ -1,1 +1,1 @@
-
+"""Agreement of a file, audit, recount, reports, examples and simulated ratings."""

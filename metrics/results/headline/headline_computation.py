@@ -347,7 +347,7 @@ def build_headline_from_ratings(
     patterns = GroupedPatterns(counted.counts, k)
     masks = {PEOPLE: ~is_model, MODELS: is_model} if separate else {}
 
-    def tally_tables(group_name: str) -> np.ndarray:
+    def tally_first_rater_tables(group_name: str) -> np.ndarray:
         group_ratings = ratings[masks[group_name]] if group_name in masks else ratings
         first_items = group_ratings["item"][group_ratings["rater"] == group_ratings["rater"].min()]
         group_ratings = group_ratings[np.isin(group_ratings["item"], first_items)]
@@ -363,7 +363,7 @@ def build_headline_from_ratings(
     n_models = len(np.unique(ratings["rater"][is_model])) if separate else 0
     n_people = len(np.unique(ratings["rater"])) - n_models
     only_models = bool(is_model.size and is_model.all())
-    raters = CountedRaters(n_people, n_models, only_models, tally_tables)
+    raters = CountedRaters(n_people, n_models, only_models, tally_first_rater_tables)
     builder = HeadlineBuilder(raters, patterns, counted.n_items, scale)
     (row,) = patterns.iter_values(counted.n_items[None], scale, builder.trend_coefficient)
     return builder, row

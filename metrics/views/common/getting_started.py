@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.urls import reverse
+from django.urls import reverse_lazy
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 
@@ -31,7 +31,7 @@ class SetupStep:
     state: str
     done: bool
     action: str | Promise
-    url: str
+    url: str | Promise
 
 
 def list_steps(project: Any, agreement: QuestionAgreement | None) -> list[SetupStep]:
@@ -85,7 +85,7 @@ def build_steps(
         ),
     )
     return [
-        SetupStep(name, state, done, action, reverse(url_name, args=[project.pk]))
+        SetupStep(name, state, done, action, reverse_lazy(url_name, args=[project.pk]))
         for name, state, done, action, url_name in steps
     ]
 

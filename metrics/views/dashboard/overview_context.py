@@ -20,7 +20,6 @@ from metrics.views.common.selection import Selection
 from metrics.views.common.sources.base import ProjectSource
 from metrics.views.common.trends import trend_points
 from projects.models import Rater
-from ratings.models import ImportRun
 
 from . import dashboard_context
 from .recommendation import NextAction, build_recommendation
@@ -165,15 +164,9 @@ def _measure_progress(selection: Selection, source: ProjectSource) -> Progress:
     coverage = summarize_coverage(selection, source.agreement, source.count_items())
     today = timezone.localdate(timezone=ZoneInfo(selection.project.time_zone))
     since = today - datetime.timedelta(days=RECENT_DAYS - 1)
-    n_recent = (
-        0 if selection.filter else rater_periods.count_ratings_since(selection.question, since)
-    )
-    imported_since = timezone.now() - datetime.timedelta(days=RECENT_DAYS)
-    if n_recent and ImportRun.has_untimed_ratings(selection.project.pk, since=imported_since):
-        n_recent = 0
     return Progress(
         coverage.n_complete_items,
         coverage.total,
         selection.project.overlap,
-        n_recent,
+        0 if selection.filter else rater_periods.count_ratings_since(selection.question, since),
     )

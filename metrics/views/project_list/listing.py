@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
-from django.db.models import Count, FilteredRelation, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Count, F, FilteredRelation, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Abs
 from django.urls import reverse
 from django.utils.functional import Promise
@@ -45,24 +45,25 @@ from .project_row import PROJECT_INBOX, AvatarGroup, ProjectGroup, ProjectRow, g
 PROJECTS_PER_PAGE = 25
 MAX_PROJECTS = 500  # the newest projects
 MAX_SEARCH_LENGTH = 200
+# What grouping, sorting and the rows of leads need of a project.
+LISTED_FIELDS = (
+    "name", "overlap", "band_scheme", "guidelines_version", "archived_at", "is_example",
+    "created_by", "items_and_raters_version",
+)  # fmt: skip
 
 
-def build_rows(
-    projects: list[Project], user: Any, deleting: Collection[int] = ()
-) -> list[ProjectRow]:
-    """Return the rows of these projects in their order; only the names of those being deleted."""
-    memberships = Member.objects.filter(user=user, project__in=projects)
-    stars, roles = {}, {}
-    for project, role, starred in memberships.values_list("project_id", "role", "starred"):
-        roles[project], stars[project] = role, starred
-    if user.is_superuser:
-        roles = {project.pk: Member.Role.LEAD for project in projects}
+def build_rows(projects: list[Any], user: Any, deleting: Collection[int]) -> list[ProjectRow]:
+    """Return the rows of these projects in their order; only the names of those being deleted.
+
+    The projects are of `_select_listed`.
+    """
+    lead = Member.Role.LEAD if user.is_superuser else None
     project_rows = [
         ProjectRow(
             project,
-            get_effective_role(project, roles.get(project.pk)) or "",
+            get_effective_role(project, lead or project.own_role) or "",
             project.pk in deleting,
-            stars.get(project.pk),
+            project.own_star,
         )
         for project in projects
     ]
@@ -70,25 +71,46 @@ def build_rows(
     return project_rows
 
 
+def _select_listed(projects: QuerySet[Project], user: Any) -> QuerySet[Project]:
+    """Select LISTED_FIELDS, and the user's role and star: ``own_role`` and ``own_star``."""
+    own = FilteredRelation("members", condition=Q(members__user=user))
+    with_own = projects.alias(own=own).annotate(own_role=F("own__role"), own_star=F("own__starred"))
+    return with_own.only(*LISTED_FIELDS)
+
+
 def _fill_rows(filled_rows: list[ProjectRow]) -> None:
-    """Load what grouping and most orders need: numbers of items and ratings, in three queries."""
-    projects = [row.project for row in filled_rows]
-    n_items = count_items_by_project(projects)
+    """Load what grouping and most orders need: the progress of all, and what finishes a project."""
     questions: dict[int, list[_QuestionProgress]] = {}
-    for progress in _load_progress(projects):
+    for progress in _load_progress([row.project.pk for row in filled_rows]):
         questions.setdefault(progress.project, []).append(progress)
-    uncounted = _count_uncounted_by_project(
-        [q.question for group in questions.values() for q in group]
-    )
     for row in filled_rows:
-        row.n_items = n_items[row.project.pk]
         if row.project.pk in questions and row.sees_results:
             progresses = questions[row.project.pk]
             first_rated = next((q for q in progresses if q.n_ratings), progresses[0])
             row.shown_question_id = first_rated.question
             row.n_complete_items = count_items_with(row.project.overlap, first_rated.by_ratings)
             row.rating_counts = {q.question: q.n_ratings for q in progresses}
-            row.uncounted = uncounted.get(row.project.pk, 0)
+    rows_with_complete_items = [row for row in filled_rows if row.n_complete_items]
+    _add_item_counts(rows_with_complete_items)
+    _add_uncounted([row for row in rows_with_complete_items if row.has_complete_items_only])
+
+
+def _add_project_columns(rows: list[ProjectRow]) -> None:
+    projects = Project.objects.in_bulk([row.project.pk for row in rows])
+    for row in rows:
+        row.project = projects.get(row.project.pk, row.project)
+
+
+def _add_item_counts(rows: list[ProjectRow]) -> None:
+    n_items = count_items_by_project([row.project for row in rows])
+    for row in rows:
+        row.n_items = n_items[row.project.pk]
+
+
+def _add_uncounted(rows: list[ProjectRow]) -> None:
+    uncounted = _count_uncounted_by_project([pk for row in rows for pk in row.rating_counts])
+    for row in rows:
+        row.uncounted = uncounted.get(row.project.pk, 0)
 
 
 class _QuestionProgress(NamedTuple):
@@ -100,7 +122,7 @@ class _QuestionProgress(NamedTuple):
     by_ratings: dict[str, int]
 
 
-def _load_progress(projects: list[Project]) -> list[_QuestionProgress]:
+def _load_progress(projects: list[int]) -> list[_QuestionProgress]:
     """Return the progress of the projects' questions in their order."""
     all_time = FilteredRelation("results", condition=Q(results__period_unit=PeriodUnit.ALL))
     questions = Question.objects.filter(project__in=projects).alias(all_time=all_time)
@@ -158,9 +180,14 @@ def _add_setup_steps(rows: list[ProjectRow]) -> None:
 def load_page_details(page_rows: list[ProjectRow], user: Any) -> None:
     """Load the details that only the rows of the shown page need.
 
-    The questions with their results, the top entries of the inbox, the notes, the weekly trends,
-    the raters, and the time of the last change of a rating.
+    The numbers of items and of uncounted ratings, the questions with their results, the top entries
+    of the inbox, the notes, the weekly trends, the raters, and the time of the last change of a
+    rating; for users who don't see results, all columns of the project.
     """
+    _add_project_columns([row for row in page_rows if not row.sees_results])
+    counted_rows = [row for row in page_rows if not row.is_being_deleted]
+    _add_item_counts(counted_rows)
+    _add_uncounted(counted_rows)
     _add_questions([row for row in page_rows if not row.questions])
     needing = [row.project.pk for row in page_rows if row.impact is not None]
     for inbox in PROJECT_INBOX:
@@ -226,7 +253,7 @@ def list_projects(user: Any, *, search: str, sort: str, group: str) -> ProjectLi
     is_archived = Q(archived_at__isnull=False) & ~Q(pk__in=deleting)
     archived = group == ProjectGroup.ARCHIVED
     impacts = {} if archived else _rank_by_need(user)
-    in_state = visible.filter(is_archived if archived else ~is_archived)
+    in_state = _select_listed(visible.filter(is_archived if archived else ~is_archived), user)
     needing = list(in_state.filter(pk__in=impacts)) if impacts else []
     others = in_state.exclude(pk__in=impacts)[: MAX_PROJECTS - len(needing)]
     all_rows = build_rows([*needing, *others], user, deleting)

@@ -119,7 +119,8 @@ class ProjectRow:
 
     ``shown_question_id``: the question whose results the row shows; None without questions, and for
     users who don't see results. ``n_complete_items``: its number of items with at least the
-    project's overlap of ratings. ``rating_counts``: {question id: number of counted ratings}.
+    project's overlap of ratings. ``n_items`` and ``uncounted`` of rows without complete items are
+    loaded for the shown page only. ``rating_counts``: {question id: number of counted ratings}.
     """
 
     project: Project
@@ -150,8 +151,13 @@ class ProjectRow:
             return ProjectGroup.EXAMPLES
         if self.impact is not None:
             return ProjectGroup.ATTENTION
-        is_done = self.n_items and self.n_complete_items >= self.n_items and not self.uncounted
+        is_done = self.has_complete_items_only and not self.uncounted
         return ProjectGroup.FINISHED if is_done else ProjectGroup.RUNNING
+
+    @property
+    def has_complete_items_only(self) -> bool:
+        """True if the project has items, and each has at least the overlap of ratings."""
+        return 0 < self.n_items <= self.n_complete_items
 
     @property
     def is_single(self) -> bool:

@@ -1,1 +1,1 @@
-
+"""The creation of API tokens."""

@@ -1,1 +1,1 @@
-
+"""Creation and change of items and gold answers."""

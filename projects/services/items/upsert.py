@@ -214,7 +214,7 @@ def _find_withdrawn_problem(withdrawn: Any) -> str | None:
 def _find_object_problem(name: str, value: Any) -> str | None:
     if not isinstance(value, dict):
         return f"'{name}' must be an object, not {describe_json_type(value)}"
-    if _has_short_texts_alone(value):
+    if _is_small_and_flat(value):
         return None
     if any(isinstance(part, dict | list) for part in value.values()) and not _is_within_depth(
         value, MAX_DEPTH
@@ -225,8 +225,8 @@ def _find_object_problem(name: str, value: Any) -> str | None:
     return None
 
 
-def _has_short_texts_alone(value: dict[str, object]) -> bool:
-    """Return True for an object of a few texts, which is neither deep nor large: most items are."""
+def _is_small_and_flat(value: dict[str, object]) -> bool:
+    """Return True if all values are texts, shorter than MAX_BODY_LENGTH together: most items."""
     length = 0
     for name, part in value.items():
         if type(part) is not str:

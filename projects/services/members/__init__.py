@@ -1,1 +1,1 @@
-
+"""Members: joining, roles, invitation links and user names."""

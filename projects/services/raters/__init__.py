@@ -1,1 +1,1 @@
-
+"""Creation and change of raters, their fields, pauses and pseudonyms."""

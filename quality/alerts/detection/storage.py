@@ -28,8 +28,7 @@ from quality.models import (
 from ratings.models import ImportRun
 from ratings.services.rating_times import date_from_day
 
-from .candidates import AlertCandidate
-from .matching import OPEN_END, AlertPeriod, build_pair_subject, match_periods
+from .candidates import OPEN_END, AlertCandidate, AlertPeriod, build_pair_subject, match_periods
 from .scan import ScanResult, to_day_number
 
 

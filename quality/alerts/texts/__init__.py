@@ -1,1 +1,1 @@
-
+"""Sentences of the kinds of alerts."""

@@ -1,1 +1,1 @@
-
+"""Gates and their key, final labels, and sample sizes."""

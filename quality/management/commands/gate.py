@@ -14,12 +14,12 @@ from django.utils import timezone
 from projects.models import Project
 from quality.gates import services, verdict_jobs, verdict_texts
 from quality.gates.verdicts import Document, compute_document
-from quality.models import Gate, GateDecision
+from quality.models import Gate, VerdictValue
 
 EXIT_STATUSES = {
-    GateDecision.PASS.value: 0,
-    GateDecision.FAIL.value: 1,
-    GateDecision.NOT_ENOUGH.value: 2,
+    VerdictValue.PASS.value: 0,
+    VerdictValue.FAIL.value: 1,
+    VerdictValue.NOT_ENOUGH.value: 2,
 }
 ERROR_STATUS = 3
 

@@ -1,1 +1,1 @@
-
+"""Assignment of items to raters: queue, candidates, hidden checks and exams."""

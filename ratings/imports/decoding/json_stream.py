@@ -140,7 +140,7 @@ class JsonStream:
                     "json", line=self.line, why=truncate_text(str(error))
                 ) from None
             else:
-                # A number may go on behind the end of the buffer.
+                # A number may continue beyond the buffer.
                 if end < len(self.text) or not self._read_at_least(1):
                     return self._finish_record(value, end)
 

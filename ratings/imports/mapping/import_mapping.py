@@ -62,7 +62,7 @@ class ImportMapping:
     Questions: with ``use_file_questions``, rows belong to the questions named in the file, which
     are created where the project does not have them. Otherwise all rows belong to one question, the
     existing ``question_id`` or a new one. ``questions`` maps question keys of the file to other
-    keys, ``members`` maps rater keys of the file to user ids (see `matching`).
+    keys, ``members`` maps rater keys of the file to user ids (see `key_matching`).
     """
 
     source: str = "csv"
@@ -99,7 +99,7 @@ class ImportMapping:
     use_file_questions: bool = False
     questions: dict[str, str] = field(default_factory=dict)
     members: dict[str, int] = field(default_factory=dict)
-    # Decisions on labels (see `LabelOptions`); they apply to exports of tools, too.
+    # Choices for labels (see `LabelOptions`); they apply to exports of tools, too.
     missing: list[str] = field(default_factory=list)
     not_missing: list[str] = field(default_factory=list)
     similar_labels: str = ""
@@ -108,7 +108,7 @@ class ImportMapping:
 
     @property
     def label_options(self) -> LabelOptions:
-        """The decisions on labels."""
+        """The choices for labels."""
         is_exact = self.has_exact_labels or self.source == OWN_SOURCE
         return LabelOptions(
             self.missing, self.not_missing, self.similar_labels, is_exact, self.suspected_codes

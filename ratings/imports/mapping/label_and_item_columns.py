@@ -15,7 +15,7 @@ from .name_tests import (
     is_criterion_name,
     is_key_part_name,
     is_model_column_name,
-    is_verdict_name,
+    is_preference_name,
     normalize_name,
     rank_name,
 )
@@ -29,7 +29,7 @@ REPEATED_SHARE = 0.25  # with so many repeats among the rows, a part of the item
 
 
 class LabelAndItemColumns(RolesByName):
-    """Chooses columns of a table that has a column of raters."""
+    """Choose the label and item columns of a table whose rater column is known."""
 
     def set_item_column_by_unique_pairs(self, candidates: Sequence[int]) -> None:
         """Set the item column to one of whose values each rater has each only once."""
@@ -45,7 +45,7 @@ class LabelAndItemColumns(RolesByName):
                 self.head.columns[index].is_numeric,
             )
         )
-        # The numbers of rows begin anew for each rater in a table that was melted.
+        # In a table that was melted, the numbers of rows begin with 1 for each rater.
         described = [i for i, reason in self.reasons.items() if reason == "descriptive"]
         free += [i for i in described if is_key_part_name(self.head.names[i])]
         for index in free:
@@ -137,7 +137,7 @@ class LabelAndItemColumns(RolesByName):
         names, columns = self.head.names, self.head.columns
         systems = [index for index, name in enumerate(names) if is_system_number(name)]
         is_fixed = all(columns[index].is_determined_by(columns[item]) for index in systems)
-        is_comparison = any(map(is_verdict_name, names)) and columns[item].has_repeats
+        is_comparison = any(map(is_preference_name, names)) and columns[item].has_repeats
         is_used = any(index in self.columns.values() for index in systems)
         return systems if is_comparison and not is_fixed and not is_used else []
 
@@ -270,7 +270,7 @@ class LabelAndItemColumns(RolesByName):
 
     def _list_likely_columns(self) -> list[int]:
         columns, names = self.head.columns, self.head.names
-        has_verdict = any(map(is_verdict_name, names))  # about model_a and model_b
+        has_verdict = any(map(is_preference_name, names))  # about model_a and model_b
         return [
             index
             for index in self.list_free_columns()

@@ -194,9 +194,9 @@ def is_model_column_name(name: str) -> bool:
     return compact_name(name) in role_words.MODEL_COLUMNS
 
 
-def is_verdict_name(name: str) -> bool:
+def is_preference_name(name: str) -> bool:
     """Return whether a column of this name says which of several others is preferred: winner."""
-    return not role_words.VERDICT_WORDS.isdisjoint(normalize_name(name).split("_"))
+    return not role_words.PREFERENCE_WORDS.isdisjoint(normalize_name(name).split("_"))
 
 
 def is_question_name(name: str) -> bool:

@@ -16,8 +16,8 @@ from .name_tests import (
     compact_name,
     is_comparison_name,
     is_criterion_name,
+    is_preference_name,
     is_question_name,
-    is_verdict_name,
     rank_name,
     split_numbered_name,
 )
@@ -55,7 +55,7 @@ def find_patterned_columns(head: TableHead, candidates: Sequence[int]) -> ValueC
         if (head.columns[index].has_short_texts or not head.columns[index].filled)
         and not _is_beside_raters(head.names[index])
     ]
-    if any(map(is_verdict_name, head.names)):
+    if any(map(is_preference_name, head.names)):
         # In a table with a winner, model_a and model_b are what is compared, not raters.
         short = [index for index in short if not is_system_number(head.names[index])]
     crossed = _find_crossed_names(head, short)
@@ -153,7 +153,9 @@ def _have_own_labels(head: TableHead, parts: dict[int, tuple[str, str]], place: 
 def _build_crossed_columns(
     head: TableHead, parts: dict[int, tuple[str, str]], place: int, *, has_numbers: bool
 ) -> ValueColumns | None:
-    """Return the columns if the parts of their names in one place are those of raters, or None.
+    """Return the columns, or None if the parts of their names in this place are not raters.
+
+    ``parts``: column -> (first, second) part of its name; ``place``: which of them.
 
     ``has_numbers``: they are numbered, as R1 and R2. Otherwise the only other part is `rater`.
     """

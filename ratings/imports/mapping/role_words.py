@@ -241,7 +241,7 @@ MODEL_COLUMNS = _split_words(
 MODEL_STARTS = ("gpt", "chatgpt", "claude", "gemini", "llama", "mistral", "mixtral", "qwen",
                 "deepseek", "o1", "o3", "command_r")  # fmt: skip
 # Words of a column that says which of several systems an answer prefers.
-VERDICT_WORDS = _split_words("winner preference preferred chosen best worst")
+PREFERENCE_WORDS = _split_words("winner preference preferred chosen best worst")
 RATING_ID_STEMS = _split_words("annotation rating response assignment session completion")
 # Words that tell an item or a rater wherever they stand in a name.
 TELLING_WORDS = _split_words(

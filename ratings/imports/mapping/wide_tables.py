@@ -27,7 +27,7 @@ from .tables_without_ratings import find_codes_in_all_rows, find_count_columns
 
 
 class WideTables(RespondentTables):
-    """Guesses the layouts that have several ratings in a row."""
+    """Guess layouts whose rows each hold the ratings of several raters."""
 
     def _guess_wide_by_names(self) -> ColumnGuess | None:
         """Return the wide guess if columns are named like raters, or None."""

@@ -77,4 +77,4 @@ class FileSource(Protocol):
         """
 
     def open_reader(self, path: Path, mapping: import_mapping.ImportMapping) -> FileReader:
-        """Return a reader of the file, configured by the lead's decisions."""
+        """Return a reader of the file, configured by the lead's choices."""

@@ -1,1 +1,1 @@
-
+"""The scratch SQLite file that holds valid records until they are written."""

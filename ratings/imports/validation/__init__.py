@@ -1,1 +1,1 @@
-
+"""Validation of the whole file: every problem with its line."""

@@ -15,7 +15,7 @@ from projects.services.items.upsert import is_same_json
 from projects.services.raters import pseudonyms
 from ratings.imports import zip_archives
 from ratings.imports.batch_writer import count_changed_ratings
-from ratings.imports.mapping import matching
+from ratings.imports.mapping import key_matching
 from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.problems import ProblemList, UnreadableFileError, truncate_text
 from ratings.imports.readers import TABLE_SOURCES, FileReader
@@ -44,7 +44,7 @@ class FileReport:
     ``rows`` counts ratings, ``contents`` items of which the file has more than the key, ``skips``
     items that a rater skipped. ``questions`` are by key. ``question_keys`` are (question key in the
     file, in the project). ``unmatched_raters`` are people whom the project does not have,
-    ``suggested_members`` maps raters to user ids (see `matching`). ``similar_raters`` and
+    ``suggested_members`` maps raters to user ids (see `key_matching`). ``similar_raters`` and
     ``similar_items`` are those whose keys differ only in capital letters, blanks, or as `1 / 1.0`.
     """
 
@@ -108,7 +108,7 @@ def validate_and_stage_file(
         columns=reader.columns,
         # Only tables have columns that the lead selected.
         allow_free_text=mapping.use_file_questions and mapping.source not in TABLE_SOURCES,
-        project_rater_keys=matching.resolve_matches(project, mapping.members, by=by).raters,
+        project_rater_keys=key_matching.resolve_matches(project, mapping.members, by=by).raters,
         project_question_keys=mapping.questions,
     )
     report = FileReport(validator.problems)
@@ -156,21 +156,21 @@ def _add_new_raters_and_suggestions(
 
     Also add groups of rater keys, and of item keys, that are written alike.
     """
-    person_names = staged_rows.get_person_names(matching.MAX_CHECKED_RATERS)
-    report.suggested_members = matching.suggest_matches(project, person_names.items(), by=by)
+    person_names = staged_rows.get_person_names(key_matching.MAX_CHECKED_RATERS)
+    report.suggested_members = key_matching.suggest_matches(project, person_names.items(), by=by)
     similar: dict[str, list[str]] = {}
     for key in person_names:
         form = get_normal_form("".join(key.casefold().split()))
         similar.setdefault(form, []).append(key)
     groups = [" / ".join(keys) for keys in similar.values() if len(keys) > 1]
     report.similar_items = staged_rows.list_similar_items(MAX_EXAMPLES)
-    report.similar_raters = groups[: matching.MAX_LISTED_RATERS]
+    report.similar_raters = groups[: key_matching.MAX_LISTED_RATERS]
     known_keys = set()
     if project is not None:
         known_keys = set(Rater.objects.filter(project=project).values_list("key", flat=True))
         known_keys |= set(pseudonyms.get_pseudonyms(project))
     new_keys = [key for key in person_names if key not in known_keys]
-    report.unmatched_raters = new_keys[: matching.MAX_LISTED_RATERS]
+    report.unmatched_raters = new_keys[: key_matching.MAX_LISTED_RATERS]
 
 
 def _get_project_questions(

@@ -116,7 +116,7 @@ MAX_QUOTED_LABELS = 8
 
 @dataclass(frozen=True)
 class LabelOptions:
-    """Decisions on the labels of a file.
+    """Choices for the labels of a file.
 
     ``missing`` are further codes for missing values, ``not_missing`` labels that are no such codes.
     ``similar`` is JOIN, KEEP or empty. ``is_exact``: every text is a label as it stands, but for

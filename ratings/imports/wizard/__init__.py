@@ -1,1 +1,1 @@
-
+"""Pages and forms of an import."""

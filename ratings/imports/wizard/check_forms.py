@@ -1,7 +1,7 @@
 """Forms of a checked file: its labels, and the matches of its raters and questions.
 
 The labels are missing-value codes and labels that may be the same. Raters and questions are matched
-with those of the project (see `matching`).
+with those of the project (see `key_matching`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from projects.services import question_validation
-from ratings.imports.mapping import matching
+from ratings.imports.mapping import key_matching
 from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.values import label_notes
 from ratings.imports.values.label_interpretation import (
@@ -81,7 +81,7 @@ class LabelsForm(forms.Form):
             raise forms.ValidationError(_("A quotation mark isn't closed.")) from None
 
     def apply_to_mapping(self, mapping: ImportMapping) -> ImportMapping:
-        """Write the decisions into the mapping and return it.
+        """Write the choices into the mapping and return it.
 
         A candidate that is not listed as missing is a label.
         """
@@ -122,7 +122,7 @@ class MatchingForm(forms.Form):
         self.suggested_members = dict(run.summary.get("suggested_members", {}))
         self.matched_members = mapping.members
         rater_keys = dict.fromkeys([*mapping.members, *self.suggested_members, *unmatched_raters])
-        users = list(matching.get_matchable_users(run.project, run.by)) if rater_keys else []
+        users = list(key_matching.get_matchable_users(run.project, run.by)) if rater_keys else []
         for position, key in enumerate(rater_keys):
             self._add_rater(f"rater_{position}", key, users, mapping.members.get(key))
 

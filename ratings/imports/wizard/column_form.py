@@ -23,13 +23,8 @@ from ratings.models import ImportRun
 
 from .forms import ImportOptionsForm
 
-VALUE_LAYOUTS = (
-    "wide",
-    "counts",
-    "crossed",
-    "combinations",
-    "raters",
-)  # columns without another meaning have labels
+# Layouts in which every column without a role holds labels.
+VALUE_LAYOUTS = ("wide", "counts", "crossed", "combinations", "raters")
 KEYLESS_LAYOUTS = ("crossed", "combinations", "raters")  # no column has the IDs of items
 NEW_QUESTION = "new"  # choice: a new question
 EVERY_QUESTION = "every"  # choice: the questions named in the file
@@ -268,7 +263,7 @@ class ColumnsForm(ImportOptionsForm):
             self.add_error("question_text", _("Enter the question."))
 
     def apply_to_mapping(self) -> ImportMapping:
-        """Write the lead's decisions into the form's mapping and return it."""
+        """Write the lead's choices into the form's mapping and return it."""
         cleaned_data = self.cleaned_data
         mapping = super().apply_to_mapping()
         before = {column.name: column for column in list_columns(mapping, self.head)}

@@ -67,10 +67,10 @@ class UploadForm(forms.Form):
         if "file" in self.errors or "pasted" in self.errors:
             return cleaned_data
         has_file = cleaned_data.get("file") is not None
-        if has_file == bool(cleaned_data.get("pasted")):
-            self.add_error(
-                "pasted" if has_file else "file", _("Choose a file or paste data, not both.")
-            )
+        if has_file and cleaned_data.get("pasted"):
+            self.add_error("pasted", _("Choose a file or paste data, not both."))
+        elif not has_file and not cleaned_data.get("pasted"):
+            self.add_error("file", _("Choose a file or paste data."))
         return cleaned_data
 
     def get_content(self) -> tuple[IO[bytes], str]:

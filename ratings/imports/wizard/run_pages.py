@@ -121,11 +121,11 @@ def render_check_or_start_writing(
     run: ImportRun,
     *,
     data: Any = None,
-    decisions: MatchingForm | LabelsForm | None = None,
+    invalid_form: MatchingForm | LabelsForm | None = None,
 ) -> HttpResponse:
-    """Render the problems of a checked file, or its numbers and the remaining decisions.
+    """Render the problems of a checked file, or its numbers and the remaining choices.
 
-    Start the writing if there is valid ``data``. ``decisions`` is an invalid form of the page.
+    Start the writing if there is valid ``data``. ``invalid_form`` is a form of the page.
     """
     form = StartForm(data, run=run, mapping=ImportMapping.from_run(run))
     if data is not None and form.is_valid():
@@ -148,8 +148,8 @@ def render_check_or_start_writing(
         else:
             return redirect("import_run", project.pk, run.pk)
     mapping = ImportMapping.from_run(run)
-    matching = decisions if isinstance(decisions, MatchingForm) else None
-    labels = decisions if isinstance(decisions, LabelsForm) else None
+    matching = invalid_form if isinstance(invalid_form, MatchingForm) else None
+    labels = invalid_form if isinstance(invalid_form, LabelsForm) else None
     matching = matching or MatchingForm(None, run=run, mapping=mapping)
     labels = labels or LabelsForm(None, run=run, mapping=mapping)
     problems = group_problems(run.problems, run.summary.get("problem_counts", {}))

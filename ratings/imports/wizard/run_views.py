@@ -129,23 +129,23 @@ def _reopen_columns(request: HttpRequest, run: ImportRun) -> HttpResponse:
 
 
 def _check_with_matches(request: HttpRequest, run: ImportRun) -> HttpResponse:
-    return _check_with_decisions(request, run, MatchingForm)
+    return _check_with_choices(request, run, MatchingForm)
 
 
 def _check_with_labels(request: HttpRequest, run: ImportRun) -> HttpResponse:
-    return _check_with_decisions(request, run, LabelsForm)
+    return _check_with_choices(request, run, LabelsForm)
 
 
-def _check_with_decisions(
+def _check_with_choices(
     request: HttpRequest, run: ImportRun, form_class: type[MatchingForm] | type[LabelsForm]
 ) -> HttpResponse:
-    """Check the file again with the decisions of a form on the page of the last check."""
+    """Check the file again with the choices of a form on the page of the last check."""
     if run.state not in (State.CHECKED, State.INVALID):
         return redirect(get_run_url(run))
     mapping = ImportMapping.from_run(run)
     form = form_class(request.POST, run=run, mapping=mapping)
     if not form.is_valid():
-        return render_check_or_start_writing(request, run, decisions=form)
+        return render_check_or_start_writing(request, run, invalid_form=form)
     warn_if_not_applied(
         request, services.start_check(run=run, mapping=form.apply_to_mapping(mapping))
     )

@@ -1,4 +1,4 @@
-"""Form for the last decisions before an import: scales of new questions, and repeated ratings."""
+"""Form for the last choices before an import: scales of new questions, and repeated ratings."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-
+"""The import of files."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from django.urls import reverse
 
 from projects.models import Member
 
@@ -43,6 +44,14 @@ def test_lead_finds_pages_by_name(search_palette, project, client_for, lead):
         assert "Severity of others" not in results
         for address in results.values():
             assert client.get(address.split("#")[0]).status_code == 200, address
+    synonyms = {
+        "Share": f"/projects/{project.pk}/",
+        "download": f"/projects/{project.pk}/data/",
+        "Scott": f"/projects/{project.pk}/coefficients/",
+        "sign out": reverse("tokens"),
+    }
+    for text, url in synonyms.items():
+        assert url in search_palette(client, text).values(), text
     assert f"/projects/{project.pk}/labels/" in search_palette(client, "").values()
     assert search_palette(client, "no such thing") == {}
 

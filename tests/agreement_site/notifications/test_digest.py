@@ -16,7 +16,7 @@ from django.core import mail
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agreement_site.models import NotificationSettings, Preference, QueuedMail
@@ -37,6 +37,7 @@ MONDAY = datetime.datetime(2026, 11, 30, 8, tzinfo=datetime.UTC)
 SUNDAY = MONDAY - datetime.timedelta(days=1)
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     after=st.datetimes(
         datetime.datetime(2026, 1, 1),

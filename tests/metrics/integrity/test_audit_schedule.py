@@ -11,6 +11,8 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
+from agreement_site import housekeeping
+from agreement_site.housekeeping import run_due_housekeeping
 from agreement_site.system_status import collect_status
 from metrics import tasks
 from metrics.integrity import schedule
@@ -30,6 +32,7 @@ def counted_question(question: Any, rate: Any) -> Any:
             question, f"item {number % 4}", f"rater {number % 3}", ("none", "minor")[number % 5 % 2]
         )
     tasks.sweep_all()
+    run_due_housekeeping()
     return question
 
 
@@ -63,7 +66,7 @@ def test_difference_is_logged_and_shown(
     PairTally.objects.filter(question=counted_question)[:1].get().delete()
     make_audits_due()
     with caplog.at_level(logging.ERROR, logger="metrics.integrity.schedule"):
-        tasks.sweep_all()
+        run_due_housekeeping()
     assert f"question {counted_question.pk} differs" in caplog.text
     result = AuditResult.objects.get()
     assert result.n_differences > 0
@@ -141,6 +144,7 @@ def test_audits_fit_the_budget_and_oldest_come_first(
     monkeypatch.setattr(schedule, "QUESTION_COST", 10)
     monkeypatch.setattr(schedule, "MAX_RATINGS", 23)  # two of one rating each
     tasks.sweep_all()
+    run_due_housekeeping()
     assert AuditResult.objects.count() == 1  # the last audit is too recent
     AuditResult.objects.update(audited_at=timezone.now() - schedule.AUDIT_INTERVAL)
     CountState.objects.update(counted_at=timezone.now() - schedule.REAUDIT_INTERVAL)
@@ -175,20 +179,21 @@ def test_question_counted_since_its_audit_is_audited_early(
     )
     rate(counted_question, "item 1", "rater 1", "major")
     tasks.sweep_all()
+    run_due_housekeeping()
     assert AuditResult.objects.get().audited_at > timezone.now() - schedule.AUDIT_INTERVAL
 
 
-def test_failing_audit_does_not_stop_the_sweep(
-    counted_question: Any,
-    rate: Any,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
+def test_failing_audit_does_not_stop_housekeeping(
+    counted_question: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     make_audits_due()
     monkeypatch.setattr(schedule, "audit_question", lambda *args, **kwargs: 1 / 0)
-    rate(counted_question, "item 1", "rater 1", "major")
-    assert tasks.sweep_all() == 1
-    assert "audit" in caplog.text
+    cleaned = []
+    monkeypatch.setattr(housekeeping, "_cleaned_at", 0.0)
+    monkeypatch.setattr(housekeeping, "apply_retention_rules", lambda: cleaned.append(True))
+    run_due_housekeeping()
+    assert f"the audit of question {counted_question.pk} failed" in caplog.text
+    assert cleaned == [True]
 
 
 def test_audit_of_empty_site_passes() -> None:

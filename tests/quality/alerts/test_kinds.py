@@ -17,8 +17,7 @@ from projects.models import Category, GoldAnswer, GuidelineVersion, Item, Questi
 from quality import tasks
 from quality.alerts import services, sweep
 from quality.alerts.detection import scan, storage
-from quality.alerts.detection.candidates import AlertCandidate
-from quality.alerts.detection.matching import AlertPeriod
+from quality.alerts.detection.candidates import AlertCandidate, AlertPeriod
 from quality.alerts.kinds import KINDS, get_brief_text
 from quality.models import Alert, AlertKind, GoldItem
 from quality.rater_status.reasons import REASON_OF_ALERT

@@ -8,7 +8,8 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from projects.models import Question
-from quality.consensus import integrity, recomputation
+from quality import integrity
+from quality.consensus import recomputation
 from quality.models import ItemLabel
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -61,7 +61,7 @@ def test_verdict_follows_from_the_ends_of_the_interval(
     create_gate(rule)
     estimate = api.get(f"{gates_url}release/verdict/").json()["rules"][0]["estimate"]
     assert estimate["value"] is not None
-    for limit, decision in (
+    for limit, expected in (
         (estimate["low"], "pass"),
         (estimate["low"] + 1e-6, "not_enough"),
         (estimate["high"], "not_enough"),
@@ -70,8 +70,8 @@ def test_verdict_follows_from_the_ends_of_the_interval(
         body = {"rules": [rule | {"at_least": limit}]}
         assert api.patch(f"{gates_url}release/", body, format="json").status_code == 200
         verdict = api.get(f"{gates_url}release/verdict/").json()
-        assert (verdict["verdict"], verdict["rules"][0]["verdict"]) == (decision, decision)
-        assert (verdict["rules"][0]["needed_items"] is not None) == (decision == "not_enough")
+        assert (verdict["verdict"], verdict["rules"][0]["verdict"]) == (expected, expected)
+        assert (verdict["rules"][0]["needed_items"] is not None) == (expected == "not_enough")
         assert verdict["rules"][0]["name"] == "fleiss_kappa_quadratic"
 
 

@@ -59,7 +59,7 @@ def test_lead_creates_changes_and_deletes_a_gate(
     assert 'value="kind=human&amp;exclude=ben"' in page
     changed = build_form(("gwet_ac1", "0.6", ""), name="nightly", initial=2)
     assert client.post(f"{url}release/", changed)["Location"] == f"{url}nightly/"
-    GateState.objects.update(duration_seconds=0)  # after a slow decision the question pauses
+    GateState.objects.update(duration_seconds=0)  # after a slow computation the question pauses
     tasks.sweep_gates()
     page = client.get(url).content.decode()
     assert "Passed" in page

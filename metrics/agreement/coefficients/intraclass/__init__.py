@@ -1,1 +1,1 @@
-
+"""Intraclass correlations, complete and incomplete, with their limits."""

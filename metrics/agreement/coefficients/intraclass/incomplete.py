@@ -229,7 +229,7 @@ def compute_incomplete_icc(
 
 
 def _build_icc(variances: tuple[Components, Components], *, rater: float, rest: float) -> Icc:
-    """Return the share of items in their variance and the error, with its interval.
+    """Return the ICC, item variance / (item variance + error variance), with its interval.
 
     variances: estimates and draws; rater, rest: weights of their variances in the error.
     """

@@ -1,1 +1,1 @@
-
+"""Trends by period, recent weeks, and comparisons of periods."""

@@ -1,1 +1,1 @@
-
+"""Readers of crowdsourcing platforms and forms."""

@@ -1,1 +1,1 @@
-
+"""Readers of evaluation frameworks, labeling platforms and lists of labels."""

@@ -1,1 +1,1 @@
-
+"""Readers of tables: CSV, Excel, Parquet and JSON."""

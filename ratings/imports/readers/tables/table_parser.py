@@ -304,7 +304,7 @@ class TableParser:
                 yield SkippedRecord(line, "no_label" if item_records else "no_label_row")
 
     def _iter_counts(self) -> Iterator[Record]:
-        """Yield ratings of anonymous raters, numbered anew in every row."""
+        """Yield ratings of anonymous raters, numbered from 1 in every row."""
         columns = self._list_value_columns()
         for line, cells, key, item_records in self._iter_item_rows():
             yield from item_records

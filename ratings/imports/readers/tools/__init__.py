@@ -1,1 +1,1 @@
-
+"""Readers of annotation tools."""

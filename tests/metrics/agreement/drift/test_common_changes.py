@@ -19,7 +19,11 @@ from metrics.agreement.drift.comparisons import (
     compute_differences,
     fit_effects,
 )
-from metrics.agreement.drift.evidence import CommonScores, DailySums, compute_excess_factors
+from metrics.agreement.drift.evidence import (
+    CommonScores,
+    DailySums,
+    compute_bayes_factors_beyond_common,
+)
 
 FILES = Path(__file__).parents[1] / "named_raters"
 K = 4
@@ -185,7 +189,7 @@ def test_shift_in_proportion_to_the_level_is_common():
 
     def compute(own):
         scores = n * (own - common)
-        return compute_excess_factors(
+        return compute_bayes_factors_beyond_common(
             DailySums(n, scores, scores**2 / n + 0.3 * n),
             today,
             onset,
@@ -209,7 +213,7 @@ def test_uncertain_share_in_a_common_shift_lowers_the_evidence():
     excess = n * np.where(day < 20, 0.0, -0.12)
     days = DailySums(n, excess, excess**2 / n + 0.3 * n)
     factors = [
-        compute_excess_factors(
+        compute_bayes_factors_beyond_common(
             days,
             np.array([39]),
             np.array([20]),

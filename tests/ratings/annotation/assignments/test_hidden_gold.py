@@ -202,7 +202,7 @@ def test_undo_correction_skip_and_expiry_work_as_for_any_item(
     page = annotator_client.post(
         get_rate_url(project_with_gold, tail="undo/"), {}, headers=SHEET
     ).text
-    assert f'data-undone="Undone: {item.key}, major"' in page
+    assert 'data-undone="Undone: major"' in page
     assert "a thought" in page
     assignment = Assignment.objects.get(item=item)
     assert (assignment.state, assignment.kind) == ("open", "gold")
@@ -225,7 +225,7 @@ def test_undo_correction_skip_and_expiry_work_as_for_any_item(
         get_rate_url(project_with_gold, second_item, "skip/"), {"reason": "unclear"}
     )
     assert (
-        f"Undone: {second_item.key}, skipped"
+        "Undone: skipped"
         in annotator_client.post(
             get_rate_url(project_with_gold, tail="undo/"), {}, headers=SHEET
         ).text

@@ -1,4 +1,4 @@
-"""Decisions of leads on raters who have not passed an exam: another attempt, or a waiver."""
+"""Another attempt, or a waiver, that a lead gives a rater who has not passed an exam."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from ratings.models import Exam
 MAX_REASON_LENGTH = 2_000
 
 
-class InvalidExamDecision(ValueError):
-    """The decision is not possible; the message says why."""
+class InvalidExamAction(ValueError):
+    """The attempt or waiver is not possible; the message says why."""
 
 
 @transaction.atomic
 def grant_attempt(*, question: Question, rater: Rater, by: Any, reason: str) -> Exam:
-    """Create one more attempt for the rater. Raises InvalidExamDecision."""
-    reason = _validate_decision(question, rater, reason)
+    """Create one more attempt for the rater. Raises InvalidExamAction."""
+    reason = _validate_action(question, rater, reason)
     if Exam.objects.filter(question=question, rater=rater, state=Exam.State.OPEN).exists():
-        raise InvalidExamDecision(_("An attempt is in progress."))
+        raise InvalidExamAction(_("An attempt is in progress."))
     try:
         exam = exams.get_or_start_exam(question=question, rater=rater, by=by, reason=reason)
     except exams.ExamNotAvailable:
         message = _("An exam needs %(n)s gold items that are new to this rater.")
-        raise InvalidExamDecision(
+        raise InvalidExamAction(
             message % {"n": exams.compute_min_correct_answers(question)}
         ) from None
     _record_security_event("exam_retry_granted", exam, by)
@@ -39,22 +39,22 @@ def grant_attempt(*, question: Question, rater: Rater, by: Any, reason: str) -> 
 
 @transaction.atomic
 def waive_exam(*, question: Question, rater: Rater, by: Any, reason: str) -> Exam:
-    """Let the rater rate without having passed. Raises InvalidExamDecision."""
+    """Let the rater rate without having passed. Raises InvalidExamAction."""
     exam = exams.waive_exam(
-        question=question, rater=rater, by=by, reason=_validate_decision(question, rater, reason)
+        question=question, rater=rater, by=by, reason=_validate_action(question, rater, reason)
     )
     _record_security_event("exam_waived", exam, by)
     return exam
 
 
-def _validate_decision(question: Question, rater: Rater, reason: str) -> str:
-    """Return the stripped reason; raises InvalidExamDecision."""
+def _validate_action(question: Question, rater: Rater, reason: str) -> str:
+    """Return the stripped reason; raises InvalidExamAction."""
     reason = reason.strip()
     if problem := validation.find_required_reason_error(reason, max_length=MAX_REASON_LENGTH):
-        raise InvalidExamDecision(problem)
+        raise InvalidExamAction(problem)
     final_states = (Exam.State.PASSED, Exam.State.WAIVED)
     if Exam.objects.filter(question=question, rater=rater, state__in=final_states).exists():
-        raise InvalidExamDecision(_("This rater doesn't need an exam any more."))
+        raise InvalidExamAction(_("This rater doesn't need an exam any more."))
     return reason
 
 

@@ -190,7 +190,7 @@ def _list_other_pairs(
     A comparison of the pair is compared with those of the mask in its group: all other pairs in the
     same week, on the same item, and on items with the same value of each attribute; and each of the
     two raters with third raters in the same week, as a rater who gets hard items, or falls with
-    everybody, has not moved apart from one rater.
+    everybody, has not changed with respect to one rater.
     """
     comparisons, ratings = drift.data.comparisons, drift.data.ratings
     own, g, h = comparisons.own[rows], comparisons.own_rater[rows], comparisons.other_rater[rows]
