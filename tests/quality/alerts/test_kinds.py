@@ -127,9 +127,7 @@ def test_page_of_each_kind_shows_sentence_and_link(
         )
         assert client.get(kind_texts.link(alert)[0]).status_code == 200, kind
         for answer, label in kind_texts.causes.items():
-            is_kept = alert.rater is not None and answer == "real"
-            state = "acknowledged" if is_kept else "resolved"
-            assert f'value="{state}:{answer}"' in text
+            assert f'value="resolved:{answer}"' in text
             assert str(label) in text
         chart = client.get(f"{base}alerts/{alert.pk}/chart.json")
         assert chart.status_code == 200
