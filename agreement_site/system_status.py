@@ -183,13 +183,13 @@ def _list_mail_problems(mails: outbox.MailQueueState | None) -> list[str]:
         return []
     sentences = []
     if mails["late_seconds"] > LATE_MAIL_SECONDS:
-        template = _("Emails have been waiting for %(minutes)d min.")
+        template = _("Emails have been waiting for %(minutes)d min. See the worker log.")
         sentences.append(template % {"minutes": mails["late_seconds"] // 60})
     if number := mails["failed"]:
         sentences.append(
             ngettext(
-                "%(number)s email failed in the last day.",
-                "%(number)s emails failed in the last day.",
+                "%(number)s email failed in the last day. See Queued mails.",
+                "%(number)s emails failed in the last day. See Queued mails.",
                 number,
             )
             % {"number": number}

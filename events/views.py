@@ -70,7 +70,7 @@ class WebhookForm(forms.Form):
 DELIVERIES_PER_PAGE = 50
 ERROR_TEXTS = {
     "url": gettext_lazy("The address is no longer allowed."),
-    "not_found": gettext_lazy("The host has no IP address."),
+    "not_found": gettext_lazy("The host has no IP address. Check the address."),
     "not_allowed": gettext_lazy("The host is in a private network."),
     "certificate": gettext_lazy("The certificate is invalid."),
     "timeout": gettext_lazy("There was no response in time."),

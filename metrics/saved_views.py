@@ -92,7 +92,7 @@ def create_saved_view(*, project: Project, page: str, name: str, query: str, by:
     Project.objects.select_for_update().get(pk=project.pk)
     if SavedView.objects.filter(project=project).count() >= MAX_VIEWS:
         raise InvalidSavedView(
-            name=_("At most %(n)s of these are allowed. Remove one first.") % {"n": MAX_VIEWS}
+            name=_("At most %(n)s of these are allowed. Delete one first.") % {"n": MAX_VIEWS}
         )
     name = _validate_name(project, name)
     view = SavedView.objects.create(

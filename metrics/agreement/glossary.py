@@ -69,7 +69,7 @@ TERMS: dict[str, tuple[str, str]] = {
         _("Weights"),
         _(
             "How far two different answers still agree: not at all (none), less with each step "
-            "(linear), or near misses cost little (quadratic)."
+            "(linear), near misses cost little (quadratic), or custom."
         ),
     ),
     "p": (

@@ -67,6 +67,7 @@ class InviteForm(forms.Form):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if settings.SMTP_URL:
+            self.fields["names"].label = _("Names, one per line, with email")
             self.fields["names"].widget.attrs["placeholder"] = "ada ada@example.org"
 
     def clean_names(self) -> dict[str, str]:

@@ -245,9 +245,9 @@ def _find_single_category_problems(category: NewCategory, scale: str) -> dict[st
     ):
         problems["hotkey"] = _("A hotkey must be one visible character.")
     elif category.hotkey and is_reserved_hotkey(category.hotkey):
-        problems["hotkey"] = _("“%(key)s” is reserved. Choose another hotkey.") % {
-            "key": category.hotkey
-        }
+        problems["hotkey"] = _(
+            "“%(key)s” is reserved (U, S, C, F, G, ?). Choose another hotkey."
+        ) % {"key": category.hotkey}
     if category.value is None:
         if scale in NUMERIC_SCALES:
             problems["value"] = _("On this scale, each category needs a value.")

@@ -48,7 +48,7 @@ def create_gate(*, project: Project, question: Question, name: str, rules: Any, 
     name, stored_rules = _validate(project, question, name=name, rules=rules)
     if Gate.objects.filter(project=project).count() >= MAX_GATES:
         raise InvalidGate(
-            name=_("At most %(n)s of these are allowed. Remove one first.") % {"n": MAX_GATES}
+            name=_("At most %(n)s of these are allowed. Delete one first.") % {"n": MAX_GATES}
         )
     now = timezone.now()
     gate = Gate.objects.create(

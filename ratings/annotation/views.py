@@ -40,7 +40,7 @@ ERROR_RESPONSES = {
     permissions.ItemNotAssigned: (404, _lazy("This item was deleted or wasn't assigned to you.")),
     submission.NoSlotLeft: (
         409,
-        _lazy("Your time ran out, so others rated this item."),
+        _lazy("Your time ran out and others rated this item. Continue with the next."),
     ),
     permissions.ExamRequired: (403, _lazy("Pass the exam before you rate here.")),
     permissions.ExamAnswersFinal: (403, _lazy("Exam answers are final.")),

@@ -173,7 +173,11 @@ class FileInterpretation:
             lines.append(str(LAYOUT_TEXTS[self.layout]))
         lines += [column.format() for column in self.columns]
         if self.rows_are_items:
-            lines.append(_("rows are numbered from 1"))
+            lines.append(
+                _("rows are raters, numbered from 1")
+                if self.layout == "raters"
+                else _("rows are items, numbered from 1")
+            )
         if self.default_rater:
             lines.append(_("all ratings are by %(rater)s") % {"rater": self.default_rater})
         if self.zone:

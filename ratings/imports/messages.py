@@ -12,7 +12,7 @@ ALLOWED_FORMATS = _(
 _DAMAGED = _("The file is damaged or protected by a password.")
 _ZIP_DAMAGED = _("'%(value)s' in the ZIP archive is damaged or protected by a password.")
 _UNSUPPORTED = _("This file type isn't supported. %(allowed)s")
-_TOO_LONG = _("The cell or line has more than %(limit)s characters.")
+_TOO_LONG = _("A cell, line or record has more than %(limit)s characters.")
 _QUOTES = _("Quotation marks must enclose the whole cell.")
 _INVALID_CHARACTER = _("'%(value)s' contains an invalid character, such as a line break.")
 _UNKNOWN = _("'%(value)s' is new, but new items and raters aren't allowed.")
@@ -33,7 +33,9 @@ MESSAGES: dict[str, str | Promise] = {
     "zip_name": _("'%(value)s' points outside the ZIP archive or isn't a file name."),
     "zip_duplicate_name": _("'%(value)s' occurs twice in the ZIP archive."),
     "zip_locked": _ZIP_DAMAGED,
-    "zip_kind": _("'%(value)s' in the ZIP archive isn't a supported image, audio or video file."),
+    "zip_kind": _(
+        "'%(value)s' in the ZIP archive isn't a supported image, audio or video file. Remove it."
+    ),
     "zip_large": _("'%(value)s' in the ZIP archive has %(found)s bytes. The limit is %(limit)s."),
     "media_missing": _("'%(value)s' is neither in the ZIP archive nor uploaded."),
     "pdf": _UNSUPPORTED,
@@ -89,7 +91,7 @@ MESSAGES: dict[str, str | Promise] = {
     "cells": _("The header row has %(wanted)s cells, but this row has %(found)s."),
     "key_empty": _("The cell is empty. Every row needs an item, rater and label."),
     "key_long": _("'%(value)s…' has %(found)s characters. The limit is %(limit)s."),
-    "surrogate": _INVALID_CHARACTER,
+    "surrogate": _("'%(value)s' contains half a character."),
     "invalid_item": _("The item can't be saved: %(why)s."),
     "conflicting_item": _(
         "Item '%(value)s' has '%(found)s' in '%(field)s', but '%(wanted)s' in line %(other)s."
@@ -168,7 +170,7 @@ NEXT_STEPS: dict[str, tuple[str | Promise, str]] = {
         _("Leave the cell empty, or don't import guidelines versions."),
         "--map guidelines=",
     ),
-    "repeats_many": (_("Choose another column."), "--map item=COLUMN"),
+    "repeats_many": (_("Choose the columns that identify items."), "--map item=COLUMN"),
     "nothing_usable": (
         _("Choose the item, rater and label columns."),
         "--map item=COLUMN rater=COLUMN label=COLUMN",

@@ -13,7 +13,7 @@ from ratings.imports.readers.tools.base import Fields
 
 TEXTS = {
     "url": gettext_lazy("Start the address with https:// and a host."),
-    "not_found": gettext_lazy("The host has no IP address."),
+    "not_found": gettext_lazy("The host has no IP address. Check the address."),
     "not_allowed": gettext_lazy(
         "The host is in a private network. See CONNECTIONS_TO_PRIVATE_NETWORKS."
     ),
@@ -30,7 +30,7 @@ TEXTS = {
     "status": gettext_lazy("Label Studio responded with status %(status)s."),
     "busy": gettext_lazy("Label Studio responded with status %(status)s."),
     "no_tasks": gettext_lazy("The project has no tasks yet."),
-    "import_gone": gettext_lazy("The import failed. Read the project again."),
+    "import_gone": gettext_lazy("The import was discarded. Read the project again."),
     "import_failed": gettext_lazy("The import failed. Read the project again."),
     "archived": gettext_lazy("Project archived."),
     "internal": gettext_lazy("The server failed. Its log shows why."),

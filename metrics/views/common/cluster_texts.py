@@ -28,7 +28,7 @@ def format_cluster_note(cluster: Mapping[str, Any] | None) -> str:
         return ""
     params = {"attribute": cluster["attribute"]}
     if cluster["n_clusters"] is None:
-        return _("Computing intervals by “%(attribute)s” …") % params
+        return _("Computing intervals clustered by “%(attribute)s” …") % params
     if not cluster["n_items"]:
         return ""
     if cluster["n_clusters"] < 2:

@@ -190,5 +190,5 @@ MISSING_POLICY_NAMES: dict[str, Promise] = {
     "available": _("All ratings, each counted for chance"),
     "by_item": _("All ratings, each item counted once for chance"),
     "complete": _("Complete items only"),
-    "paired": _("Items with two ratings"),
+    "paired": _("Items with two or more ratings"),
 }

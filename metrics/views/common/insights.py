@@ -262,7 +262,9 @@ def _describe_rater_bias(finding: NamedFinding) -> str:
     }
     if len(finding.rater_names) < MAX_HEATMAP_RATERS:
         return text
-    return f"{text} " + _("The %(n)s raters with the most ratings.") % {"n": MAX_HEATMAP_RATERS}
+    return f"{text} " + _("Tested: the %(n)s raters with the most ratings.") % {
+        "n": MAX_HEATMAP_RATERS
+    }
 
 
 def _describe_consistency_only(finding: NamedFinding) -> str:
@@ -278,8 +280,8 @@ def _describe_consistency_only(finding: NamedFinding) -> str:
 def describe_few_items(n_items: int) -> str:
     """Return that so few items were compared that there is no conclusion."""
     return ngettext(
-        "Not enough data yet: only %(n)s item.",
-        "Not enough data yet: only %(n)s items.",
+        "Not enough data yet: only %(n)s item has two or more ratings.",
+        "Not enough data yet: only %(n)s items have two or more ratings.",
         n_items,
     ) % {"n": format_count(n_items)}
 
@@ -312,7 +314,7 @@ def _describe_weightings(finding: NamedFinding) -> str:
 
 def _describe_fleiss_and_pairs(finding: NamedFinding) -> str:
     return _(
-        "Fleiss’ kappa is %(fleiss)s, the mean over pairs, weighted by shared items, %(pairs)s."
+        "Fleiss’ kappa is %(fleiss)s, but the mean over pairs (weighted by shared items) is %(pairs)s."
     ) % {name: format_number(finding.figures[name]) for name in ("fleiss", "pairs")}
 
 

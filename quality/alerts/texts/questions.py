@@ -65,8 +65,8 @@ def _list_other_falling_raters(alert: Alert) -> list[str]:
     )
     names = sorted({str(drift.rater) for drift in drifts.select_related("rater").defer("chart")})
     if not names:
-        return [_("No similar alerts at that time.")]
-    text = _("Similar alerts at that time: %(names)s.")
+        return [_("No alert about a single rater at that time.")]
+    text = _("It fell further for these raters: %(names)s.")
     return [text % {"names": get_list_separator().join(names)}]
 
 
@@ -106,6 +106,6 @@ def list_gold_basis(alert: Alert) -> list[str]:
 
 def list_gold_explanations(alert: Alert) -> list[str]:
     return [
-        _("They understand the guidelines differently: ask first."),
+        _("Raters understand the guidelines differently from the author of the gold answer."),
         _("Some items have several right answers, which gold can allow."),
     ]

@@ -87,9 +87,6 @@ _SAME_MARKS_TEXT = _(
     "columns as labels or raters."
 )
 _LAYOUT_TEXT = _("The layout may be “%(layout)s”, because of %(columns)s. Choose a layout.")
-_SEVERAL_VALUES_TEXT = _(
-    "Cells of %(columns)s contain several values. Use one row per rating, or choose another column."
-)
 _SHEETS_TEXT = _("%(n_sheets)s sheets have the same columns: %(sheets)s. Choose which to read.")
 _NO_HEADER_TEXT = _(
     "Each column name is also a value below it. Add the missing header row, such as "
@@ -127,11 +124,17 @@ DOUBTS: dict[str, tuple[str | Promise, str]] = {
         "--map %(labels)s",
     ),
     "label_objects": (
-        _SEVERAL_VALUES_TEXT,
+        _(
+            "Cells of %(columns)s contain several values. Put one label into each cell, or choose "
+            "another label column."
+        ),
         "--map label=COLUMN",
     ),
     "joint_raters": (
-        _SEVERAL_VALUES_TEXT,
+        _(
+            "Cells of %(columns)s name several raters. Use one row per rating, or enter the file's "
+            "only rater."
+        ),
         "--rater NAME",
     ),
     "no_items": (

@@ -31,7 +31,7 @@ from .check_forms import list_label_notes
 FIRST_QUESTION_KEY = "label"  # key of the first question when a file has only items
 
 
-GUESSED_ORDER_HELP = gettext_lazy("These answers seem ordered. Otherwise, choose nominal.")
+GUESSED_ORDER_HELP = gettext_lazy("These answers seem ordered. If not, choose nominal.")
 NO_ORDER_HELP = gettext_lazy("Arrange the labels if they have an order.")
 
 

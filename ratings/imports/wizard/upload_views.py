@@ -72,7 +72,7 @@ def _count_unfinished(request: HttpRequest) -> int:
 def _process_upload_form(request: HttpRequest, project: Project | None) -> HttpResponse:
     form = UploadForm(request.POST, request.FILES) if request.method == "POST" else UploadForm()
     if request.method == "POST" and _count_unfinished(request) >= MAX_UNFINISHED_RUNS:
-        template = _("At most %(n)s of these are allowed. Remove one first.")
+        template = _("At most %(n)s unfinished imports. Finish or discard one first.")
         form.add_error("file", template % {"n": MAX_UNFINISHED_RUNS})
     if request.method == "POST" and form.is_valid():
         file, name = form.get_content()

@@ -205,7 +205,7 @@ def test_pages_say_what_intervals_take_into_account(
     statistics = f"{page}statistics/"
     assert "design effect" not in client.get(statistics).content.decode()
     declare(sweep=False)
-    assert "Computing intervals by " in client.get(statistics).content.decode()
+    assert "Computing intervals clustered by " in client.get(statistics).content.decode()
     deferred_results.refresh_deferred_results()
     response = client.get(statistics)
     assert (

@@ -157,7 +157,7 @@ INVALID_QUESTIONS = [
         (
             {"categories": [{"label": "a", "hotkey": key}, {"label": "b"}]},
             ["categories", "0", "hotkey"],
-            f"“{key}” is reserved.",
+            f"“{key}” is reserved (U, S, C, F, G, ?).",
         )
         for key in "uscfgU?"
     ),

@@ -127,9 +127,7 @@ def test_page_of_each_kind_shows_sentence_and_link(
         )
         assert client.get(kind_texts.link(alert)[0]).status_code == 200, kind
         for answer, label in kind_texts.causes.items():
-            is_kept = alert.rater is not None and answer == "real"
-            state = "acknowledged" if is_kept else "resolved"
-            assert f'value="{state}:{answer}"' in text
+            assert f'value="resolved:{answer}"' in text
             assert str(label) in text
         chart = client.get(f"{base}alerts/{alert.pk}/chart.json")
         assert chart.status_code == 200
@@ -223,7 +221,7 @@ ALERT_TEXTS: dict[str, tuple[str, dict[str, Any], str, dict[str, Any]]] = {
     "1 gold answer may be wrong.": (
         "gold_suspected", {"size": 1, "n": 1}, "gold_suspected", {},
     ),
-    "No similar alerts at that time.": (
+    "No alert about a single rater at that time.": (
         "question_fell", {}, "pair_diverged", {},
     ),
     "in at most 5% of years from other changes (simulated)": (
@@ -388,9 +386,9 @@ def test_fall_of_the_question_and_of_a_rater_mention_each_other(
 ) -> None:
     fall = make_alert_of_kind(AlertKind.QUESTION_FELL)
     basis = KINDS[fall.kind].basis
-    assert "No similar alerts at that time." in basis(fall)
+    assert "No alert about a single rater at that time." in basis(fall)
     alert = make_alert_of_kind(AlertKind.RATER_DRIFT, measure="agreement", size=-0.3)
-    sentence = f"Similar alerts at that time: {alert.rater}."
+    sentence = f"It fell further for these raters: {alert.rater}."
     assert sentence in basis(fall)
     sentence = "The others’ agreement fell then too"
     assert any(text.startswith(sentence) for text in KINDS[alert.kind].basis(alert))

@@ -106,7 +106,7 @@ def test_eleven_right_answers_pass_and_are_no_ratings(
     review = annotator_client.get(last["Location"]).text
     verdict = (
         "11 of 11 answers were right."
-        " At most 1 in 5 such exams is wrong about someone right 6 times in 10."
+        " At most 1 in 5 such exams passes someone right only 6 times in 10."
     )
     assert verdict in " ".join(review.split())
     assert review.count("You answered <strong>minor</strong>") == 11

@@ -467,7 +467,9 @@ def test_single_item_gets_no_verbal_rating(
     for index, rater in enumerate("abcdefghij"):
         rate(question, "painting", rater, "none" if index < 7 else "major")
     update_question(question.pk)
-    assert "Not enough data yet: only 1 item" in get_caveat(client_for(lead), project)
+    assert "Not enough data yet: only 1 item has two or more ratings." in get_caveat(
+        client_for(lead), project
+    )
     page = client_for(lead).get(f"/projects/{project.pk}/").content.decode()
     headline = page.split('id="headline"')[1].split("</section>")[0]
     assert "not enough data yet" in headline

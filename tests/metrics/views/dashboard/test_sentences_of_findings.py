@@ -197,7 +197,7 @@ CASES: dict[str, tuple[str, tuple[str, ...], str, Callable[..., Rows], Callable[
         rate_apart, rate_few_items_apart_by_chance,
     ),
     "pairs and all raters": (
-        "the mean over pairs, weighted by shared items,", YES_NO, "nominal",
+        "but the mean over pairs (weighted by shared items) is", YES_NO, "nominal",
         rate_by_habit, rate_three_alike,
     ),
     "depends on the weights": (
@@ -271,7 +271,7 @@ def test_only_the_most_active_raters_are_tested_for_bias(n_raters: int, make_que
         can_name_bands=True,
     )
     assert "2 of 30 rater pairs use the categories at different rates." in sentence
-    assert ("The 40 raters with the most ratings." in sentence) == (n_raters == 40)
+    assert ("Tested: the 40 raters with the most ratings." in sentence) == (n_raters == 40)
 
 
 def test_percentage_is_that_of_all_comparisons(

@@ -327,7 +327,7 @@ REFUSED = {
     ),
     "several raters in a cell": (
         "item,raters,labels\n1,ann|ben,yes|no\n2,ann|ben,no|no\n3,ann|ben,yes|yes\n",
-        "Cells of raters contain several values",
+        "Cells of raters name several raters",
         "--rater NAME",
     ),
     "objects instead of labels": (

@@ -720,7 +720,7 @@ def test_number_of_unfinished_imports_is_limited(
         data = {"file": SimpleUploadedFile("a.csv", LONG_FILE)}
         response = wizard.client.post(wizard.upload_url, data)
         assert response.status_code == expected
-    assert "At most 2 of these are allowed" in get_page_text(response)
+    assert "At most 2 unfinished imports" in get_page_text(response)
     assert ImportRun.objects.count() == 2
     ImportRun.objects.update(state=ImportRun.State.FAILED)
     data = {"file": SimpleUploadedFile("a.csv", LONG_FILE)}

@@ -46,7 +46,7 @@ def test_single_point_shows_its_period(
 ) -> None:
     text = get_page_text(f"{path}?period={period}")
     assert period_text in text
-    assert "A trend needs a second one." in text
+    assert "A trend needs at least two points." in text
     assert "Ratings without a time" not in text
 
 
