@@ -130,7 +130,10 @@ NEXT_STEPS: dict[str, tuple[str | Promise, str]] = {
     "quote_open": (_("Write quotation marks inside a cell twice."), ""),
     "invalid_quote": (_("Write quotation marks inside a cell twice."), ""),
     "marks_in_items": (_("Import one label per item."), ""),
-    "merged_labels": (_("Import the job's worker responses."), ""),
+    "merged_labels": (
+        _("Import the answers of single workers, such as the job's worker responses."),
+        "",
+    ),
     "prolific": (_("Import the file with the answers."), ""),
     "promptfoo_table": (
         _("Import the JSON results (promptfoo export latest -o results.json)."),

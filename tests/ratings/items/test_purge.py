@@ -188,7 +188,7 @@ def test_nobody_rates_in_an_archived_project(
     annotator_client.get(f"/projects/{project.pk}/rate/")
     client_for(lead).post(address, {"do": "archive"})
     assert (
-        "Archived projects accept no ratings."
+        "This project is archived"
         in annotator_client.get(f"/projects/{project.pk}/rate/").content.decode()
     )
     item = project.items.get()
