@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import BadRequest
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -24,7 +24,13 @@ from metrics import saved_views
 from metrics.views.common.getting_started import SetupStep
 from metrics.views.saved_views import build_view_url
 from projects.models import Item, Member, Project, Question, Rater
-from projects.permissions import Capability, can_create_projects, get_project, may
+from projects.permissions import (
+    Capability,
+    can_create_projects,
+    get_led_memberships,
+    get_project,
+    may,
+)
 
 MAX_QUERY_LENGTH = 200  # characters of a query
 RESULTS_PER_KIND = 6
@@ -80,6 +86,8 @@ def search_palette(user: Any, text: str, project: Any = None) -> list[PaletteRes
     if project is not None and may(project.role, Capability.SEE_RESULTS):
         for find_objects in (_search_views, _search_questions, _search_raters, _search_items):
             results += find_objects(project, text)
+    if project is None:
+        results += _search_raters_of_led_projects(user, text)
     return [*results, *_search_projects(user, text)]
 
 
@@ -134,12 +142,8 @@ def _search_raters(project: Any, text: str) -> Iterator[PaletteResult]:
     """Yield raters by key or name; for a lead, "pause w1" leads to the page that pauses w1."""
     command, _space, argument = text.partition(" ")
     is_pause = project.can_manage and argument and command.casefold() in ("pause", _("pause"))
-    condition = Q(key__icontains=argument if is_pause else text) | Q(
-        name__icontains=argument if is_pause else text
-    )
-    for rater in Rater.objects.filter(condition, project=project).order_by("key")[
-        :RESULTS_PER_KIND
-    ]:
+    raters = _filter_raters(argument if is_pause else text).filter(project=project)
+    for rater in raters.order_by("key")[:RESULTS_PER_KIND]:
         rater_label = rater.key if rater.name in ("", rater.key) else f"{rater.key} · {rater.name}"
         if is_pause:
             label = _("Pause %(rater)s") % {"rater": rater_label}
@@ -148,6 +152,18 @@ def _search_raters(project: Any, text: str) -> Iterator[PaletteResult]:
             yield PaletteResult(
                 _("Rater"), rater_label, reverse("rater", args=[project.pk, rater.key])
             )
+
+
+def _search_raters_of_led_projects(user: Any, text: str) -> Iterator[PaletteResult]:
+    projects = get_led_memberships(user).filter(project__archived_at=None).values("project_id")
+    raters = _filter_raters(text).filter(project__in=projects).select_related("project")
+    for rater in raters.order_by("key", "pk")[:RESULTS_PER_KIND]:
+        url = reverse("rater", args=[rater.project_id, rater.key])
+        yield PaletteResult(_("Rater"), f"{rater} · {rater.project.name}", url)
+
+
+def _filter_raters(text: str) -> QuerySet[Rater]:
+    return Rater.objects.filter(Q(key__icontains=text) | Q(name__icontains=text))
 
 
 def _search_items(project: Any, text: str) -> Iterator[PaletteResult]:

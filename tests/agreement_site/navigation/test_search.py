@@ -79,3 +79,12 @@ def test_search_page_works_without_javascript(search_palette, project, client_fo
     page = client_for(lead).get("/search/", {"q": "post", "project": project.pk}).content.decode()
     assert f'href="/projects/{project.pk}/items/post-7/"' in page
     assert 'name="project" value=' in page
+
+
+def test_raters_of_led_projects_are_found_outside_of_a_project(
+    search_palette, project, client_for, lead, annotator
+):
+    results = search_palette(client_for(lead), "w1", project="")
+    assert f"/projects/{project.pk}/raters/w1/" in results.values()
+    assert any(project.name in label for label in results)
+    assert not search_palette(client_for(annotator), "w1", project="")
