@@ -314,7 +314,8 @@ def _describe_weightings(finding: NamedFinding) -> str:
 
 def _describe_fleiss_and_pairs(finding: NamedFinding) -> str:
     return _(
-        "Fleiss’ kappa is %(fleiss)s, but the mean over pairs (weighted by shared items) is %(pairs)s."
+        "Fleiss’ kappa is %(fleiss)s, but the mean over pairs (weighted by shared items) is "
+        "%(pairs)s."
     ) % {name: format_number(finding.figures[name]) for name in ("fleiss", "pairs")}
 
 
