@@ -194,7 +194,7 @@ def test_error_after_the_commit_does_not_fail_the_rating(
     assert response.status_code == 200
     assert response.json()["created"] == 1
     assert Rating.objects.count() == 1
-    assert "the sweep will find it" in caplog.text
+    assert "a sweep will repeat the work" in caplog.text
 
 
 def test_commit_hook_sends_hints() -> None:

@@ -52,7 +52,7 @@ def test_failing_listener_does_not_stop_other_listeners(
     record.RATINGS_CHANGED.register(calls.append)
     announce_and_commit(7)
     assert calls == [7]
-    assert "fails failed on question 7" in caplog.text
+    assert "fails failed on object 7" in caplog.text
 
 
 def test_listener_registered_twice_is_notified_once(

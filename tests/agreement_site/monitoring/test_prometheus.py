@@ -23,6 +23,7 @@ from agreement_site.celery import Sweeper
 from agreement_site.monitoring import prometheus as monitoring_prometheus
 from core.jobs import dispatch
 from metrics import tasks
+from metrics.integrity import schedule
 from metrics.models import AuditResult
 from tests.deployment import DEPLOY
 
@@ -112,6 +113,7 @@ def test_metrics_from_the_database(scrape_metrics: Any, question: Any, rate: Any
     assert get_value(samples, "oldest_change_seconds") > 0
     assert ("concord_last_sweep_seconds", frozenset()) not in samples
     tasks.sweep_all()
+    schedule.run_due_audits()
     AuditResult.objects.update(n_differences=3)
     samples = scrape_metrics()
     assert get_value(samples, "uncounted_ratings") == 0
