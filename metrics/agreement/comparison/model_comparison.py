@@ -56,8 +56,8 @@ class HumanContest:
 class AlternativeAnnotatorTest:
     """Result of the alternative annotator test.
 
-    humans: the contest with each; winning_rate: share of the tested humans whom the model beats;
-    advantage: mean over the tested humans; passed: the winning rate is 0.5 or more. None with a
+    humans: the contest with each; winning_rate: share of the tested humans for whom the test
+    rejects; advantage: mean over these humans; passed: the winning rate is 0.5 or more. None with a
     reason where fewer than two humans have enough items.
     """
 
@@ -147,8 +147,8 @@ def evaluate_contests(
 ) -> AlternativeAnnotatorTest:
     """Return the alternative annotator test from wins, ties and losses (R, 3).
 
-    epsilon: handicap of the humans, 0.2 for experts, 0.15 trained, 0.1 a crowd; q: false discovery
-    rate; least: number of items from which a human is tested.
+    epsilon: cost of a human in the model's favour, 0.2 for experts, 0.15 trained, 0.1 a crowd; q:
+    false discovery rate; least: number of items from which a human is tested.
     """
     outcomes = [
         [int(number) for number in row] for row in np.asarray(counts, np.int64).reshape(-1, 3)

@@ -205,9 +205,8 @@ def calibrate_on_gold(
 ) -> GoldCalibration | None:
     """Return the calibration on gold answers, None for fewer than MIN_GOLD_ITEMS of them.
 
-    item, rater, code (M,): ratings in long form; gold: items and codes (G,), of which those with
-    two ratings or more are used; ordered: whether labels are medians. options: keyword arguments of
-    fit_dawid_skene; gold items that they fix are not used. None also where no model can be fitted.
+    item, rater, code (M,): ratings; gold: items and codes (G,) of items with two ratings or more;
+    ordered: whether labels are medians; options: of fit_dawid_skene, `fixed` gold is not used.
     """
     items, codes = validate_ratings(item, code, k)
     gold_items, gold_codes = (np.asarray(part, np.int64) for part in gold)
