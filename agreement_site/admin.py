@@ -57,7 +57,7 @@ class ChangeAccountForm(UserChangeForm):
 
 @admin.register(User)
 class AuditedUserAdmin(AuditedAdmin, UserAdmin):
-    """Keep staff from making themselves superusers, which Django's admin of users allows."""
+    """Admin of accounts in which staff cannot make themselves superusers, unlike in Django's."""
 
     add_form = CreateAccountForm
     form = ChangeAccountForm
@@ -90,7 +90,7 @@ class AuditedUserAdmin(AuditedAdmin, UserAdmin):
 
 @admin.register(Group)
 class AuditedGroupAdmin(AuditedAdmin, GroupAdmin):
-    """Permissions of many accounts at once, with changes in the audit log."""
+    """Admin of groups of permissions; changes are recorded in the audit log."""
 
 
 def _can_change_account(by: Any, user: Any) -> bool:

@@ -37,7 +37,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Pace:
-    """Seconds between two sweeps as multiples of SWEEP_SECONDS, after a change and at rest."""
+    """Intervals between two sweeps, in multiples of SWEEP_SECONDS: after a change, and at rest."""
 
     after_change: float = 1.0
     at_rest: float = 1.0
@@ -47,8 +47,8 @@ class Sweeper(bootsteps.StartStopStep):
     """Run each of SWEEPS periodically while the worker runs.
 
     Each has a thread of its own, so that a long import does not delay the counting. After a change
-    (core.jobs.wakeup) sweeps run at once, and for AWAKE_SECONDS at their faster pace: results may
-    have to wait for a pause. The slower pace is the safety net for messages that were lost.
+    (core.jobs.wakeup) all sweeps run at once, and then at their faster pace for AWAKE_SECONDS. The
+    slower pace afterwards finds the changes whose message was lost.
     """
 
     AWAKE_SECONDS = 30.0
@@ -131,7 +131,7 @@ class Sweeper(bootsteps.StartStopStep):
                     logger.exception("%s failed; the next sweep tries again", path)
 
     def find_schema_mismatch(self, interval_seconds: float) -> str | None:
-        """Return the mismatch that the database shows; None where there is none.
+        """Return a sentence if the schema is of another release, else None.
 
         Also None if the database was asked less than ``interval_seconds`` ago.
         """
@@ -161,7 +161,10 @@ def wake_sweeps(**_: Any) -> None:
 
 @signals.worker_init.connect
 def prepare_worker(**_: Any) -> None:
-    """Exit if the schema is of another release; record the data folder, close the connections."""
+    """Exit if the schema is of another release; else record this worker's data folder.
+
+    The database connections that this opened are closed.
+    """
     from django.db import connections
 
     from agreement_site import releases

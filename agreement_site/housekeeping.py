@@ -118,9 +118,9 @@ def apply_retention_rules() -> None:
 
 
 def revoke_tokens_of_provider_accounts() -> None:
-    """Revoke tokens whose owner signs in by a provider and has not done so for some time.
+    """Revoke tokens of provider accounts that have not signed in for PROVIDER_TOKEN_DAYS.
 
-    The provider may have disabled the account, and is not asked about requests with a token.
+    The provider may have disabled such an account; requests with a token do not ask it.
     """
     if not settings.PROVIDER_TOKEN_DAYS:
         return
@@ -132,9 +132,9 @@ def revoke_tokens_of_provider_accounts() -> None:
 
 
 def remove_ended_user_sessions() -> None:
-    """Remove address and browser of sessions that have ended.
+    """Delete the records (address and browser) of sessions that have ended.
 
-    They are listed only for as long as their owner can end them.
+    They serve only the list in which users end their own sessions.
     """
     active_sessions = Session.objects.filter(session_key=OuterRef("session_key"))
     # At sign-in this row is created before the session is saved.
@@ -152,7 +152,10 @@ _cleaned_at = 0.0
 
 
 def run_due_housekeeping() -> None:
-    """Run the housekeeping tasks whose interval is over; called every few seconds."""
+    """Measure the lag, run due audits, and once per CLEANUP_INTERVAL_SECONDS the cleanup tasks.
+
+    Called every few seconds.
+    """
     global _cleaned_at  # noqa: PLW0603 - one clock per worker
     health.record_and_measure_lag(timezone.now())
     schedule.run_due_audits()

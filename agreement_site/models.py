@@ -83,7 +83,7 @@ class AuditLogEntry(models.Model):
 
 
 class PasswordChangeRequired(models.Model):
-    """Marks an account whose password somebody else set, until it is changed.
+    """Mark of an account whose password somebody else set; deleted when the owner changes it.
 
     The owner must change it before anything else (accounts/required_actions.py).
     """
@@ -244,7 +244,7 @@ class QueuedMail(Leased):
 
 
 class NewsCursor(models.Model):
-    """Number of the last event whose mails are queued: one row, whose lock a worker holds."""
+    """Number of the last event whose mails are queued: one row, locked while mails are queued."""
 
     last_number = models.BigIntegerField(default=0)
 

@@ -81,7 +81,7 @@ class SystemStatus:
 
 
 def collect_status() -> SystemStatus:
-    """Return the status. Stale questions are recorded, as by a sweep."""
+    """Return the status of the site, and store which questions are stale, as each sweep does."""
     now = timezone.now()
     lag = health.record_and_measure_lag(now)
     sweeps = Worker.objects.order_by("-swept_at").values_list("name", "swept_at")
@@ -106,7 +106,10 @@ def collect_status() -> SystemStatus:
 
 
 def get_broker_state() -> str:
-    """Return "none", "answers", "takes nothing (...)" or "does not answer (...)"."""
+    """Return "none", "answers", "takes nothing (ERROR)" or "does not answer (ERROR)".
+
+    A broker whose memory is full takes nothing: it answers a ping, but rejects writes.
+    """
     if settings.REDIS_URL:
         client = dispatch.get_redis_client()
     elif embedded_broker.is_broker_running(settings.DATA_DIR):
@@ -273,6 +276,6 @@ def _format_past_time(now: datetime.datetime, seconds: float) -> SafeString:
 
 
 def _list_backlogs(progress: Mapping[str, dict[str, int]]) -> list[tuple[Question, dict[str, int]]]:
-    """Return the questions that are counted in portions, with counted and total ratings."""
+    """Return (question, its numbers of counted and total ratings) of questions with a backlog."""
     questions = Question.objects.select_related("project").in_bulk(list(map(int, progress)))
     return [(question, progress[str(pk)]) for pk, question in questions.items()]

@@ -29,7 +29,10 @@ class Hook(Generic[Entry]):
         self.BY_NAME[name] = self
 
     def register(self, entry: Entry, key: Hashable = None) -> None:
-        """Add an entry, under a key if entries are found by one. A second time has no effect."""
+        """Add an entry. ``key``: the key to find it by, the entry itself if None.
+
+        Registering the same key again has no effect.
+        """
         self.entries.setdefault(entry if key is None else key, entry)
 
     def call(

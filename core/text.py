@@ -146,7 +146,7 @@ def lower_first(text: Any) -> str:
 
 @keep_lazy_text
 def _separate_scripts(text: Any) -> str:
-    """Return the text with a space between a Chinese and a following Latin letter."""
+    """Insert a space between a Chinese character and a following Latin letter."""
     return _CHINESE_BEFORE_LATIN.sub(r"\1 ", str(text))
 
 

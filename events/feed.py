@@ -25,7 +25,7 @@ BATCH_INTERVAL = datetime.timedelta(minutes=1)
 
 
 def publish_events() -> int:
-    """Give a number to each committed event without one; return how many there were."""
+    """Give a number to each committed event without one; return how many were numbered."""
     _record_due_batches()
     n_published = 0
     while Event.objects.filter(number=None).exists():

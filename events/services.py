@@ -55,10 +55,10 @@ def record_event(
 def add_to_batch(
     *, project_id: int, kind: str, subject: str, question: str, items: Sequence[str], changes: int
 ) -> None:
-    """Add changes of items to the batch of this kind and subject, which becomes one event.
+    """Add changed items to the batch of this kind and subject, which later becomes one event.
 
-    Call it in the transaction of the change. ``items``: keys of the first changed items;
-    ``changes``: number of all of them.
+    Call it in the transaction of the change. ``items``: keys of some of the changed items, the
+    event names the first ones; ``changes``: the number of all changed items.
     """
     batch, _created = EventBatch.objects.get_or_create(
         project_id=project_id,

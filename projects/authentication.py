@@ -36,10 +36,8 @@ _ACTIVE_TOKEN_SQL = (
 def _use_active_token(token_digest: str, requested_id: int | None) -> ApiToken | None:
     """Return the token with its user and record its use; None if it is not valid.
 
-    A token is not valid if it is unknown, expired or revoked, or its user inactive.
-
-    ``requested_id`` is the project of the request: it is fetched in the same round trip to the
-    database.
+    A token is not valid if it is unknown, expired or revoked, or its user inactive. The project
+    ``requested_id``, if any, is fetched in the same round trip to the database.
     """
     now = timezone.now()
     adapt_datetime = connection.ops.adapt_datetimefield_value
@@ -115,7 +113,7 @@ _last_logged = 0.0
 def _log_invalid_token(request: Request) -> None:
     """Log an invalid token, at most once in LOG_INTERVAL_SECONDS per process.
 
-    So many attempts do not flood the log. Each attempt also has its request's line (401).
+    Many invalid requests thus do not flood the security log; each has its line in the request log.
     """
     global _last_logged  # noqa: PLW0603 - one clock per process
     now = time.monotonic()

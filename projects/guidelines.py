@@ -36,7 +36,7 @@ USUAL_LENGTH = 20_000  # characters
 
 
 def render_markdown(text: str) -> SafeString:
-    """Return the Markdown as safe HTML (``render_preview``), cached."""
+    """Return the Markdown as safe HTML, as ``render_preview`` does, but cached."""
     return _render_usual(text) if len(text) <= USUAL_LENGTH else _render_long(text)
 
 
@@ -71,10 +71,10 @@ def render_preview(text: str) -> SafeString:
 
 
 def _count_table_cells(text: str) -> int:
-    """Return an upper bound of the number of cells in tables.
+    """Return an upper bound of the number of table cells.
 
-    It is the number of columns of each delimiter row times the number of lines below it. A table
-    ends at the latest at the next blank line, which may be one of a quotation.
+    For each delimiter row, its columns are multiplied by the lines below it up to the next blank
+    line, where a table ends at the latest. A line with only quotation marks (>) counts as blank.
     """
     lines = text.splitlines()
     count = 0
@@ -108,12 +108,10 @@ MAX_CHANGED_LINES = 2000
 
 @functools.lru_cache(maxsize=8)
 def compare_versions(old_text: str, new_text: str) -> list[tuple[str, str]] | None:
-    """Return the lines of both texts in order, or None when too much changed.
+    """Return the lines of both texts in order, as (kind, line); None if too many changed.
 
-    Each line has "same", "out" (only in the old text) or "in" (only in the new text).
-
-    Whole lines are compared, and a limited number of them, because the time grows with the
-    product of both lengths.
+    The kind is "same", "out" (only in the old text) or "in" (only in the new text). At most
+    MAX_CHANGED_LINES are compared, because the time grows with the product of both lengths.
     """
     before, after = old_text.splitlines(), new_text.splitlines()
     n_common_head = _count_common_leading_lines(before, after)

@@ -16,7 +16,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class HiddenNames:
-    """Replacement names of hidden raters, by their ids and by their keys."""
+    """Names shown instead of those of hidden raters, by rater id and by rater key."""
 
     by_id: Mapping[int, str]
     by_key: Mapping[str, str]
@@ -27,7 +27,7 @@ _current: ContextVar[HiddenNames] = ContextVar("hidden_names", default=_NOTHING_
 
 
 def get_shown_key(key: str) -> str:
-    """Return the key as the reader of the current page may see it."""
+    """Return the rater key as the current page shows it: replaced if the rater is hidden."""
     return _current.get().by_key.get(key, key)
 
 
@@ -42,7 +42,10 @@ def hide_name(rater: Any) -> None:
 
 @contextmanager
 def hide_names(rows: Mapping[int, str], *, seed: str) -> Iterator[None]:
-    """Hide these raters, {id: key}, in the block; their numbers follow from ``seed``."""
+    """Show person-NUMBER in place of these raters, {id: key}, in the block.
+
+    The numbers are in a random order that depends only on ``seed`` and the raters' ids.
+    """
 
     def compute_order(rater_id: int) -> bytes:
         return hashlib.sha256(f"{seed}:{rater_id}".encode()).digest()

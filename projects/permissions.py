@@ -40,7 +40,7 @@ def get_role(project: Project, user: Any) -> str | None:
 
 
 def get_effective_role(project: Project, role: str | None) -> str | None:
-    """Return the role that counts: examples are read-only, so each member is a viewer there."""
+    """Return the role that applies: in an example, which is read-only, every member is a viewer."""
     return Member.Role.VIEWER.value if role and project.is_example else role
 
 
@@ -112,10 +112,10 @@ def get_project(user: Any, project_id: int, *, role: str = ANY_ROLE, token: Any 
 
 
 def get_project_or_site(user: Any, project_id: int | None, *, token: Any = None) -> Project | None:
-    """Return the project that the user leads; None for the whole site, without ``project_id``.
+    """Return the project if the user leads it; None (the whole site) if ``project_id`` is None.
 
-    Raises Http404 or PermissionDenied. The site is for superusers, and not for a token that is
-    bound to a project.
+    Raises Http404 or PermissionDenied. The site is only for superusers, and for none of their
+    tokens that are restricted to a project.
     """
     if project_id is not None:
         return get_project(user, project_id, role=Member.Role.LEAD, token=token)
@@ -137,12 +137,10 @@ MAX_ID = 2**63 - 1
 
 
 def build_token_project_query(digest: str, project_id: int) -> list[Statement]:
-    """Build the query of ``get_project`` for the owner of a token.
+    """Build the query by which ``get_project`` finds the project and the token owner's role in it.
 
-    It is sent with the token's own query.
-
-    The result is stored as ``token.prefetched_project``, (project_id, rows), and read by
-    ``get_project``.
+    Executed together with the token's own query; ``get_project`` reads its result, stored as
+    ``token.prefetched_project``: (project_id, rows). Empty for an id that no row can have.
     """
     return [(_WITH_ROLE_OF_TOKEN, [digest, project_id])] if project_id <= MAX_ID else []
 

@@ -56,9 +56,9 @@ def count_items_by_project(projects: Sequence[Project]) -> dict[int, int]:
 def get_item_counts_by_project(projects: Sequence[Project]) -> dict[int, ItemCounts]:
     """Return {project id: item counts}, with one query for the projects that are not cached.
 
-    The counts belong to one items_and_raters_version, which is incremented when items change. The
-    version is read before counting: at worst, a count is newer than its version and is counted
-    once more.
+    Cached counts are valid for one items_and_raters_version, which is incremented when items
+    change. The version is read before counting: counts may be newer than it, and are then just
+    counted again.
     """
     cached = cache.get_many([_get_cache_key(project) for project in projects])
     counts, uncached = {}, []
@@ -165,7 +165,7 @@ class PeopleColumn:
 
 @dataclass(frozen=True)
 class ProvidedColumns:
-    """Columns of a provider. ``note`` explains what they include, if needed."""
+    """Columns that one provider adds. ``note`` explains what they include, if needed."""
 
     columns: list[PeopleColumn]
     note: str = ""
@@ -211,7 +211,7 @@ class Person:
 
 
 def list_people(project: Project, search: str = "") -> list[PersonEntry]:
-    """Return members and raters by role and name; only those that contain ``search``."""
+    """Return members and raters, sorted by role and name, that contain ``search`` in any name."""
     members = project.members.values_list("user_id", "pk", "user__username", "role")
     unlisted_members = {user: (pk, username, role) for user, pk, username, role in members}
     lines = []
@@ -256,7 +256,7 @@ class PeoplePage:
 
 
 def build_people_page(project: Project, entries: Sequence[PersonEntry]) -> PeoplePage:
-    """Return the people of these entries, with the columns of all providers."""
+    """Return the people of these entries, with the columns that all providers add."""
     members = project.members.select_related("user").in_bulk([entry.member for entry in entries])
     raters = project.raters.select_related("user").in_bulk([entry.rater for entry in entries])
     provided = COLUMN_PROVIDERS.call(project, list(raters))

@@ -31,10 +31,10 @@ InputVersions = dict[int, dict[str, Any]]  # by question; JSON
 
 @dataclass(frozen=True)
 class Recomputation:
-    """One kind of result: finds outdated questions, claims their rows and computes them.
+    """One kind of result: finds outdated questions, claims their rows and recomputes them.
 
-    ``compute`` computes the result of a row whose lease this worker holds; it may raise LeaseLost.
-    ``list_outdated`` returns the ids of outdated questions in order.
+    ``compute``: computes the result of a row whose lease this worker holds; may raise LeaseLost.
+    ``list_outdated``: returns the ids of outdated questions, in the order of their computation.
     """
 
     name: str  # for the log
@@ -114,8 +114,9 @@ def list_outdated(model: type[RecomputedResult], versions: InputVersions) -> lis
 def get_count_versions(only: int | None = None, **extra_columns: str) -> InputVersions:
     """Return {question id: versions of counts, scale, items and raters}.
 
-    Of all counted questions, or of one. The time of counting covers ratings; ``items_and_raters``
-    covers kinds of raters and items. ``extra_columns``: name -> further column of the question.
+    Of all counted questions, or of one (``only``). The time of counting changes with the ratings;
+    ``items_and_raters`` with items and the kinds of raters. ``extra_columns``: further entries, as
+    name -> lookup path from the question.
     """
     columns = {
         "counted_at": "counted_at",
@@ -134,7 +135,10 @@ def get_count_versions(only: int | None = None, **extra_columns: str) -> InputVe
 
 
 def get_gold_versions(only: int | None = None) -> dict[int, list[int]]:
-    """Return {question id: [newest gold answer, number of retired ones]} of questions with gold."""
+    """Return {question id: [id of the newest gold answer, number of retired ones]}.
+
+    Of questions that ever had gold; of one if ``only`` is given.
+    """
     rows = (
         GoldAnswer.objects.filter(**build_question_filter(only))
         .values_list("question_id")
@@ -147,7 +151,7 @@ def get_gold_versions(only: int | None = None) -> dict[int, list[int]]:
 
 
 def get_check_answer_versions(question_ids: Iterable[int], kind: str) -> dict[int, int]:
-    """Return {question id: id of its newest check answer of this kind}, if it has one."""
+    """Return {question id: id of its newest check answer of this kind}, where there is one."""
     check_answers = (
         CheckAnswer.objects.filter(question=OuterRef("pk"), kind=kind).order_by("-pk").values("pk")
     )

@@ -1,4 +1,4 @@
-"""Read-only admin pages of ratings: they are history, and the stored counts depend on them."""
+"""Read-only admin pages of ratings, which are history and on which the stored counts depend."""
 
 from __future__ import annotations
 

@@ -70,9 +70,10 @@ KINDS = ("superuser", "staff", "member", "offer", "token", "link", "webhook", "c
 
 
 def iter_access(*, account: str = "", kind: str = "") -> Iterator[AccessRow]:
-    """Yield the access rows by kind, of accounts whose name contains ``account``.
+    """Yield the access rows, grouped by kind, of accounts whose name contains ``account``.
 
-    Tokens and links that no longer grant access are left out.
+    An empty ``account`` matches every account, an empty ``kind`` every kind. Tokens and links that
+    no longer grant access are left out.
     """
     sources = {
         "superuser": _iter_superusers,
@@ -223,7 +224,7 @@ def _iter_connections(account: str, with_factor: set[int]) -> Iterator[AccessRow
 
 
 def _iter_of_creator(rows: QuerySet[Any], account: str) -> Iterator[Any]:
-    """Yield the rows whose creator's name contains ``account``; all rows without one."""
+    """Yield the rows created by users whose name contains ``account``; all rows if it is empty."""
     if account:
         rows = rows.filter(created_by__username__icontains=account)
     rows = rows.select_related("created_by", "project").order_by("project", "pk")

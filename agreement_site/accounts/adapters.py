@@ -101,7 +101,10 @@ class AccountAdapter(DefaultAccountAdapter):
             super().add_message(request, level, *args, **kwargs)
 
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
-        """Send a mail at once; a failure is logged and shown, unless it is of a password reset."""
+        """Send a mail at once.
+
+        An error is logged, and shown to the user unless the mail is about a password reset.
+        """
         try:
             super().send_mail(template_prefix, email, context)
         except OSError:  # the base of smtplib's errors
@@ -118,14 +121,14 @@ class AccountAdapter(DefaultAccountAdapter):
         context: dict[str, object],
         headers: dict[str, str] | None = None,
     ) -> Any:
-        """Return the mail in the words of this site: allauth's texts describe other sites."""
+        """Return the mail; notices of an account change use this site's template, not allauth's."""
         if change := ACCOUNT_CHANGES.get(template_prefix):
             template_prefix = "account/email/notification"
             context = {**context, "change": change % context}
         return super().render_mail(template_prefix, email, context, headers)
 
     def is_reauthentication_required(self, *, app: str, **kwargs: Any) -> bool:
-        """Return False right after the user has proved their identity."""
+        """Return False for a recently authenticated user; otherwise ask allauth."""
         request = context.request
         records = get_authentication_records(request, request.user)
         is_fresh = (

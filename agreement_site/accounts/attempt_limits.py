@@ -47,7 +47,10 @@ class TooManyAttempts(Exception):
 
 
 def count_attempt_and_get_wait(username: str, address: str) -> int:
-    """Count an attempt; return the seconds to wait for the next one, 0 if this one is allowed."""
+    """Count a password attempt for the name and for the client's network.
+
+    Return the seconds to wait before the next attempt, 0 if this one is allowed.
+    """
     now = timezone.now()
     AttemptCounter.objects.filter(since__lte=now - LONG_WINDOW).delete()
     name = username.casefold()
@@ -81,13 +84,16 @@ def count_code_and_get_wait(user_id: int) -> int:
 
 
 def count_network_attempt_and_get_wait(address: str) -> int:
-    """Count an attempt without an account; return the seconds to wait, 0 if allowed."""
+    """Count an attempt of the network of ``address`` that names no account.
+
+    Return the seconds to wait before the next attempt, 0 if this one is allowed.
+    """
     key = _hash_key("address", _get_network(address))
     return _count_attempt(key, MAX_ATTEMPTS_PER_NETWORK, WINDOW, timezone.now())
 
 
 def count_mail_and_get_wait(address: str) -> int:
-    """Count a mail to an address or of an account; return the seconds to wait, 0 if allowed."""
+    """Count a mail to the e-mail address; return the seconds to wait, 0 if it may be sent."""
     key = _hash_key("mail", address.casefold())
     return _count_attempt(key, MAX_MAILS_PER_ADDRESS, LONG_WINDOW, timezone.now())
 
@@ -102,7 +108,8 @@ def count_action_and_get_wait(user_id: int, name: str, allowed: int) -> int:
 def record_code_use(user_id: int, code: str) -> bool:
     """Record that the account used the code; return whether this was its first use.
 
-    A code is remembered for its lifetime, as it is compared: however it is typed (123456, 123-456).
+    Codes are normalized first, so that 123456 and 123-456 are the same code. A used code is
+    remembered for CODE_LIFETIME.
     """
     key = _hash_key("code used", str(user_id), normalize_user_code(code))
     return not _count_attempt(key, 1, CODE_LIFETIME, timezone.now())
@@ -129,7 +136,10 @@ def clear_password_attempts(username: str, address: str) -> None:
 def _count_attempt(
     key: str, allowed: int, window: datetime.timedelta, now: datetime.datetime
 ) -> int:
-    """Count an attempt and return the seconds until another one is allowed; 0 when this one is."""
+    """Count an attempt for ``key``; return 0 if at most ``allowed`` were made in ``window``.
+
+    Otherwise return the seconds until the window ends.
+    """
     AttemptCounter.objects.get_or_create(key=key, defaults={"since": now})
     row = AttemptCounter.objects.select_for_update().filter(key=key).first()
     if row is None:  # a correct password has just cleared it

@@ -104,7 +104,7 @@ def _is_token_request(request: HttpRequest) -> bool:
 
 
 def _has_second_factor(request: HttpRequest) -> bool:
-    """Return True when the user has a factor, or signed in by one that the site trusts."""
+    """Return whether the user has a second factor, or signed in at a provider that checks one."""
     records = get_authentication_records(request, request.user)
     trusted = {
         "oidc": settings.OIDC_SECOND_FACTOR,

@@ -35,7 +35,7 @@ from . import attempt_limits, required_actions
 class ThrottledCodeMixin:
     """Limit the attempts of a form that asks for a code, and accept each code once.
 
-    Codes may be tried as often as passwords. The counts hold for all web processes.
+    The attempts of an account are counted in the database, for all web processes together.
     """
 
     user: Any
@@ -61,11 +61,11 @@ class CodeAgainForm(ThrottledCodeMixin, base_forms.ReauthenticateForm):
 
 
 class FirstCodeForm(ThrottledCodeMixin, totp_forms.ActivateTOTPForm):
-    """Ask for a first code, which proves that the app has the secret."""
+    """Ask for the first code, which proves that the authenticator app has stored the secret."""
 
 
 class SignInSecondStep(base_views.AuthenticateView):
-    """Show the second step of signing in."""
+    """Show the second step of signing in; answer a rejected code with 400 and log it."""
 
     def form_invalid(self, form: Any) -> HttpResponse:
         security_log.log_event("second_factor_rejected", by=self.stage.login.user.pk)
@@ -153,7 +153,7 @@ class GenerateRecoveryCodes(InvalidFormStatusMixin, recovery_views.GenerateRecov
 
 
 def _record_factor_added(request: HttpRequest, kind: str) -> None:
-    """Record the new factor and end the user's other sessions, which the password alone opened."""
+    """Record the new factor and end the user's other sessions, which were opened without it."""
     security_log.log_event("second_factor_added", after={"kind": str(kind)})
     end_other_sessions(request, request.user)
     message = _("Saved. Other sessions were signed out.")

@@ -55,7 +55,10 @@ class IdleSessionMiddleware(BaseMiddleware):
         return self.get_response(request)
 
     def refresh_or_end(self, session: Any) -> None:
-        """Flush an idle session, or one that is too old, or update its last-seen time."""
+        """Flush a session that is idle for too long or must be renewed; else update its last use.
+
+        The last use is stored at most once in LAST_SEEN_INTERVAL_SECONDS.
+        """
         last_seen = session.get(LAST_SEEN_KEY)
         if last_seen is None:  # a new session, or one from an older release
             return
@@ -69,9 +72,9 @@ class IdleSessionMiddleware(BaseMiddleware):
 
 
 def _must_ask_provider(session: Any) -> bool:
-    """Return True for a session that began at an identity provider too long ago.
+    """Return True for a provider's session older than PROVIDER_SESSION_HOURS.
 
-    Signing in there again is quick for those whom the provider still lets in.
+    The user must then sign in at the identity provider again, which may have disabled the account.
     """
     hours = settings.PROVIDER_SESSION_HOURS
     if not hours or time.time() - session.get(STARTED_AT_KEY, 0) <= hours * 3600:

@@ -43,7 +43,7 @@ TAIL_BYTES = 1 << 16
 
 
 def append_entry(entry: AuditLogEntry) -> None:
-    """Append an entry to the file, after the commit of its transaction.
+    """Append an entry to AUDIT_LOG_FILE; called after the commit of the entry's transaction.
 
     An error is logged and never fails a request: the entry is in the database.
     """
@@ -81,7 +81,7 @@ class WrittenEntries:
     n_lines: int = 0
 
     def iter_missing(self) -> Iterator[int]:
-        """Yield ids of stored entries that no file has, between the first and the last one."""
+        """Yield ids of stored entries missing in the files, within the files' range of ids."""
         if self.ids:
             between = (min(self.ids), max(self.ids))
             stored = AuditLogEntry.objects.filter(pk__range=between).order_by("pk")
@@ -93,9 +93,9 @@ class WrittenEntries:
 def iter_file_problems(
     lines: Iterable[bytes], written: WrittenEntries
 ) -> Iterator[AuditFileProblem]:
-    """Yield broken links of the chain of hashes, and lines that differ from stored entries.
+    """Yield the problems of a file: invalid or changed lines, gaps, and differing stored entries.
 
-    The entries of the lines are added to ``written``.
+    The ids of the entries are added to ``written``.
     """
     previous = FIRST_HASH
     for number, line in enumerate(lines, start=1):
@@ -117,7 +117,10 @@ def iter_file_problems(
 
 
 def _differs_from_database(values: Mapping[str, Any]) -> bool:
-    """Return True if the stored entry differs; an entry or address may be gone by retention."""
+    """Return whether the stored entry differs from the line's values, or is missing.
+
+    An entry or address that a retention setting may have removed is no difference.
+    """
     entry = AuditLogEntry.objects.filter(pk=values["id"]).first()
     if entry is None:
         return not settings.KEEP_AUDIT_LOG_DAYS
@@ -128,17 +131,20 @@ def _differs_from_database(values: Mapping[str, Any]) -> bool:
 
 
 def get_values(entry: AuditLogEntry) -> Mapping[str, Any]:
-    """Return the values of an entry as the file and syslog have them."""
+    """Return {column: value} of an entry, as it is written to the file and sent to syslog."""
     return {name: getattr(entry, name) for name in COLUMNS}
 
 
 def encode(values: Mapping[str, Any]) -> str:
-    """Return the values as JSON, in their order."""
+    """Return the values as a JSON object whose keys keep their order."""
     return json.dumps(values, cls=DjangoJSONEncoder, ensure_ascii=False)
 
 
 def _read_last_hash(file: IO[bytes]) -> str:
-    """Return the hash of the last line. Raises ValueError for a file that is no such log."""
+    """Return the hash of the last line, FIRST_HASH for an empty file.
+
+    Raises ValueError if the file does not end with a line of the audit log.
+    """
     size = file.seek(0, os.SEEK_END)
     if not size:
         return FIRST_HASH
@@ -161,7 +167,10 @@ _paused_until = 0.0
 
 
 def send_to_syslog(entry: AuditLogEntry) -> None:
-    """Send an entry, after the commit of its transaction; silent on failure but for the log."""
+    """Send an entry to syslog; called after the commit of the entry's transaction.
+
+    An error is logged and never fails a request; nothing is sent for SYSLOG_PAUSE_SECONDS then.
+    """
     global _paused_until  # noqa: PLW0603 - one pause per process
     if time.monotonic() < _paused_until:
         logger.error("The audit log entry %s was not sent to syslog (paused)", entry.pk)
@@ -174,7 +183,7 @@ def send_to_syslog(entry: AuditLogEntry) -> None:
 
 
 def format_message(values: Mapping[str, Any], created_at: datetime.datetime) -> bytes:
-    """Return the message with the entry as JSON."""
+    """Return the syslog message (RFC 5424) with the entry as JSON."""
     host = socket.gethostname() or "-"
     header = f"<{SYSLOG_PRIORITY}>1 {created_at.isoformat()} {host} concord {os.getpid()} audit -"
     return f"{header} {encode(values)}".encode()
@@ -208,7 +217,10 @@ MAX_VALUE_LENGTH = 10_000
 
 
 def record_event(event: str, fields: Mapping[str, Any]) -> None:
-    """Store an event, except those of UNRECORDED_EVENTS; one of core.security_log.LISTENERS."""
+    """Store a security event as an entry, unless it is one of UNRECORDED_EVENTS.
+
+    Registered in core.security_log.LISTENERS.
+    """
     if event in UNRECORDED_EVENTS:
         return
     context = logs.get_log_context()

@@ -39,9 +39,10 @@ def return_unmasked(_what: str, values: Any) -> Any:
 
 
 def build_mask(project: Project | None, user: Any) -> Mask:
-    """Return the mask of the project's entries for this user.
+    """Return the function (action, values) that hides raters' names from this user in entries.
 
-    Entries of the site are not masked.
+    It returns the values unchanged for superusers, for entries of the site, and for projects that
+    do not hide their raters.
     """
     if project is None or not project.hides_raters or user.is_superuser:
         return return_unmasked

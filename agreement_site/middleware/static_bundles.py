@@ -85,8 +85,8 @@ def _strip_comments(sheet: bytes) -> bytes:
 def get_bundle(name: str) -> StaticBundle:
     """Return the bundle, or the file below ``static/``, of this name.
 
-    With DEBUG it is built again each time. Raises FileNotFoundError, also for another spelling of
-    a name (``./``, ``//``, ``a/../``), because each spelling would be kept.
+    Bundles are cached, except with DEBUG. Raises FileNotFoundError for an unknown name, and for
+    another spelling of a name (``./``, ``//``, ``a/../``), which the cache would store again.
     """
     if posixpath.normpath(name) != name or name.startswith(("/", "..")) or "\\" in name:
         raise FileNotFoundError(name)

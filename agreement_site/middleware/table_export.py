@@ -18,10 +18,10 @@ SHARED_PREFIX = "/shared/"  # pages of share links (metrics.views.saved_views)
 
 
 class TableExportMiddleware(BaseMiddleware):
-    """Answer a page request with ``?csv=NAME`` with that table alone.
+    """Answer a page request with ``?csv=NAME`` with that table alone, as a CSV file.
 
-    The permissions of the page apply. A shared page has no files: it is for reading, and everybody
-    who has its link could write a line of the audit log with each request.
+    The permissions of the page apply. Shared pages offer no files: each download is recorded in the
+    audit log, and everybody with the link could fill it.
     """
 
     def __call__(self, request: HttpRequest) -> HttpResponse:

@@ -55,7 +55,7 @@ class ResultLag:
         return len(self.late)
 
     def get_lag_seconds(self, now: datetime.datetime) -> float:
-        """Return the age of the oldest change that no result shows; 0 where there is none."""
+        """Return the age in seconds of the oldest change that no result shows; 0 without one."""
         return 0.0 if self.oldest is None else max(0.0, (now - self.oldest).total_seconds())
 
 
@@ -78,7 +78,7 @@ def record_and_measure_lag(now: datetime.datetime) -> ResultLag:
 
 
 def _record_stale_questions(now: datetime.datetime) -> dict[int, datetime.datetime]:
-    """Return {question id: time since when it is stale}, to within the time between two checks."""
+    """Store the stale questions; return {question id: time at which it was first found stale}."""
     late = Q(refreshed_at__isnull=True) | Q(refreshed_at__lt=now - GRACE_PERIOD)
     stale_states = CountState.objects.filter(late, unrefreshed__gt=0).values_list(
         "pk", "refreshed_at"
@@ -146,7 +146,7 @@ def get_free_bytes() -> int:
 
 
 def _write_probe_row() -> None:
-    """Write a row of our own: a read-only database is not ready."""
+    """Write a row that only this check uses; this fails if the database is read-only."""
     AttemptCounter.objects.update_or_create(key="ready", defaults={"since": timezone.now()})
 
 

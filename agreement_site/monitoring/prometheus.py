@@ -48,7 +48,10 @@ def serve_metrics(request: HttpRequest) -> HttpResponse:
 
 
 def _get_process_registry() -> CollectorRegistry:
-    """Return the sum over this machine's web server and workers, or a lone process's own counts."""
+    """Return a registry that sums the metrics of this machine's web server and workers.
+
+    Without PROMETHEUS_MULTIPROC_DIR it is the registry of this process alone.
+    """
     if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
         return REGISTRY
     registry = CollectorRegistry()
@@ -93,7 +96,7 @@ def _build_gauge(name: str, description: str, value: float) -> GaugeMetricFamily
 
 
 def _query_gauges() -> dict[str, tuple[str, Any]]:
-    """Return name -> (description, value); the value is None where there is none."""
+    """Return {metric name: (description, value)}; the value is None if it cannot be measured."""
     now = timezone.now()
     with transaction.atomic():
         limit_statement_time(connection, health.STATEMENT_MILLISECONDS)

@@ -37,13 +37,16 @@ def configure_opentelemetry(release: str) -> None:
 
 
 def install_provider(provider: Any) -> None:
-    """Send the spans of this process to the provider from now on."""
+    """Record this process's spans with the OpenTelemetry provider from now on."""
     telemetry.span_factory = build_span_starter(provider.get_tracer("concord"))
     connection_created.connect(trace_connection, dispatch_uid="traces")
 
 
 def build_span_starter(tracer: Any) -> telemetry.SpanFactory:
-    """Return the function that starts a span: (kind, name, headers of the request) -> span."""
+    """Return a function (kind, name, headers) that starts a span, as a context manager.
+
+    ``headers`` of a request or message may contain the parent's trace context.
+    """
     from opentelemetry.trace import SpanKind
     from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
@@ -69,7 +72,10 @@ def trace_connection(connection: Any, **_signal: Any) -> None:
 
 
 def trace_statement(execute: Callable[..., Any], sql: Any, *call_arguments: Any) -> Any:
-    """Run a statement in a span (Django execute wrapper); the last argument has the connection."""
+    """Execute a statement in a span, if one is being recorded (a Django execute wrapper).
+
+    The last of ``call_arguments`` is the wrapper's context, which holds the connection.
+    """
     from opentelemetry.trace import get_current_span
 
     if not get_current_span().is_recording():

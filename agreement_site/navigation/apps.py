@@ -4,7 +4,10 @@ from django.contrib.admin import apps
 
 
 class AdminConfig(apps.SimpleAdminConfig):
-    """Leave the admin's modules to the URLs: they load the API, which workers do not need."""
+    """Use our admin site without loading the admin modules, which the URLs load later.
+
+    They load the API, which workers do not need.
+    """
 
     default_site = "agreement_site.navigation.admin_site.ConcordAdminSite"
 

@@ -28,8 +28,8 @@ MAX_SWITCHER_PROJECTS = 8  # maximum number of projects in the project switcher
 class NavigationTab:
     """A page of an entry: URL name, label, and the capability that opens it (None: any).
 
-    ``paths``: paths below the project of the pages that belong to the tab; the longest path that
-    a page's address begins with is its tab.
+    ``paths``: paths, relative to the project's, of the pages that belong to the tab. A page belongs
+    to the tab with the longest path that is a prefix of the page's own.
     """
 
     url_name: str
@@ -176,7 +176,7 @@ RATE_SHORTCUT = "n"
 
 
 class SiteAccess(Enum):
-    """Users who see the link to a page outside of projects."""
+    """Group of users who see the link to a page outside of projects."""
 
     EVERYBODY = auto()
     STAFF = auto()
@@ -324,7 +324,7 @@ def _count_by_page(project: Any, inbox: list[entry_counts.EntryCount]) -> dict[s
 def list_site_links(user: Any, path: str) -> list[NavigationLink]:
     """Return the sidebar of the pages outside of projects.
 
-    For users who are only annotators it is the list of projects alone.
+    Users who only annotate get the list of projects alone.
     """
     only_annotates = _only_annotates(user)
     pages = [page for page in SITE_ENTRIES if page.url_name == "projects" or not only_annotates]
@@ -347,7 +347,10 @@ def _build_site_links(pages: list[SitePage], path: str) -> list[NavigationLink]:
 
 
 def _only_annotates(user: Any) -> bool:
-    """Return True for members who see results in no project, such as annotators."""
+    """Return whether the user has roles in projects, but sees results in none of them.
+
+    False for staff and superusers.
+    """
     if user.is_staff or user.is_superuser:
         return False
     roles = Member.objects.filter(user=user.pk).order_by().values_list("role", flat=True)

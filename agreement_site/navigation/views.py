@@ -68,9 +68,9 @@ class PaletteResult:
 
 
 def search_palette(user: Any, text: str, project: Any = None) -> list[PaletteResult]:
-    """Return pages, actions and objects that match ``text``; without it, all pages and actions.
+    """Return the pages, actions and objects that match ``text``; all pages and actions if empty.
 
-    ``project``: the current project with the user's role.
+    ``project``: the current project with the user's role, None outside of projects.
     """
     results = [*_iter_pages(user, project), *_iter_actions(user, project)]
     if not text:
@@ -92,7 +92,7 @@ def search_palette(user: Any, text: str, project: Any = None) -> list[PaletteRes
 
 
 def _get_synonyms_by_url(project: Any) -> dict[str, tuple[str, ...]]:
-    """Return {URL of a page: other words that find it}, with the pages of the project if any."""
+    """Return {URL of a page: further search words}, without pages of a project if it is None."""
     synonyms = {}
     for name, words in PAGE_SYNONYMS.items():
         is_site_page = name in ("tokens", "glossary")
@@ -167,9 +167,9 @@ def _filter_raters(text: str) -> QuerySet[Rater]:
 
 
 def _search_items(project: Any, text: str) -> Iterator[PaletteResult]:
-    """Yield the project's items whose key starts with the text.
+    """Yield the project's first items whose key starts with the text, case-sensitively.
 
-    They are the first ones from the text on in the index of the keys: no scan of the items.
+    The query reads RESULTS_PER_KIND entries of the keys' index from the text on, not all items.
     """
     items = Item.objects.filter(project=project, key__gte=text).order_by("key")
     for key in items.values_list("key", flat=True)[:RESULTS_PER_KIND]:

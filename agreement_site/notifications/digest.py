@@ -37,7 +37,7 @@ MAX_EVENTS = 2_000  # the newest ones
 
 
 def compose_digest(mail: QueuedMail, _row: NotificationSettings) -> MailContent | None:
-    """Return the digest of a person; None where the inbox is empty and nothing changed."""
+    """Return the digest of a person; None if the inbox is empty and there is nothing to report."""
     user = mail.user
     scope = inbox_entries.InboxScope.for_user(user)
     size = inbox_entries.count_entries(scope)

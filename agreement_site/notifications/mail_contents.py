@@ -125,7 +125,7 @@ def _build_values(mail: QueuedMail, project: Project) -> dict[str, str]:
 
 
 def compose_message(mail: QueuedMail, _row: NotificationSettings) -> MailContent | None:
-    """Return the mail with a lead's message, unless the rater has read it on the page already."""
+    """Return the mail with a lead's message; None if the rater has read it on the page or left."""
     messages = RaterMessage.objects.filter(pk=mail.message_id or 0, rater__user=mail.user_id)
     message = messages.filter(read_at=None).select_related("rater", "sender").first()
     if message is None or not _can_read(message.rater):
@@ -184,10 +184,10 @@ CHANGE_KINDS = (*ALERT_KINDS, *GATE_VERDICTS, *RATER_KINDS)
 
 
 def describe_changes(events: Sequence[Event], *, only_open: bool = False) -> list[Line]:
-    """Return a line for each thing that changed, by its last event; the oldest first.
+    """Return one line per subject of the events, about its last event; oldest first.
 
-    Verdicts of gates that have another one by now are left out, and of gates that were deleted.
-    ``only_open``: alerts that somebody has answered meanwhile are left out, too.
+    Left out are verdicts that differ from the gate's current one, and deleted gates and alerts.
+    ``only_open``: leave out alerts that are not open any more, too.
     """
     last: dict[str, Event] = {event.subject: event for event in events}
     alerts = (
@@ -223,7 +223,7 @@ def _describe_alert(alert: Alert, *, marks_new: bool) -> Line:
 
 
 def _get_current_verdicts(events: Iterable[Event]) -> dict[int, str]:
-    """Return {gate id: its verdict by now} of the gates of these events that still exist."""
+    """Return {gate id: current verdict} of the gates of these events that still exist."""
     gate_ids = [_parse_gate_id(event) for event in events if event.kind in GATE_VERDICTS]
     return dict(Gate.objects.filter(pk__in=gate_ids).values_list("pk", "verdict"))
 
@@ -252,7 +252,7 @@ MAX_NEWS_LINES = 20
 
 
 def compose_news(mail: QueuedMail, row: NotificationSettings) -> MailContent | None:
-    """Return the mail about the wanted events that the person may see; None without any."""
+    """Return the mail about events that the person chose and may see; None if there are none."""
     project: Any = mail.project
     if project.archived_at is not None:
         return None

@@ -39,7 +39,7 @@ Kind, State = QueuedMail.Kind, QueuedMail.State
 class News:
     """A kind of news that a person can get by mail at once: a label, and kinds of events.
 
-    ``mail_contents.describe_changes`` has the lines about the events.
+    The lines of the mail are built by ``mail_contents.describe_changes``.
     """
 
     label: Promise
@@ -133,12 +133,12 @@ def _queue_news(project_id: int, events: Sequence[Event]) -> int:
 
 
 def get_wanted_events(at_once: Sequence[str]) -> set[str]:
-    """Return the kinds of events of these news; each person gets those that their role may see."""
+    """Return the kinds of events of the news named in ``at_once``, whatever the person may see."""
     return {event for name in at_once if name in NEWS for event in NEWS[name].events}
 
 
 def _queue_personal(events: Sequence[Event]) -> int:
-    """Queue the mails to raters to whom a lead wrote, or who were paused; return how many.
+    """Queue a mail for each message to a rater and each pause of one; return the number of mails.
 
     Nobody gets a mail about their own action.
     """
@@ -179,9 +179,10 @@ MAX_INVITATIONS_A_DAY = 500
 
 
 def queue_invitation(member: Member, by: Any, email: str) -> None:
-    """Queue a mail to a member whom somebody else added.
+    """Queue a mail to a member whom somebody else added, if the site sends mail and has an address.
 
-    ``email``: address of a new account. Where it is empty, it is that of an earlier invitation.
+    ``email``: address of a new account; if empty, that of an earlier invitation or of the account
+    is used.
     """
     if settings.SMTP_URL:
         earlier = QueuedMail.objects.filter(user=member.user_id, kind=Kind.JOINED)

@@ -190,7 +190,11 @@ def _send_mail(mail_id: int, connection: Any) -> bool:
 
 
 def _claim_mail(mail_id: int) -> QueuedMail | None:
-    """Claim a mail for an attempt; return None where another worker has it or it has to wait."""
+    """Claim a mail for an attempt and return it.
+
+    Return None if another worker has it, if it must wait for the next news, or if too many workers
+    ended while they sent it: it has then failed.
+    """
     unclaimed = QueuedMail.objects.filter(build_unclaimed_filter(), pk=mail_id, state=State.PENDING)
     row = unclaimed.first()
     if row is None:
@@ -231,7 +235,7 @@ def _get_next_news_time(mail: QueuedMail) -> datetime.datetime | None:
 
 @transaction.atomic
 def _end(mail: QueuedMail, state: str) -> None:
-    """Store the outcome of a mail, unless its lease is lost."""
+    """Store the final state of a mail, unless its lease is lost."""
     ended = get_leased_rows(mail).update(
         state=state, next_at=None, leased_until=None, ended_at=timezone.now()
     )
@@ -267,7 +271,7 @@ def _is_permanent(error: Exception) -> bool:
 class MailQueueState(TypedDict):
     """Numbers of waiting mails, and of those that failed lately.
 
-    ``late_seconds``: how long the oldest due mail waits for the mail server, 0 without one.
+    ``late_seconds``: seconds since the oldest waiting mail was due; 0 if none is overdue.
     """
 
     waiting: int

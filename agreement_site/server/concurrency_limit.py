@@ -33,7 +33,8 @@ StartResponse = Callable[..., Any]
 class ConcurrencyLimiter:
     """WSGI wrapper that lets the site work on ``number`` requests at a time; others wait.
 
-    Large bodies are read inside a slot, so they get half of the slots at most.
+    Requests with large bodies, which are read while the site works on them, get at most half of
+    these slots.
     """
 
     def __init__(self, site: Callable[..., Any], number: int) -> None:

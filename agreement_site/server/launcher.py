@@ -86,10 +86,10 @@ def read_integer(name: str, default: int, allowed: range) -> int:
 
 
 def lock_data_dir(data_dir: Path) -> IO[str]:
-    """Return the locked file that prevents a second start on `data_dir`; keep it open.
+    """Lock `data_dir` against a second start; return the lock file, to be kept open.
 
-    All processes started from here on create files for their owner alone, as the settings do.
-    A fork does not keep the lock.
+    Also sets the umask, so that all files of this process and its children are readable by their
+    owner alone. A fork does not keep the lock. Raises StartupError.
     """
     os.umask(0o077)
     try:
@@ -144,7 +144,10 @@ def prepare_database_and_load_site() -> str:
 
 
 def prepare_in_fork(*, show: bool) -> tuple[int | None, str]:
-    """Migrate in a fork, which shares the start of Django, and load the rest of the site here."""
+    """Migrate in a fork, and meanwhile load the site in this process.
+
+    Return the fork's exit status and its text about signing in ("" if it failed).
+    """
     with contextlib.suppress(Exception):  # the fork says why
         import django
 
@@ -183,7 +186,10 @@ def prepare_by_command(*, show: bool) -> tuple[int, str]:
 
 
 def set_connection_options(program: str) -> None:
-    """Give a fork of this process, which has the web server's settings, those of ``program``."""
+    """Set the PostgreSQL application name and timeouts of ``program`` in a fork of this process.
+
+    Forks inherit the settings of the web server.
+    """
     from django.conf import settings
     from django.db import connection
 
@@ -289,7 +295,7 @@ def run_installation(installation: Installation, *, end_with_parent: bool) -> in
 
 
 def set_process_environment() -> None:
-    """Execute this program again where PROCESS_ENVIRONMENT is not set; the process stays."""
+    """Replace this process by the same program with PROCESS_ENVIRONMENT, unless it is set."""
     missing = {name: value for name, value in PROCESS_ENVIRONMENT.items() if name not in os.environ}
     if missing:
         os.execve(sys.executable, sys.orig_argv, {**os.environ, **missing})  # noqa: S606 - itself

@@ -20,13 +20,13 @@ STEPS_PER_LINE = 10
 
 
 class MigrationProgress(io.TextIOBase):
-    """Print how many of ``n_steps`` migrations are done, from what `migrate` writes for each."""
+    """Output stream for `migrate` that prints how many of ``n_steps`` migrations are done."""
 
     def __init__(self, n_steps: int) -> None:
         self.n_steps, self.n_done = n_steps, 0
 
     def write(self, text: str, /) -> int:
-        """Count the text that `migrate` writes after each migration."""
+        """Count one migration for each "OK" that `migrate` writes."""
         if text.strip() == "OK":
             self.n_done += 1
             if self.n_done % STEPS_PER_LINE == 0 or self.n_done == self.n_steps:

@@ -54,7 +54,10 @@ class HealthProbes:
 
 
 class ReadinessCheck:
-    """Run the readiness check in a thread of its own, and answers 503 when it is late."""
+    """Run the readiness check in a thread, and answer 503 if it takes too long.
+
+    A result is reused for CHECK_REUSE_SECONDS.
+    """
 
     def __init__(self, check: Callable[[], health.HealthResponse] | None = None) -> None:
         self._check = check or probe_with_own_connection

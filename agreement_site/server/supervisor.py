@@ -53,11 +53,11 @@ def print_message(text: str) -> None:
 
 @dataclass(frozen=True)
 class Program:
-    """A program to run. `ready` is polled before the next program is started.
+    """A program to run.
 
-    Polling ends when it returns True, or after READY_TIMEOUT_SECONDS.
-
-    ``function`` does the same as ``command`` in a fork of the supervisor.
+    ``ready`` is polled before the next program is started, until it returns True or
+    READY_TIMEOUT_SECONDS have passed. ``function`` does the same as ``command``, in a fork of the
+    supervisor.
     """
 
     name: str
@@ -68,7 +68,7 @@ class Program:
 
 
 class ForkedProcess:
-    """A function in a fork of this process, with the part of Popen's interface that is used."""
+    """A function run in a fork of this process, with the part of Popen's interface that is used."""
 
     def __init__(self, function: Callable[[], None]) -> None:
         self._process = multiprocessing.get_context("fork").Process(

@@ -45,7 +45,7 @@ def write_font(target: Path) -> None:
 
 
 def _restrict_tabular_widths(font: Any) -> None:
-    """Limit tabular widths to digits: wide hyphens and spaces would make gaps in dates."""
+    """Apply tabular widths to digits only: wide hyphens and spaces would leave gaps in dates."""
     names = font.getBestCmap()
     digits = {names[ord(digit)] for digit in "0123456789"}
     substitutions = font["GSUB"].table

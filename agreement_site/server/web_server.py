@@ -89,7 +89,10 @@ def preload_site() -> None:
 
 @functools.cache
 def prepare_fork() -> None:
-    """Compute once what each process would compute at its first page, and keep memory shared."""
+    """Compute what each process would compute at its first page, then freeze the objects in memory.
+
+    Forked processes share the frozen objects.
+    """
     from django.apps import apps
     from django.db import connections
 
@@ -113,7 +116,10 @@ def prepare_fork() -> None:
 
 
 def _serve_sign_in_page() -> None:
-    """Serve a page by the database connection of this thread, which is closed before a fork."""
+    """Render the sign-in page once, with this thread's database connection.
+
+    The connection is closed before the fork.
+    """
     from django.conf import settings
     from django.urls import reverse
 
@@ -163,10 +169,10 @@ def _load_glibc() -> ctypes.CDLL | None:
 
 
 def fill_free_pieces() -> None:
-    """Allocate the free pieces between used memory for good, so that forks allocate new pages.
+    """Allocate the free pieces of the heap and never free them, so that forks use new pages.
 
     A forked process copies each shared page to which it writes. The heap of the loaded site has
-    about 2,000 free pieces; a process would fill them first and copy a page around each.
+    about 2,000 free pieces; a process would use them first, and copy the page around each.
     """
     glibc = _load_glibc()
     if glibc is None:
@@ -187,7 +193,7 @@ def return_free_memory() -> None:
 
 
 def main() -> None:
-    """Load the site, check that the database is of its release, and serve."""
+    """Load the site, exit if the database schema is of another release, and serve."""
     with exit_with_one_sentence():
         preload_site()
     from agreement_site import releases
@@ -197,7 +203,7 @@ def main() -> None:
 
 
 def serve() -> None:
-    """Serve the site, which is not loaded again in a fork of the supervisor."""
+    """Load the site, unless the supervisor has loaded it before its fork, and serve it."""
     host, port = os.environ.get("HOST") or "127.0.0.1", int(os.environ.get("PORT") or 8000)
     try:
         host, port = resolve_free_address(host, port)

@@ -78,7 +78,7 @@ def paginate_search(
 
 @dataclass(frozen=True)
 class RowOrder:
-    """The order of a list of rows: by columns without nulls, of which the last is unique integers.
+    """Order of a list by columns without nulls, the last of which is a unique integer.
 
     A row whose value changes between two pages may come twice or not at all.
     """
@@ -90,10 +90,10 @@ class RowOrder:
     def parse(
         cls, query: Mapping[str, str], orderings: Mapping[str, str], *, key: str = "pk"
     ) -> RowOrder:
-        """Return the order by ``key``, or by what the parameter ``ordering`` names.
+        """Return the order requested by the parameter ``ordering``; by ``key`` without it.
 
-        ``orderings`` maps what it may name to a column, with "-" for the opposite direction; rows
-        with the same value are in the order of ``key``. Raises BadRequest for other names.
+        ``orderings`` maps each allowed name to a column; "-" before a column reverses its order.
+        Rows with the same value are ordered by ``key``. Raises BadRequest for other names.
         """
         name = parse_ordering(query, list_ordering_values(orderings))
         if not name:
@@ -107,7 +107,7 @@ class RowOrder:
         return rows.order_by(*(sign + column for column in self.columns))
 
     def get_key(self, row: Any) -> list[Any]:
-        """Return the position of a row, as it is in the cursor."""
+        """Return the row's values of the columns, which the cursor contains."""
         return [getattr(row, column) for column in self.columns]
 
     def filter_after(self, rows: QuerySet[Any], cursor: str | None) -> QuerySet[Any]:
@@ -159,7 +159,7 @@ def paginate_rows(
 
 
 def list_ordering_values(orderings: Mapping[str, str]) -> list[str]:
-    """Return the values of the parameter ``ordering``."""
+    """Return the allowed values of the parameter ``ordering``: names with and without "-"."""
     return [sign + name for name in orderings for sign in ("", "-")]
 
 
@@ -173,7 +173,7 @@ def parse_ordering(query: Mapping[str, str], allowed: Sequence[str]) -> str:
 
 
 def _parse_cursor_value(field: Any, value: Any) -> Any:
-    """Return a value of a cursor as one of a model's field, which each database takes."""
+    """Convert a value of a cursor to the model field's type. Raises BadRequest if it is invalid."""
     try:
         if isinstance(value, str):
             value.encode()  # fails for half of a surrogate pair
@@ -200,7 +200,7 @@ def render_json_page(page_data: JsonPage) -> HttpResponse:
 
 
 def build_next_url(request: Request, last_key: Sequence[Any]) -> str:
-    """Return the address of the page after this key."""
+    """Return the URL of the page that begins after the row with this key."""
     query = request.query_params.copy()
     query["cursor"] = _encode_cursor(last_key)
     return f"{request.build_absolute_uri(request.path)}?{query.urlencode()}"
@@ -235,7 +235,7 @@ def _decode_cursor(text: str, length: int) -> CursorKey:
 
 
 def _parse_cursor(text: str) -> list[Any]:
-    """Return the key of a cursor; raise BadRequest for a text that is none."""
+    """Return the key that a cursor encodes; raise BadRequest for an invalid cursor."""
     try:
         key = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
     except (ValueError, RecursionError):

@@ -39,9 +39,9 @@ def parse_query_parameters(request: Request, allowed: Sequence[str] = ()) -> dic
 
 
 def get_attribute_parameters(request: Request, other_prefix: str) -> dict[str, str]:
-    """Return {attribute: name of its parameter} of the filters by attributes of items.
+    """Return {attribute name: parameter name} of the parameters that filter by item attributes.
 
-    They are written as ``attributes[NAME]``, or with another prefix as on pages.
+    They are called ``attributes[NAME]``, or ``other_prefix`` and NAME as on pages.
     """
     names = {}
     for parameter in request.query_params:

@@ -23,10 +23,8 @@ CHUNK_ROWS = 10_000  # rows formatted as text at a time
 def copy_rows(cursor: Any, into: str, rows: Sequence[Sequence[Any]]) -> None:
     """Write rows of equal length into a PostgreSQL table by COPY.
 
-    ``into`` is its name and columns.
-
-    Values are formatted a column at a time instead of with `copy.write_row`, which takes as long
-    for a row as everything else that Python does with it.
+    ``into``: the table's name and columns as SQL. Values are formatted a column at a time:
+    psycopg's `copy.write_row` would double the time per row.
     """
     with cursor.copy(f"COPY {into} FROM STDIN") as copy:
         for start in range(0, len(rows), CHUNK_ROWS):
@@ -192,9 +190,9 @@ def _upsert_few(
     key: Sequence[str],
     update: dict[str, str] | None,
 ) -> None:
-    """Upsert with one statement per row on SQLite, and with one for all rows on PostgreSQL.
+    """Upsert with one statement per row on SQLite, and one for all rows on PostgreSQL.
 
-    Each is the fastest way on its database.
+    Each is the faster way on that database.
     """
     if connection.vendor != "postgresql":
         cursor.executemany(build_row_upsert(table, columns, key=key, update=update), rows)
@@ -216,7 +214,7 @@ def execute_follow_up(
     key: Sequence[str],
     follow_up: Statement,
 ) -> None:
-    """Execute ``follow_up``, with the written rows looked up again by their key of integers."""
+    """Execute ``follow_up`` after selecting the written rows again, by their integer ``key``."""
     positions = [columns.index(column) for column in key]
     keys = json.dumps([[row[position] for position in positions] for row in rows])
     if connection.vendor == "postgresql":
@@ -265,7 +263,10 @@ JSON_ROWS_SQL = "jsonb_array_elements(%s::jsonb)"
 
 
 def build_json_columns(types: Mapping[str, str]) -> str:
-    """Build the SELECT list for the arrays of JSON_ROWS_SQL, each of which is called ``value``."""
+    """Build the SELECT list that casts the elements of each array ``value`` of JSON_ROWS_SQL.
+
+    ``types`` maps each column, in the order of the elements, to its SQL type.
+    """
     return ", ".join(
         f"(value->>{position})::{type_name}" for position, type_name in enumerate(types.values())
     )

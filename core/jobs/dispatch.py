@@ -43,7 +43,7 @@ def build_broker_key(name: str) -> str:
 def mark_pending(name: str, seconds: int) -> bool:
     """Mark a message as pending for some seconds; return True if it was marked already.
 
-    Suits ``skip_if`` of `start_task`. Raises the errors of the broker.
+    For ``skip_if`` of `start_task`. Raises RedisError if the broker fails.
     """
     return not get_redis_client().set(build_broker_key(name), 1, nx=True, ex=seconds)
 

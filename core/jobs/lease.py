@@ -45,9 +45,9 @@ def generate_lease() -> str:
 
 
 def claim_lease(unclaimed: QuerySet[LeasedRow], **columns: Any) -> str | None:
-    """Claim the one row of ``unclaimed`` and set these columns; return the new lease.
+    """Set a new lease and ``columns`` on the only row of ``unclaimed``; return the lease.
 
-    Return None when there is no such row any more. Of several workers that try, one gets it.
+    Return None if the queryset is empty by then: only one of several workers gets the row.
     """
     lease = generate_lease()
     if unclaimed.update(lease=lease, **columns):
@@ -56,10 +56,10 @@ def claim_lease(unclaimed: QuerySet[LeasedRow], **columns: Any) -> str | None:
 
 
 def claim_row(rows: QuerySet[LeasedRow], pk: int, condition: Q, **columns: Any) -> LeasedRow | None:
-    """Claim the row of ``rows`` with this primary key if it fulfils the condition, and return it.
+    """Claim the row of ``rows`` with this primary key if it fulfils ``condition``; return it.
 
-    Return None where it does not, where another worker has claimed it, and where it is gone.
-    ``columns`` are set by the claim.
+    ``columns`` are set by the claim. Return None if the row does not fulfil the condition, is
+    claimed by another worker, or does not exist any more.
     """
     lease = claim_lease(rows.filter(build_unclaimed_filter(), condition, pk=pk), **columns)
     if lease is None:

@@ -24,7 +24,7 @@ _announced_at = -float(MESSAGE_INTERVAL_SECONDS)
 def announce_change() -> None:
     """Send the workers a message that something may have changed.
 
-    Bounded in time, silent on failure; one message in MESSAGE_INTERVAL_SECONDS.
+    At most one message is sent in MESSAGE_INTERVAL_SECONDS. Never raises; limited in time.
     """
     global _announced_at  # noqa: PLW0603 - one clock per process
     now = time.monotonic()
@@ -51,4 +51,4 @@ def notify_listeners() -> None:
 
 @shared_task(ignore_result=True)
 def wake_sweeps(_unused: int) -> None:
-    """Do nothing: the end of any task wakes the sweeps of its worker (agreement_site.celery)."""
+    """Do nothing: when any task ends, its worker's sweeps are woken (agreement_site.celery)."""

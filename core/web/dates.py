@@ -24,9 +24,9 @@ MAX_RELATIVE_DAYS = 7  # older (or later) times are shown as a date
 def relative_time(value: datetime.datetime | None, form: str = "relative") -> SafeString:
     """Render a <time> element: ``3 minutes ago``, or the date when it is more than a week away.
 
-    With ``"exact"`` (after "since") it is ``2026-11-22 16:41 UTC``. site.js rewrites both in the
-    reader's time zone, in the same format and width, so that nothing on the page moves. Empty for
-    None. In a file, it is the time as in ISO 8601.
+    With ``form`` "exact" (after "since") it is ``2026-11-22 16:41 UTC``. site.js rewrites both in
+    the reader's time zone, in the same format and width, so that nothing on the page moves. None
+    gives an empty text; a file gets the time in ISO 8601.
     """
     if value is None:
         return SafeString()
@@ -47,10 +47,10 @@ def relative_time(value: datetime.datetime | None, form: str = "relative") -> Sa
 
 @register.filter
 def last_day(end: datetime.datetime, zone: str) -> SafeString:
-    """Render the last day of a period whose end is a midnight in ``zone``.
+    """Render the last day of a period that ends at ``end``, usually a midnight in ``zone``.
 
-    A period that ends at midnight ends with the day before, which is the day that was chosen. The
-    moment itself is the tooltip.
+    A period that ends at midnight includes the day before as its last one. The tooltip shows
+    ``end``.
     """
     local_end = end.astimezone(ZoneInfo(zone))
     day = (local_end - datetime.timedelta(microseconds=1)).date()

@@ -56,7 +56,7 @@ def render_link(url: str, text: str, *, query: str = "", current: bool = False) 
 def link(
     content: SafeString, url: str, *, question: str = "", query: str = "", current: bool = False
 ) -> SafeString:
-    """Render a link around the content. ``question``: the parameter of its query."""
+    """Render a link around the content. ``question``: a key, which replaces ``query`` if given."""
     if question:
         query = urlencode({"question": question})
     return render_link(url, content, query=query, current=current)

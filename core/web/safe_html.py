@@ -103,8 +103,9 @@ def extract_beginning(text: str) -> str:
 def is_bounded(text: str) -> bool:
     """Return True if HTML is small enough to parse.
 
-    Bounded are its length, depth, tags, attributes, and the elements that a parser opens again. The
-    depth is an estimate: an end tag closes the last open element of its name and all in it.
+    Limited are its length, depth, tags, attributes, and the formatting elements that a parser
+    reopens. The depth is an estimate: an end tag closes the last open element of its name and all
+    in it.
     """
     # The end of a CDATA section depends on the element around it, so none is scanned.
     if len(text) > MAX_LENGTH or text.count("<") > MAX_TAGS or "<![CDATA[" in text:
@@ -140,15 +141,16 @@ class _Tag:
 
     @property
     def weight(self) -> int:
-        """Return the work of opening the element again."""
+        """Return the cost of reopening the element, 0 if a parser does not reopen it."""
         return len(self.source) + _ELEMENT_WEIGHT if self.name in _FORMATTING_TAGS else 0
 
 
 @dataclass(slots=True)
 class _OpenElements:
-    """The elements that are open, and formatting elements that only another's end tag closed.
+    """The open elements, and formatting elements that the end tag of another element closed.
 
-    A parser opens the latter again in what follows. The estimate never counts fewer of them.
+    A parser reopens the latter in what follows. The estimate never counts fewer of them than it
+    does.
     """
 
     tags: list[_Tag] = field(default_factory=list)
@@ -170,7 +172,7 @@ class _OpenElements:
             self._leave(tag)
 
     def _leave(self, tag: _Tag) -> None:
-        """Count a formatting element as one that is opened again."""
+        """Count a formatting element that another element's end tag closes: a parser reopens it."""
         if not tag.weight:
             return
         left_tags = self.left_tags.setdefault(tag.name, [])

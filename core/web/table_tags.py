@@ -53,7 +53,7 @@ Options = Mapping[str, FilterExpression]
 
 
 class ColumnNode(template.Node):
-    """A column: writes its head, a cell, or a value of a file, as the table asks."""
+    """A column of a table, which has it write its heading, a cell, or a value for a file."""
 
     child_nodelists = ("body",)
 
@@ -144,7 +144,7 @@ class ColumnNode(template.Node):
 
 
 class TableNode(template.Node):
-    """A table: its rows as HTML, or as a ``Table`` when its file was requested."""
+    """A table: renders its rows as HTML, or fills the requested ``Export`` with a ``Table``."""
 
     def __init__(
         self, variables: list[str], rows: FilterExpression, options: Options, columns: NodeList
@@ -233,9 +233,9 @@ class TableNode(template.Node):
 
 @register.simple_tag(takes_context=True)
 def csv_link(context: template.Context, *parts: object) -> SafeString:
-    """Render the CSV link of a table (in ``.table-scroll``) that is labelled by a heading.
+    """Render the CSV link of the table that the heading with the id ``parts`` (joined) labels.
 
-    ``parts`` are joined to the id of the heading.
+    Empty on pages that cannot be requested again (not GET) and on shared pages.
     """
     name = "".join(map(str, parts))
     request: HttpRequest = context["request"]
@@ -257,7 +257,7 @@ def csv_link(context: template.Context, *parts: object) -> SafeString:
 def span(
     content: str | Promise, css_class: str, tag: str = "span", **attributes: str
 ) -> SafeString:
-    """Render a <span> with these attributes, of which a file has the text."""
+    """Render an element, by default a <span>, around the content; in a file, the content alone."""
     if tables.is_exporting():
         return conditional_escape(str(content))
     all_attributes = _render_attributes({"class": css_class, **attributes})
@@ -272,7 +272,7 @@ def capture(content: SafeString) -> SafeString:
 
 @register.filter("at")
 def get_value_at(values: Sequence[object], position: int) -> object:
-    """Return the value at a position that is a variable."""
+    """Return ``values[position]`` for a variable position; "" if there are no values."""
     return values[position] if values else ""
 
 

@@ -54,7 +54,7 @@ class Export:
 
 @dataclass(frozen=True)
 class Interval:
-    """A value with the interval around it; columns of its own in a file.
+    """A value with its interval, which become separate columns in a file.
 
     ``text`` says why there is no value.
     """
@@ -121,10 +121,10 @@ def get_page_size(rows: int) -> int:
 
 
 def remove_rounding_error(value: float) -> float:
-    """Return 0.0 for 6.9e-18, 0.3 for 0.30000000000000004: a number without its rounding error.
+    """Round a number to 15 significant digits, and to 0 if it is below ROUNDING_ERROR.
 
-    For every statistic in a file; probabilities, which may be that small, keep their size
-    (limit_digits).
+    For example 6.9e-18 becomes 0.0. For every statistic in a file, except probabilities, which may
+    be that small (limit_digits).
     """
     return 0.0 if abs(value) < ROUNDING_ERROR else limit_digits(value)
 
@@ -136,12 +136,12 @@ def limit_digits(value: float) -> float:
 
 
 def clean_row(values: Iterable[object]) -> list[object]:
-    """Return the values of a row of a file, with numbers without their rounding errors."""
+    """Return the values of a row of a file, without the rounding errors of numbers."""
     return [clean_value(value) for value in values]
 
 
 def clean_value(value: Any) -> Any:
-    """Return a value of a file with all its numbers without their rounding errors."""
+    """Return the value without the rounding errors of its numbers, also inside lists and dicts."""
     if isinstance(value, float):
         return remove_rounding_error(value)
     if isinstance(value, dict):
@@ -150,7 +150,7 @@ def clean_value(value: Any) -> Any:
 
 
 def export_as(convert: Callable[..., object]) -> Callable[[Format], Format]:
-    """Decorate a template filter that renders HTML: in a file, ``convert`` takes its place."""
+    """Decorate a template filter that renders HTML; in a file, ``convert`` is applied instead."""
 
     def decorate(function: Format) -> Format:
         function.export_value = convert  # type: ignore[attr-defined]
@@ -174,7 +174,7 @@ def format_cell(value: object) -> str:
 
 
 def _build_cells(column: Column) -> list[list[str]]:
-    """Return the column with its label as text, or several columns where it has intervals."""
+    """Return the cells of a column, its label first; several columns if it has intervals."""
     values, label = column.values, column.label
     if not any(isinstance(value, Interval) and value.low is not None for value in values):
         return [[label, *map(format_cell, values)]]

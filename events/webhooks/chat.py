@@ -195,7 +195,7 @@ class ChatRequest:
 
 
 def build_request(webhook: Webhook, event: Event | None, *, now: datetime.datetime) -> ChatRequest:
-    """Return the request that shows an event, or a test for None, in the webhook's chat."""
+    """Return the request that sends an event, or a test message for None, to the webhook's chat."""
     with translation.override(webhook.language or "en"):
         body = FORMATTERS[Format(webhook.format)](describe_event(event, webhook.project_id))
     url = webhook.url
@@ -207,7 +207,7 @@ def build_request(webhook: Webhook, event: Event | None, *, now: datetime.dateti
 
 
 def interpret_answer(webhook: Webhook, answer: Answer) -> Answer:
-    """Return the answer; it counts as rejected where only its body says so."""
+    """Return the answer; its error is "rejected" if the chat reports an error in the body only."""
     key = RESULT_KEYS.get(Format(webhook.format))
     if key is None or not answer.is_success:
         return answer

@@ -47,7 +47,7 @@ class AddressNotAllowed(Exception):
 
 @dataclass(frozen=True)
 class Target:
-    """Parts of a URL: ``path`` includes the query, ``host_header`` a port that is not usual."""
+    """Parts of a URL. ``path`` includes the query, ``host_header`` the port if the URL has one."""
 
     is_https: bool
     host: str
@@ -57,10 +57,10 @@ class Target:
 
 
 def parse_url(url: str, *, allows_private: bool | None = None) -> Target:
-    """Return the parts of a URL that the server may be asked to call. Raises InvalidUrl.
+    """Return the parts of a URL that may be requested. Raises InvalidUrl for any other.
 
-    ``allows_private``: whether private networks and http:// are allowed; None for what the setting
-    of webhooks says.
+    ``allows_private``: whether private networks and http:// are allowed; None for the setting of
+    webhooks.
     """
     if len(url) > MAX_URL_LENGTH or not URL_CHARACTERS.fullmatch(url):
         raise InvalidUrl(
@@ -141,9 +141,9 @@ MAX_ANSWER_BYTES = 64 * 1024
 class Answer:
     """Outcome of a request.
 
-    ``status`` is None where there was no answer; ``error`` then says why: url, not_found,
-    not_allowed, certificate, timeout or connection. ``error`` is "rejected" where the answer of a
-    chat says so in its body.
+    ``status`` is None if no response was received; ``error`` then says why: url, not_found,
+    not_allowed, certificate, timeout or connection. ``error`` is "rejected" if a chat rejects the
+    message in the body of a successful response.
     """
 
     status: int | None
@@ -189,8 +189,8 @@ class _AbortableTlsConnection(_AbortableConnection, HTTPSConnection):
 class Response:
     """Status, headers (names in lower case) and body of a response.
 
-    ``status`` is None where there was none; ``error`` is that of `Answer`, or too_large for a body
-    that is cut at the allowed number of bytes.
+    ``status`` is None if none was received. ``error``: as in `Answer`, or too_large if the body was
+    cut at the allowed number of bytes.
     """
 
     status: int | None
@@ -258,7 +258,7 @@ def send(
 def _start_timer(
     connection: _AbortableConnection, seconds: float
 ) -> tuple[threading.Timer, threading.Event]:
-    """Start a timer that aborts the connection, and return it with the event that it sets."""
+    """Start a timer that aborts the connection; return it and the event set when it does so."""
     has_timed_out = threading.Event()
 
     def abort() -> None:

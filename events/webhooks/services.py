@@ -100,7 +100,7 @@ def create_webhook(
 def change_webhook(*, webhook: Webhook, by: Any, **changes: Any) -> Webhook:
     """Set any of url, kinds, with_items, format, language, robot_secret and paused.
 
-    A webhook that is resumed gets its pending deliveries, and the events from then on. Raises
+    After a resumption, pending deliveries are sent, and new events are delivered. Raises
     InvalidWebhook.
     """
     row = Webhook.objects.select_for_update().get(pk=webhook.pk)
@@ -197,7 +197,7 @@ def pause_webhook(webhook: Webhook, reason: str) -> None:
 
 
 def _validate(webhook: Webhook, *, is_new_url: bool = True) -> None:
-    """Raise InvalidWebhook for a value that is not acceptable, and set the kinds of a chat."""
+    """Raise InvalidWebhook for an invalid value; set the default kinds of a chat without kinds."""
     unknown = [kind for kind in webhook.kinds if kind not in KINDS]
     if unknown:
         raise InvalidWebhook(

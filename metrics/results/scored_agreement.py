@@ -28,7 +28,7 @@ ICC_NAMES = ("icc2", "icc3")
 
 
 class ScoredAgreement(TypedDict):
-    """Agreement on scores; ``reason``: why scores are not available, or None."""
+    """Agreement on scores; ``reason``: why there are no scores, or None."""
 
     reason: str | None
     scores: list[float]  # of the categories
@@ -44,7 +44,7 @@ def build_undefined_scores(reason: str) -> ScoredAgreement:
 def compute_category_scores(
     code: np.ndarray, score: np.ndarray, k: int
 ) -> tuple[np.ndarray | None, str | None]:
-    """Return the mean gold score of each category (k,), or None with the reason.
+    """Return (mean gold score of each category (k,), None), or (None, reason) if undefined.
 
     ``score`` (M,): the gold score of each rating's item, NaN for an item without one. An unused
     category gets the mean of the others.

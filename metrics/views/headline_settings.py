@@ -25,7 +25,7 @@ from projects.services.questions import MAX_NOTE_LENGTH, change_headline
 
 
 class HeadlineForm(forms.Form):
-    """`headline` of the question; `band_scheme` and `target_agreement` of the whole project."""
+    """Headline settings of a question, and the band scheme and target of its whole project."""
 
     headline = forms.ChoiceField(label=gettext_lazy("Headline"), required=False)
     note = forms.CharField(

@@ -53,7 +53,7 @@ class ApiView(APIView):
         return response
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        """Wrap the handler of a POST with an Idempotency-Key, so that it is carried out once."""
+        """Carry out a POST with an Idempotency-Key only once: wrap its handler in ``run_once``."""
         super().initial(request, *args, **kwargs)
         if request.method == "POST" and idempotency.HEADER in request.META:
             handler = getattr(self, "post", self.http_method_not_allowed)
@@ -109,9 +109,9 @@ def store_unless_dry_run(request: Request) -> Iterator[None]:
 def change_row(
     upsert: Callable[..., Any], *, project: Project, key: str, data: Any, by: Any
 ) -> None:
-    """Change an item or a rater by the body of a PATCH; raise BadRequest with the invalid fields.
+    """Change an item or a rater by the body of a PATCH. Raises BadRequest with the invalid fields.
 
-    ``upsert`` is the service that changes such rows.
+    ``upsert``: upsert_items or upsert_raters.
     """
     if isinstance(data, dict):
         if "key" in data:
@@ -128,7 +128,7 @@ def change_row(
 
 
 def build_location(request: Request, pk: int) -> dict[str, str]:
-    """Return the header Location of a new object, whose address is below that of its list."""
+    """Return the Location header of an object just created by a POST to its list."""
     return {"Location": request.build_absolute_uri(f"{request.path}{pk}/")}
 
 

@@ -121,7 +121,7 @@ def _get_question_or_404(project: Project, key: str) -> Question:
 
 
 def _change_categories(question: Question, data: Mapping[str, Any], *, by: Any) -> None:
-    """Set the scale and the categories of a PATCH; those of either that it lacks stay."""
+    """Set the scale and the categories of a PATCH; keep the current one of each that it lacks."""
     existing = {category.label: category for category in question.active_categories()}
     categories = (
         [_match_category(fields, existing) for fields in data["categories"]]
@@ -143,7 +143,10 @@ def _change_categories(question: Question, data: Mapping[str, Any], *, by: Any) 
 def _match_category(
     fields: Mapping[str, Any], existing: Mapping[str, Category]
 ) -> tuple[int | None, NewCategory]:
-    """Return the code of an existing category, or None for a new one, and its values."""
+    """Return (code of the existing category, or None for a new one; its new values).
+
+    The existing one has the label of ``renames``, else the same label.
+    """
     earlier_label = fields.get("renames")
     if earlier_label is not None and earlier_label not in existing:
         raise InvalidProjectChange(

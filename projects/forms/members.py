@@ -24,7 +24,7 @@ MAX_INVITATIONS = 100  # in one form
 
 
 class MemberForm(forms.Form):
-    """A new member: an existing account, or a new one."""
+    """Form of a new member: the name of an existing account, or of a new one."""
 
     username = forms.CharField(
         label=_("Name"), max_length=150, help_text=_("Letters, digits and @ . + - _")
@@ -115,7 +115,7 @@ class ModelRaterForm(forms.Form):
 
 
 class RaterForm(forms.Form):
-    """The settings of a rater."""
+    """Form of a rater's settings."""
 
     name = forms.CharField(label=_("Name"), max_length=MAX_NAME_LENGTH, required=False)
     kind = forms.ChoiceField(label=_("Kind"), choices=Rater.Kind.choices)

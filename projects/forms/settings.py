@@ -70,7 +70,7 @@ class GeneralForm(forms.Form):
 
 
 class ProjectForm(GuidelinesForm, GeneralForm):
-    """A new project."""
+    """Form of a new project."""
 
 
 class GuidelinesSettingsForm(SettingsForm, GuidelinesForm):
@@ -98,7 +98,7 @@ class GeneralSettingsForm(SettingsForm, GeneralForm):
 
 
 class QualityChecksForm(SettingsForm):
-    """The hidden tests of a project's raters."""
+    """Form of the shares of hidden gold items and repeats that a project's raters get."""
 
     gold_percent = forms.IntegerField(
         label=_("Hidden gold (% of items)"),
@@ -123,7 +123,7 @@ class QualityChecksForm(SettingsForm):
 
 
 class QuestionForm(forms.Form):
-    """A new question without its categories."""
+    """Form of a new question, without its categories."""
 
     text = forms.CharField(
         label=_("Question"),
@@ -143,7 +143,7 @@ class QuestionTextForm(SettingsForm):
 
 
 class ScaleForm(forms.Form):
-    """The scale of a question, with the scale_version that the user was shown."""
+    """Form of a question's scale; ``seen_version`` is the scale_version that the user was shown."""
 
     scale = forms.ChoiceField(label=_("Scale"), choices=Scale.choices)
     seen_version = forms.IntegerField(label=_("Version"), widget=forms.HiddenInput)
@@ -176,7 +176,7 @@ class CategoryForm(forms.Form):
 
 
 class BaseCategoryFormSet(forms.BaseFormSet):
-    """The categories table.
+    """Formset of the categories table.
 
     ``get_rows`` returns the rows in order, without removed and empty ones.
     """
@@ -184,10 +184,7 @@ class BaseCategoryFormSet(forms.BaseFormSet):
     default_hotkeys = DEFAULT_HOTKEYS
 
     def add_fields(self, form: forms.Form, index: int | None) -> None:
-        """Label each field with its row number.
-
-        Screen readers do not read the table head with it.
-        """
+        """Add the row number to the name of each field for screen readers, and default hotkeys."""
         super().add_fields(form, index)
         row = "" if index is None else str(index + 1)
         for name, field in form.fields.items():
@@ -205,7 +202,7 @@ class BaseCategoryFormSet(forms.BaseFormSet):
 
     @functools.cached_property
     def _default_hotkeys_by_row(self) -> dict[int, str]:
-        """Row -> default hotkey of each row without one; hotkeys of other rows are not used."""
+        """{row index: default hotkey} of the rows without a hotkey; each hotkey is used once."""
         declared = self._list_values("hotkey")
         hotkeys = assign_hotkeys(declared, self._list_values("label"))
         return {row: hotkeys[row] for row, key in enumerate(declared) if not key}
@@ -272,7 +269,7 @@ class BaseCategoryFormSet(forms.BaseFormSet):
 def build_category_formset(*, extra: int, fixed: bool = False) -> type[BaseCategoryFormSet]:
     """Return the formset class of the categories table, with ``extra`` empty rows.
 
-    ``fixed`` is for a new question, whose rows can be neither reordered nor removed.
+    ``fixed``: rows can be neither reordered nor removed, as for a new question.
     """
     formset_class = forms.formset_factory(
         CategoryForm,
@@ -287,7 +284,7 @@ def build_category_formset(*, extra: int, fixed: bool = False) -> type[BaseCateg
 
 
 class WeightsForm(forms.Form):
-    """The weights, and the cells of a matrix as ``cell-ROW-COLUMN``, counted from 0."""
+    """Form of a question's weights; the cells of a matrix are ``cell-ROW-COLUMN``, from 0."""
 
     weights = forms.ChoiceField(
         label=_("Weights"), choices=Weights.choices, widget=forms.RadioSelect

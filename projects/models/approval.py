@@ -77,7 +77,7 @@ class Approval(models.Model):
 
     @property
     def valid_until(self) -> datetime.datetime | None:
-        """Time until which it can be used; None when it was not approved."""
+        """Time until which the approval can be used; None if it was not given."""
         if self.state != self.State.APPROVED or self.decided_at is None:
             return None
         return self.decided_at + VALID_FOR

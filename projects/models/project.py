@@ -47,7 +47,7 @@ class QueueOrder(models.TextChoices):
 
     @property
     def is_planned(self) -> bool:
-        """True if the next items are chosen by their ratings so far."""
+        """True if the next items are chosen by the ratings that items have so far."""
         return self in (QueueOrder.PLANNED_LABELS, QueueOrder.PLANNED_INTERVAL)
 
 
@@ -155,7 +155,7 @@ class Project(models.Model):
 
     @property
     def can_rate(self) -> bool:
-        """Return whether the caller (``role``) may rate."""
+        """Return whether the user for whom the project was loaded (``role``) may rate."""
         return may(self.role, Capability.RATE)
 
     @property

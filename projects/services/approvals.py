@@ -28,18 +28,18 @@ class InvalidApproval(Exception):
 
 
 def is_needed() -> bool:
-    """Return True where the site asks for a second person."""
+    """Return whether the site requires the approval of a second person (SECOND_PERSON)."""
     return settings.SECOND_PERSON != "nobody"
 
 
 def may_decide(user: Any) -> bool:
-    """Return True if a lead with this account may decide on requests of others."""
+    """Return whether this user, a lead of the project, may decide on other people's requests."""
     return bool(user.is_superuser) or settings.SECOND_PERSON != "administrator"
 
 
 @transaction.atomic
 def request_approval(*, project: Project, action: str, reason: str, by: Any) -> Approval:
-    """Store the request; an open one of the same person and action stays as it is.
+    """Store a request, unless the same person has an open one for the action; return it.
 
     Raises InvalidApproval for an unknown action or without a reason.
     """

@@ -47,7 +47,7 @@ class InvalidProjectChange(ValueError):
 
 
 def flatten_messages(fields: Mapping[str, Any]) -> list[str]:
-    """Return the messages of {field: message}, whose values may be such dictionaries again."""
+    """Return all messages of {field: message}; values may be nested dicts of the same form."""
     return [
         message
         for errors in fields.values()
@@ -82,9 +82,9 @@ def find_project_problems(
     queue_order: str = QueueOrder.FIXED,
     **numbers: int,
 ) -> dict[str, str]:
-    """Return {field: message}, empty when all are valid.
+    """Return {field: message} of the invalid settings; empty when all are valid.
 
-    ``numbers`` are the settings in QUALITY_CHECK_BOUNDS.
+    ``numbers``: settings in QUALITY_CHECK_BOUNDS.
     """
     problems = {}
     if not name.strip() or len(name) > 200 or not name.isprintable():
@@ -118,7 +118,7 @@ def _find_quality_check_problems(queue_order: str, numbers: dict[str, int]) -> d
 
 
 def validate_project(*, cluster_attribute: str = "", **fields: Any) -> None:
-    """Raise InvalidProjectChange if a project may not have these settings."""
+    """Raise InvalidProjectChange if these settings of a project are not valid."""
     problems = find_project_problems(**fields)
     if len(cluster_attribute) > MAX_ATTRIBUTE_LENGTH or has_control_character(cluster_attribute):
         problems["cluster_attribute"] = describe_line(MAX_ATTRIBUTE_LENGTH)

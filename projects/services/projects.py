@@ -60,12 +60,11 @@ VALIDATED_FIELDS = (
 
 @transaction.atomic
 def change_project(*, project: Project, by: Any, **fields: Any) -> Project:
-    """Set fields of the project.
+    """Set fields of the project: VALIDATED_FIELDS, or others that need no validation.
 
-    They are the VALIDATED_FIELDS, and others of the model that need no validation.
-
-    A new time zone moves the days of all ratings, new guidelines create a version, and intervals
-    are computed again with other clusters. Raises InvalidProjectChange; then nothing has changed.
+    A new time zone changes the days of all ratings, new guidelines create a version, and another
+    cluster_attribute makes intervals be computed again. Raises InvalidProjectChange, without
+    changes.
     """
     names = VALIDATED_FIELDS
     project_validation.validate_project(
@@ -132,9 +131,9 @@ def archive_project(*, project: Project, archived: bool, by: Any) -> None:
 
 
 def _reduce_extra_slots(project: Project, overlap: int) -> None:
-    """Reduce the extra ratings requested of items by the number that a higher overlap adds.
+    """Reduce the items' extra ratings by as many as the project's overlap grew from ``overlap``.
 
-    The ``slots_taken`` of the items may then be too low, which the queue corrects.
+    The ``slots_taken`` of the items may then be too low; the queue corrects it.
     """
     if project.overlap > overlap:
         increase = project.overlap - overlap
@@ -147,10 +146,10 @@ def _reduce_extra_slots(project: Project, overlap: int) -> None:
 
 @transaction.atomic
 def continue_guideline_numbering(*, project: Project, number: int, by: Any) -> None:
-    """Set the number after which a project's first version of guidelines is numbered.
+    """Number the first version of the project's own guidelines ``number`` + 1.
 
-    For a project without guidelines that imports ratings made under versions up to ``number`` of
-    another project's guidelines, whose text it does not know.
+    For a project without guidelines into which ratings are imported that were made under versions
+    up to ``number`` of another project's guidelines. Their texts are unknown here.
     """
     locked = Project.objects.select_for_update().get(pk=project.pk)
     if locked.guidelines_version or not number:

@@ -79,9 +79,10 @@ def _format_cell(cell: Any) -> str:
 
 
 def find_order_violation(matrix: Sequence[Sequence[float]], labels: Sequence[str]) -> str | None:
-    """Return a message on the first row whose weights contradict the categories' order, or None.
+    """Return a message if the weights contradict the order of the categories, else None.
 
-    In such a row, a more distant category agrees more than a nearer one. For ordered scales.
+    For ordered scales. It names the first category whose weight with a more distant category is
+    greater than with a nearer one.
     """
     size = len(matrix)
     for i in range(size):
@@ -143,7 +144,7 @@ NON_NEGATIVE_SCALES = [scale for scale in Scale if scale.is_non_negative]
 
 @dataclass(frozen=True, slots=True)
 class NewCategory:
-    """A category to create, or the new values of one."""
+    """Values of a category to create or to change."""
 
     label: str
     value: float | None = None
@@ -259,10 +260,10 @@ def _find_single_category_problems(category: NewCategory, scale: str) -> dict[st
 
 
 def assign_hotkeys(declared: Sequence[str], labels: Sequence[str]) -> list[str]:
-    """Return the hotkey of each category of a question, from declared hotkeys ("" for none).
+    """Return the hotkey of each category, in order; ``declared`` has "" for categories without one.
 
-    Without a declared one it is the next default that no other category has; "" when no default is
-    left. Where all labels are single digits, each is its own default: 0 must not be on the key 1.
+    These get the next default hotkey that no other category has, or "" if none is left. If all
+    labels are single digits, each label is its own default: the label 0 must not get the key 1.
     """
     used = {key.casefold() for key in declared if key}
     own_keys = {label for label in labels if label}
@@ -281,7 +282,7 @@ def is_reserved_hotkey(hotkey: str) -> bool:
 
 
 def _find_duplicates(values: list[Any]) -> list[tuple[int, int]]:
-    """Return (index, first index) of each value that has occurred before."""
+    """Return (index, index of its first occurrence) of each repeated value; None is ignored."""
     first_indexes: dict[Any, int] = {}
     return [
         (index, first_indexes[value])

@@ -102,12 +102,10 @@ def change_weights(
 def change_headline(
     *, question: Question, headline: str, note: str, pooled: bool, by: Any
 ) -> Question:
-    """Set the headline coefficient and the reason for it.
+    """Set the headline coefficient ("" for the default) and the reason for it, ``note``.
 
-    An empty ``headline`` uses the default.
-
-    ``pooled`` includes the ratings of people and models together. The caller validates the name
-    of the coefficient. Raises InvalidProjectChange; then nothing has changed.
+    ``pooled``: compute it from the ratings of people and models together. The caller validates the
+    coefficient's name. Raises InvalidProjectChange, without changes.
     """
     if headline and not note.strip():
         raise InvalidProjectChange({"note": _("Explain why another coefficient is the headline.")})
@@ -132,7 +130,10 @@ def _clean_line(name: str, text: str) -> str:
 def _lock_question(
     question: Question, seen_version: int | None, *, by: Any, reason: str = ""
 ) -> Question:
-    """Return the locked question, after storing its current declaration as a version."""
+    """Lock the question, store its current declaration as a version, and return it.
+
+    Raises InvalidProjectChange if ``seen_version`` is neither None nor the current scale_version.
+    """
     locks.lock_categories(question.pk)
     question = Question.objects.select_for_update().get(pk=question.pk)
     if seen_version not in (None, question.scale_version):
@@ -162,9 +163,9 @@ def _set_scale(
     logged: tuple[Mapping[str, object], Mapping[str, object]] = ({}, {}),
     **fields: Any,
 ) -> Question:
-    """Update the question and increment its scale_version.
+    """Set ``fields`` of the question and increment its scale_version; return the question.
 
-    ``logged`` holds values for the audit log in addition to ``fields``: before and after.
+    ``logged``: further values for the audit log, before and after.
     """
     before = {name: getattr(question, name) for name in fields}
     Question.objects.filter(pk=question.pk).update(scale_version=F("scale_version") + 1, **fields)

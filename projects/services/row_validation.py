@@ -25,10 +25,10 @@ Counts = dict[str, int]
 
 @dataclass(frozen=True)
 class FieldSpec:
-    """A field of a row; one whose ``serializer_field`` is ``required`` must be present.
+    """Specification of a row's field.
 
-    ``find_problem`` returns the error of a value, or None. ``serializer_field`` describes it in the
-    API.
+    ``find_problem`` returns the error message of a value, or None. ``serializer_field`` describes
+    the field in the API; if it is ``required``, the row must have the field.
     """
 
     find_problem: Callable[[Any], str | None]
@@ -82,7 +82,7 @@ def validate_rows(
 
 
 def build_object_problem(row: Any) -> RowProblem:
-    """Return the problem of a row that is not an object."""
+    """Return the problem that the row is no JSON object."""
     message = f"an object is needed, not {describe_json_type(row)}"
     return RowProblem("not_an_object", None, message)
 
@@ -114,9 +114,9 @@ def get_existing_rows(
     *,
     before: Sequence[bulk.Statement] = (),
 ) -> dict[str, tuple[Any, ...]]:
-    """Return {key: columns} of the stored items or raters with the keys of these rows.
+    """Return {key: values of ``columns``} of the stored items or raters with the rows' keys.
 
-    ``before`` holds statements that are executed first, in the same round trip.
+    ``before``: statements to execute first, in the same round trip.
     """
     existing = {}
     keys = [row["key"] for row in rows]

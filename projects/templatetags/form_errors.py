@@ -27,9 +27,9 @@ class FormErrorEntry:
 
 @register.simple_tag
 def form_errors(*forms_and_formsets: Any) -> list[FormErrorEntry]:
-    """List the errors of forms and formsets, in page order.
+    """List the errors of forms and formsets, in the order given.
 
-    Other values, such as an empty string for a form that a template does not have, are ignored.
+    Other arguments are ignored, such as "" for a form that the context does not have.
     """
     entries: list[FormErrorEntry] = []
     for form in forms_and_formsets:

@@ -48,7 +48,7 @@ def open_offers(user: Any) -> list[MemberOffer]:
 @register.simple_tag
 @functools.cache  # six hundred, the same on every page
 def time_zone_options() -> SafeString:
-    """Return an option for each time zone: ``{% time_zone_options %}`` in a datalist."""
+    """Return an <option> for each time zone, for a <datalist>: ``{% time_zone_options %}``."""
     return format_html_join(
         "", '<option value="{}"></option>', ((zone,) for zone in list_time_zones())
     )

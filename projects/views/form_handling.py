@@ -23,9 +23,9 @@ MAX_LABEL_LENGTH = 200
 
 
 def get_form_data(request: HttpRequest) -> QueryDict | None:
-    """Return the submitted data, with further empty rows if requested; None for a GET.
+    """Return the submitted data, with the rows that a button requests; None if it is no POST.
 
-    The button "Add a row" adds an empty row; pasting adds a row for each line.
+    "Add a row" adds an empty row; "Paste" puts each pasted line into an empty or new row.
     """
     if request.method != "POST":
         return None
@@ -60,9 +60,7 @@ def is_submitted(request: HttpRequest) -> bool:
 def build_question_forms(
     request: HttpRequest,
 ) -> tuple[QuestionTemplate | None, QuestionForm, BaseCategoryFormSet]:
-    """Return the question template and the forms of a new question.
-
-    The template is the one named by ``?template=``, or None.
+    """Return the template named by ``?template=`` (or None) and the two forms of a new question.
 
     The forms are bound to the submitted data, or have the template's initial values.
     """

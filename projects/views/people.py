@@ -45,7 +45,7 @@ def render_people_page(
 ) -> HttpResponse:
     """Render the list of people.
 
-    ``extra`` holds invitation links, which are shown once, and forms with errors.
+    ``extra``: further context, such as invitation links, which are shown once, and invalid forms.
     """
     search = request.GET.get("q", "").strip()[:MAX_SEARCH_LENGTH]
     lines = selectors.list_people(project, search)
@@ -165,7 +165,7 @@ def undo_action(request: HttpRequest, project_id: int) -> HttpResponse:
 
 
 def _redirect_to_list(request: HttpRequest, project: Project, undo: str = "") -> HttpResponse:
-    """Redirect to the same list.
+    """Redirect to the list of people with the query that the form passed on, and ``undo``.
 
     A user who does not lead the project any more is redirected to the start page.
     """
@@ -183,7 +183,7 @@ def _redirect_to_list(request: HttpRequest, project: Project, undo: str = "") ->
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit_rater(request: HttpRequest, project_id: int, rater_id: int) -> HttpResponse:
-    """Edit a rater's name, kind and group, and the member who rates as it."""
+    """Edit a rater's name, kind, group and linked member."""
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
     rater = get_object_or_404(project.raters, pk=rater_id)
     project_members = list(project.members.select_related("user").order_by("user__username"))
@@ -257,11 +257,10 @@ def answer_offer(request: HttpRequest, offer_id: int) -> HttpResponse:
 @login_required
 @require_POST
 def add_member(request: HttpRequest, project_id: int) -> HttpResponse:
-    """Add the owner of an account, or create an account.
+    """Add a member: the owner of an existing account, or a new account.
 
-    The owner is asked if the lead does not know them.
-
-    A new account's invitation link is shown once.
+    The owner is asked first, unless the lead knows them. The invitation link of a new account is
+    shown once.
     """
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
     form = MemberForm(request.POST)

@@ -77,9 +77,9 @@ def show_guidelines(
 
 
 def _get_guidelines_text(project: Project, number: int) -> str | None:
-    """Return the text of a version of the guidelines, or None if it was imported without.
+    """Return the text of a version of the guidelines, or None if this project does not have it.
 
-    Then only the project that ratings were exported from has it.
+    Imported ratings may refer to versions whose text only their original project has.
     """
     versions = GuidelineVersion.objects.filter(project=project, number=number)
     return versions.values_list("text", flat=True).first()
@@ -172,7 +172,7 @@ def _edit_settings(
     page: str,
     **context: Any,
 ) -> HttpResponse:
-    """Show and save one form of settings. ``page``: URL name, and name of the template."""
+    """Show a form of settings, or save it and redirect. ``page``: name of its URL and template."""
     initial = {name: getattr(project, name) for name in form_class.base_fields}
     form = form_class(request.POST if request.method == "POST" else None, initial=initial)
     if request.method == "POST" and form.is_valid():
@@ -190,10 +190,10 @@ def _edit_settings(
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def archive_project(request: HttpRequest, project_id: int) -> HttpResponse:
-    """Show the page on which a project is archived or deleted, and archive or restore it.
+    """Show the page to archive or delete a project; a POST archives it, or restores it by ``do``.
 
-    A project that is being deleted stays archived. Redirects to the page, or to the list of
-    projects with the query in ``passed``.
+    A project that is being deleted is not restored. Redirects to the page, or to the list of
+    projects if ``passed`` has its query.
     """
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
     if request.method != "POST":

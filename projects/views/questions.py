@@ -120,7 +120,7 @@ def edit_question(request: HttpRequest, project_id: int, key: str) -> HttpRespon
 
 @dataclass(frozen=True)
 class QuestionForms:
-    """The forms of a question's page, bound to what was sent."""
+    """The forms of a question's page, bound to the submitted data."""
 
     text: QuestionTextForm
     scale: ScaleForm
@@ -151,7 +151,10 @@ class _InvalidPart(Exception):
 
 @transaction.atomic
 def _save_question(question: Question, page: QuestionForms, *, by: Any) -> bool:
-    """Save the valid forms that were changed; return whether any was. Raises _InvalidPart."""
+    """Save the changed ones of the valid forms; return whether there were any.
+
+    Raises _InvalidPart.
+    """
     rows = [(row.cleaned_data["code"], row.build_category()) for row in page.categories.get_rows()]
     stored_rows = [
         (category.code, NewCategory(category.label, category.value, category.hotkey))
@@ -242,7 +245,7 @@ def _redirect_saved(
 def _render_page(
     request: HttpRequest, project: Project, question_shown: Question, **bound_forms: Any
 ) -> HttpResponse:
-    """Render the page; ``bound_forms`` have errors, the others show current values."""
+    """Render the question's page, with unbound forms except ``bound_forms`` by context name."""
     categories = question_shown.active_categories()
     labels = [category.label for category in categories]
     current_values = {
@@ -282,7 +285,7 @@ def _render_page(
 def _build_weights_preview(
     weights_form: WeightsForm, editor_rows: Any, question_shown: Question
 ) -> dict[str, object]:
-    """Return the context of the matrix preview; of an unbound form, with the stored weights."""
+    """Return the context of the matrix preview; an unbound form shows the stored weights."""
     selected_weights = weights_form["weights"].value() or Weights.NONE
     if not weights_form.is_bound:
         cells = {

@@ -18,8 +18,9 @@ def build_matrix_context(
 ) -> dict[str, object]:
     """Return the template context of the matrix preview.
 
-    ``problem``, or ``preview`` with rows of (label, [(weight, tenths), ...]), the resulting
-    ``agreement``, and a ``doubt`` about the order.
+    For an invalid matrix: ``problem``. Otherwise ``preview``, with rows of (label, [(weight,
+    tenths), ...]), the ``agreement`` under these weights, and a ``doubt`` if they contradict the
+    order.
     """
     effective_weights = (
         Scale(question_shown.scale).get_effective_weights(weights)

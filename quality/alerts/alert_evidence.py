@@ -95,7 +95,7 @@ def list_deviating_ratings(alert: Alert, scale: QuestionScale) -> list[Deviating
 
 
 def _get_codes_of_others(alert: Alert, item_ids: list[int]) -> dict[int, list[int]]:
-    """Return {item id: codes that other people gave it}."""
+    """Return {item id: codes of the current ratings by other people}."""
     rows = (
         Rating.objects.current()
         .filter(question=alert.question_id, item__in=item_ids, rater__kind=Rater.Kind.HUMAN)
@@ -169,7 +169,10 @@ def list_chart_rows(alert: Alert) -> Rows:
 
 
 def _compute_level(days: list[tuple[int, int, float]], since: int, part: str) -> float | None:
-    """Return the mean of one part, weighted by items; None without items."""
+    """Return the mean of the days before or since the onset, weighted by items; None without any.
+
+    ``days``: (day, number of items, mean); ``since``: the day of the onset.
+    """
     points = [(n, mean) for day, n, mean in days if (day < since) == (part == "before")]
     n_items = sum(n for n, _mean in points)
     return sum(n * mean for n, mean in points) / n_items if n_items else None

@@ -75,11 +75,12 @@ def set_sensitivity(*, project: Project, sensitivity: str, by: Any) -> None:
 
 
 def compute_rating_volume(drift_result: drift.DriftResult) -> dict[str, float]:
-    """Return the numbers of raters and ratings in the newest 90 days, for expected alerts.
+    """Return the volume of ratings in the newest 90 days, for the expected alerts; {} without any.
 
-    Keys: ``raters``; ``rater_days``: working days of all raters; ``span``: days covered;
-    ``items_per_day``: median of compared items per day; ``s2_<score>``: variance that one item
-    contributes to a score, its own plus its part of the variation between days.
+    Keys: ``raters``: number of raters; ``rater_days``: days on which they worked, summed over
+    raters; ``span``: days covered; ``items_per_day``: median of compared items per rater and day;
+    ``s2_<score>``: variance that one item contributes to a score, its own plus its part of the
+    variation between days.
     """
     days = next(iter(drift_result.days.values()), None)
     if days is None or not days.day.size:
@@ -123,9 +124,9 @@ class ExpectedAlerts:
 
 
 def list_expected_alerts(project: Project) -> list[ExpectedAlerts]:
-    """Return the expected alerts of each sensitivity for the questions of a project.
+    """Return the expected alerts of a project's questions, at each sensitivity.
 
-    False alerts add up over questions; delays are those of the question with the most ratings.
+    False alerts are summed over questions; delays are those of the question with the most ratings.
     """
     runs = AlertScan.objects.filter(question__project=project).order_by("-n_ratings")
     volumes = [run.volume for run in runs if run.volume]

@@ -48,11 +48,11 @@ def change_alert_state(
 ) -> Alert:
     """Change the state of an alert (open, acknowledged, muted, resolved), and store the step.
 
-    ``muted_until``: the day on which a muted alert reopens, None for no end. ``cause``: of a
-    resolved alert one of those of its kind, or ``real`` of an acknowledged one (is_confirmed).
-    After ``not_rater``, the next scan compares others with the rater's ratings again.
-    Raises InvalidAlertStep. Repeating the current state without a reason changes nothing. Locks the
-    alert's row.
+    ``muted_until``: the day on which a muted alert reopens, None for no end. ``cause``: for
+    resolved one of the causes of the alert's kind; for acknowledged ``real`` or ""
+    (Alert.is_confirmed). The cause ``not_rater`` makes the next scan compare other raters with this
+    one's ratings again. Raises InvalidAlertStep. Repeating the current state without a reason
+    changes nothing. Locks the alert's row.
     """
     stored_alert = Alert.objects.select_for_update().get(pk=alert.pk)
     reason = reason.strip()
@@ -103,7 +103,7 @@ def _validate_step(
 
 @transaction.atomic
 def confirm_and_pause(*, alert: Alert, rater: Rater, reason: str = "", by: Any) -> None:
-    """Confirm an alert and pause a rater that it is about, which resolves the alert."""
+    """Confirm an alert and pause one of its raters; a hook then resolves the alert."""
     change_alert_state(
         alert=alert, state=AlertState.ACKNOWLEDGED, cause=AlertCause.REAL, reason=reason, by=by
     )

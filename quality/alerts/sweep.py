@@ -54,7 +54,8 @@ def update_gold_alerts() -> int:
 def _update_gold_alerts_of_question(question_id: int, count: tuple[int, int] | None) -> int:
     """Update the gold alerts of one question under its lock; return how many were created.
 
-    ``count``: (number of suspected gold answers, number of people's ratings of them), or None.
+    ``count``: (number of suspected gold answers, number of people's ratings of them); None if no
+    gold answer is suspected.
     """
     question = Question.objects.select_for_update(of=("self",)).get(pk=question_id)
     today = scan.to_day_number(timezone.now().date())

@@ -158,7 +158,7 @@ def _get_alert_or_404(project: Project, alert_id: int) -> Alert:
 
 
 def _list_mute_choices() -> list[tuple[str, str]]:
-    """Return (day on which the alert reopens, length of the mute)."""
+    """Return (day on which the alert reopens, duration as text) of each choice."""
     today = timezone.now().date()
     return [
         (

@@ -36,7 +36,7 @@ class ConfusionRow:
 @login_required
 @require_safe
 def show_confusions(request: HttpRequest, project_id: int) -> HttpResponse:
-    """List the raters by impact, as other pages; with ``?rater=KEY`` show one confusion matrix."""
+    """List the raters with a confusion matrix by impact; with ``?rater=KEY`` show the rater's."""
     selection = get_permitted_selection(request, project_id, role=Member.Role.VIEWER)
     consensus = Consensus.objects.filter(question=selection.question).first()
     context = {"project": selection.project, "selection": selection, "consensus": consensus}
@@ -62,9 +62,9 @@ def show_confusions(request: HttpRequest, project_id: int) -> HttpResponse:
 def _build_matrix(
     confusion: RaterConfusion | None, consensus: Consensus | None, labels: list[str]
 ) -> list[ConfusionRow]:
-    """Return the rows of the matrix.
+    """Return the rows of a rater's confusion matrix.
 
-    Empty if no matrix is stored, or if the number of categories has changed since.
+    Empty if none is stored, or if the number of categories has changed since it was computed.
     """
     if confusion is None or consensus is None or len(labels) != len(confusion.confusion):
         return []

@@ -24,7 +24,7 @@ VOTE_DTYPE = np.dtype([("item", "i8"), ("rater", "i8"), ("code", "i8")])
 
 @dataclass(frozen=True)
 class FixedCodes:
-    """Codes of items that a decision or gold answer fixes: {item id: code}."""
+    """Codes of items that decisions and gold answers fix, each as {item id: code}."""
 
     decided: dict[int, int]
     gold: dict[int, int]
@@ -36,9 +36,9 @@ class FixedCodes:
 
 
 def load_votes(question: Question, *, with_models: bool) -> np.ndarray:
-    """Return the current ratings of a question as an array of VOTE_DTYPE.
+    """Return the current ratings of a question as an array of VOTE_DTYPE, by item and rater.
 
-    By people only, or ``with_models``; ordered by item and rater.
+    ``with_models``: those of people and models, else of people only.
     """
     ratings = Rating.objects.current().filter(question=question)
     if not with_models:
@@ -67,7 +67,7 @@ def get_gold_codes(question_id: int, moment: datetime.datetime | None = None) ->
 
 
 def get_decided_codes(question_id: int, moment: datetime.datetime | None = None) -> dict[int, int]:
-    """Return {item id: code} of each item's newest decision, of those up to ``moment``.
+    """Return {item id: code} of the items' newest decisions, made at ``moment`` or before if given.
 
     Items whose newest decision was withdrawn are left out.
     """
@@ -132,7 +132,7 @@ class ConsensusLabels:
 
     @property
     def expected_errors(self) -> float | None:
-        """Expected number of wrong labels; None without confidence."""
+        """Expected number of wrong labels; None if the labels have no confidence."""
         return None if self.confidence is None else float((1 - self.confidence).sum())
 
     def list_confidence_levels(self) -> list[dict[str, float]]:
@@ -160,11 +160,11 @@ def _build_empty_labels(k: int) -> ConsensusLabels:
 def fit_labels(
     votes: np.ndarray, scale: QuestionScale, fixed: FixedCodes, *, method: str, tolerance: float = 0
 ) -> ConsensusLabels:
-    """Return the labels for an array of votes.VOTE_DTYPE, ordered by item and rater.
+    """Return the labels of the items, from ``votes``: an array of VOTE_DTYPE by item and rater.
 
-    With Dawid and Skene's model the label is the posterior's median on ordered scales, else its
-    mode. Where it cannot be estimated, labels are those of a majority, for a ``reason``.
-    ``tolerance``: that of gold answers, which raters' impacts use.
+    With Dawid and Skene's model, a label is the median of the posterior on ordered scales, else its
+    mode. If the model cannot be estimated, labels are those of the majority, and ``reason`` of the
+    result says why. ``tolerance``: that of gold answers, for the impacts of raters.
     """
     indexes = scale.get_code_indices(votes["code"])
     votes, indexes = votes[indexes >= 0], indexes[indexes >= 0]
@@ -203,7 +203,10 @@ def _calibrate(
     scale: QuestionScale,
     estimate: consensus.DawidSkene,
 ) -> tuple[np.ndarray, dict[str, object], list[dict[str, object]]]:
-    """Return the calibrated probabilities (N, k), the model, and the bins of held-out ratings."""
+    """Calibrate the model's probabilities: on gold if there is enough, else on held-out ratings.
+
+    Return the probabilities (N, k), a description of the model, and the bins of held-out ratings.
+    """
     all_fixed, gold, decided = (
         _to_fixed_arrays(codes, scale) for codes in (fixed.codes, fixed.gold, fixed.decided)
     )
@@ -270,7 +273,7 @@ def _describe_model(
     calibration: consensus.Calibration,
     gold: consensus.GoldCalibration | None,
 ) -> dict[str, object]:
-    """Return the fit, and how its probabilities were calibrated."""
+    """Return the estimated model, and how its probabilities were calibrated, in its stored form."""
     return {
         "classes": estimate.classes.tolist(),
         "pooled": estimate.pooled_confusion.tolist(),
@@ -302,7 +305,7 @@ def _estimate_errors(
 def _add_matrices(
     errors: list[ConfusionEstimate], estimate: consensus.DawidSkene, *, ordered: bool
 ) -> list[ConfusionEstimate]:
-    """Return the errors of raters with their confusion matrices."""
+    """Return the raters' errors with their confusion matrices and, on ordered scales, biases."""
     rows = zip(
         errors,
         estimate.confusion.tolist(),

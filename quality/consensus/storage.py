@@ -41,10 +41,10 @@ def record_label_changes(question_id: int, items: Sequence[int]) -> None:
 
 
 def record_completion(consensus: Consensus, question: Question) -> None:
-    """Record an event when every item has its ratings, once for each number of items.
+    """Record an event when all items have their ratings, once for each number of items.
 
-    Call it in the transaction that stores the question's labels. An item has its ratings when its
-    label is a decision or is made of as many ratings as the project wants for an item.
+    Call it in the transaction that stores the question's labels. An item has its ratings if its
+    label is a decision or is made of as many ratings as the project wants per item.
     """
     project = question.project
     has_label = ItemLabel.objects.filter(question=question, item=OuterRef("pk")).filter(
@@ -157,17 +157,17 @@ def write_rows(rows: list[LabelRow]) -> None:
 
 
 def get_db_now() -> Any:
-    """Return the current time as this database expects it in plain SQL."""
+    """Return the current time in the form that plain SQL needs on this database."""
     return connection.ops.adapt_datetimefield_value(timezone.now())
 
 
 def iter_label_rows(
     question_id: int, labels: ConsensusLabels, fixed: FixedCodes, scale: QuestionScale
 ) -> Iterator[LabelRow]:
-    """Yield the rows of all labels that the question should have.
+    """Yield the row of each label that the question should have.
 
-    Rated items get their label from the ratings, unless there is a decision or a gold answer;
-    items without ratings get a row only with one of these.
+    An item's label is that of its decision, else of its gold answer, else of its ratings. Items
+    with none of these have no row.
     """
     index_of_code = {int(code): category_index for category_index, code in enumerate(scale.codes)}
     fixed_indexes = {
@@ -240,9 +240,9 @@ def _is_changed_value(old: float | None, new: float | None) -> bool:
 
 @dataclass(frozen=True)
 class _LeasedQuestion:
-    """A question whose lease this worker holds. ``last_decision_id``: see ``store_labels``.
+    """Write labels of a question whose lease this worker holds.
 
-    ``stored_codes``: {item id: stored code}.
+    ``last_decision_id``: as in ``store_labels``. ``stored_codes``: {item id: stored code}.
     """
 
     consensus: Consensus

@@ -16,7 +16,10 @@ from quality.validation import InvalidSettings, record_rules_change
 
 
 def summarize_escalations(question: Question, rules: LabelRules) -> dict[str, object] | None:
-    """Return the numbers of items by state and reason, or None where requests were never used."""
+    """Return the rules, and the numbers of items by state and by reason for review.
+
+    None if ratings were never requested and are not requested now.
+    """
     rows = Escalation.objects.filter(question=question)
     by_state = dict(rows.values_list("state").annotate(Count("pk")).order_by())
     if not by_state and not rules.request_ratings:

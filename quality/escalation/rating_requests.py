@@ -82,7 +82,7 @@ def sweep_rating_requests() -> int:
 
 
 def _build_active_condition() -> Q:
-    """Return the condition for rules that are on, or were switched off with requests pending."""
+    """Build the condition for rules that request ratings, or have pending requests left."""
     questions_with_requests = Escalation.objects.filter(state=State.REQUESTED).values("question")
     return Q(request_ratings=True) | Q(question__in=questions_with_requests)
 
@@ -160,8 +160,8 @@ def _list_settled_items(question: Question) -> list[int]:
 def _list_uncertain_items(question: Question, *, reconsider_all: bool) -> list[int]:
     """Return ids of uncertain items with all planned ratings, the most uncertain first.
 
-    Items in review stay there unless ``reconsider_all``; those for which the budget was too small
-    come back when there is budget again.
+    Items in review are left out, except with ``reconsider_all``, and except those that are there
+    for lack of budget when there is budget again.
     """
     rules = LabelRules.objects.get(question=question)
     if not rules.request_ratings:
@@ -186,7 +186,8 @@ def _iter_chunks(items: list[int]) -> Iterator[list[int]]:
 def _update_items(question: Question, items: list[int]) -> int:
     """Update a batch of items under the locks of labels and rules; return how many changed.
 
-    The most uncertain items get the rest of the budget: they are in the first batches.
+    Within a batch, items are in the order of their ids; the most uncertain ones are in the first
+    batches and so get the rest of the budget.
     """
     consensus = storage.lock_consensus(question.pk)
     rules = LabelRules.objects.select_for_update().get(question=question)
@@ -212,7 +213,10 @@ def _update_items(question: Question, items: list[int]) -> int:
 
 @dataclass
 class _BatchUpdate:
-    """Update of a batch; the caller holds the locks of the question's labels and rules."""
+    """Update the rating requests of a batch of items.
+
+    The caller holds the locks of the question's labels and rules.
+    """
 
     question: Question
     consensus: Consensus
@@ -226,7 +230,7 @@ class _BatchUpdate:
         slots.set_requested_slots(item_id, number, overlap=self._overlap)
 
     def update_item(self, row: Escalation, label: ItemLabel | None) -> None:
-        """Move one item to its next state where that is due."""
+        """Move one item to its next state if that is due."""
         demand = slots.lock_and_get_demand(row.item_id, overlap=self._overlap)
         if demand is None:
             return

@@ -85,7 +85,7 @@ def set_exam_rules(
 
 
 def _find_constant_answer_problem(question: Question) -> str | None:
-    """Return the error of an exam that one answer to everything passes, or None."""
+    """Return the error message if one answer is right on all exam items, else None."""
     answer = get_most_frequent_answer(question)
     if answer is None or answer[1] < answer[2]:
         return None
@@ -97,7 +97,7 @@ def _find_constant_answer_problem(question: Question) -> str | None:
 
 
 def get_most_frequent_answer(question: Question) -> tuple[str, int, int] | None:
-    """Return the label that is right on the most exam items, their number, and that of all.
+    """Return (label, n, n_items): the label is right on n of the exam's items, more than any other.
 
     None without exam items.
     """
@@ -161,10 +161,11 @@ MAX_LOOPHOLE = 0.1  # probability
 
 
 def evaluate_exam_answers(answers: Sequence[bool], test: Mapping[str, Any]) -> ExamResult | None:
-    """Return the result, or None while the answers do not decide the test.
+    """Return the result of the answers (True: right), or None while the test is undecided.
 
-    ``error_probability`` of the result is the exact probability that a whole exam with this many
-    answers at most has this outcome wrongly.
+    ``test``: arguments of gold.evaluate_exam. ``error_probability`` of the result is the exact
+    probability that a whole exam has this outcome wrongly: that a rater who should fail
+    (``p_fail``) passes, or one who should pass (``p_pass``) fails.
     """
     result = gold.evaluate_exam(answers, **test)
     if result.outcome == "undecided":
@@ -185,7 +186,7 @@ SEQUENTIAL_TEST_POLICY = ExamPolicy(evaluate_exam_answers, get_suspected_items)
 
 @dataclass(frozen=True)
 class ExamLoophole:
-    """An answer that passes the exam more often than ``MAX_LOOPHOLE`` if it is always given."""
+    """An answer with which a rater who always gives it passes too often (MAX_LOOPHOLE)."""
 
     label: str
     share: float  # of the gold answers
@@ -194,7 +195,7 @@ class ExamLoophole:
 
 @dataclass(frozen=True)
 class ExamPower:
-    """The gold items for an exam, and the error rates of one attempt."""
+    """Numbers of gold items for an exam, and the error probabilities of one attempt."""
 
     n_gold: int
     min_items: int  # that an attempt needs
@@ -219,7 +220,7 @@ def compute_power(question: Question, rules: ExamRules) -> ExamPower:
 
 
 def _find_loophole(question: Question, test: ExamTest) -> ExamLoophole | None:
-    """Return the most frequent gold answer if a rater who always gives it often passes."""
+    """Return the most frequent gold answer if always giving it passes too often, else None."""
     answer = get_most_frequent_answer(question)
     if answer is None:
         return None

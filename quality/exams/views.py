@@ -255,7 +255,7 @@ def edit_exam_rules(request: HttpRequest, project_id: int) -> HttpResponse:
 
 @dataclass(frozen=True)
 class ExamResultRow:
-    """A rater with their latest attempt."""
+    """A rater with their latest attempt, which is None before the first."""
 
     rater: Rater
     exam: Exam | None
@@ -266,13 +266,16 @@ class ExamResultRow:
 
     @property
     def is_out_of_attempts(self) -> bool:
-        """Return whether no attempt is left and none was passed."""
+        """Return whether the latest attempt failed and no further one is allowed."""
         failed = self.exam is not None and self.exam.state == Exam.State.FAILED
         return failed and self.attempts >= self.max_attempts
 
     @property
     def can_decide(self) -> bool:
-        """Return whether a lead can grant an attempt or waive the exam."""
+        """Return whether a lead can grant an attempt or waive the exam.
+
+        This is while an exam is required and the rater has neither passed nor a waiver.
+        """
         is_done = self.exam is not None and self.exam.state in (
             Exam.State.PASSED,
             Exam.State.WAIVED,

@@ -29,7 +29,7 @@ from ratings.services.rating_times import day_number
 
 @dataclass(frozen=True)
 class ItemCoverage:
-    """Items that raters should rate, and those that have the wanted number of ratings."""
+    """Numbers of the items to be rated, of those with enough ratings, and of the ratings."""
 
     n_items: int
     n_covered: int
@@ -37,7 +37,7 @@ class ItemCoverage:
 
 
 class GateInputs:
-    """The inputs of the gates of one question at a moment, loaded when a rule needs them."""
+    """The inputs of a question's gates at a moment; each is loaded when a rule first needs it."""
 
     def __init__(self, question: Question, moment: datetime.datetime) -> None:
         self.question, self.moment = question, moment
@@ -60,10 +60,9 @@ class GateInputs:
     def select_people_ratings(
         self, rating_filter: RatingFilter, *, with_models: bool = False
     ) -> np.ndarray:
-        """Return the selected ratings of people, or of models where no person rated; (M,) of ROW.
+        """Return the selected ratings of people, or of models if no person rated; (M,) of ROW.
 
-        ``with_models``: of people and models. Ratings of categories that are not declared are left
-        out.
+        ``with_models``: of people and models. Ratings of undeclared categories are left out.
         """
         ratings = self.get_ratings(rating_filter)
         rows = ratings.rows[self.scale.get_code_indices(ratings.rows["code"]) >= 0]

@@ -39,7 +39,7 @@ MAX_OPEN_ALERTS = 10_000
 
 @dataclass(frozen=True)
 class Measure:
-    """A measure: the range of its values, the field of its limit, and whether it has filters."""
+    """A measure: the range of its values, the field of its limit, and whether it takes filters."""
 
     name: str
     lowest: float = 0.0
@@ -91,7 +91,7 @@ def get_measure(name: str) -> Measure:
 
 
 def list_measures(scale: QuestionScale) -> list[str]:
-    """Return the names of the measures that suit a question: with an interval, on its scale."""
+    """Return the names of MEASURES and of the coefficients with an interval on this scale."""
     return [*MEASURES, *_list_coefficients(scale)]
 
 
@@ -116,10 +116,7 @@ StoredRule = dict[str, Any]  # as the API takes and returns it
 
 
 class InvalidRules(ValueError):
-    """Rules are not acceptable.
-
-    ``errors``: a text, or by index of the rule and field what is wrong.
-    """
+    """Rules are not valid. ``errors``: a message, or {index of the rule: {field: message}}."""
 
     def __init__(self, errors: str | dict[str, RuleErrors]) -> None:
         super().__init__(str(errors))
@@ -233,9 +230,9 @@ def _validate_filter(values: Any, measure: Measure, question: Question) -> Store
 
 
 def _validate_values(rating_filter: RatingFilter, question: Question) -> None:
-    """Raise BadRequest for a group or an attribute that nothing has.
+    """Raise BadRequest for a group that no rater has, or an attribute value that no item has.
 
-    Also before a worker has listed the choices.
+    This does not need the choices that a worker lists.
     """
     filtered_jobs.validate_filter(question, rating_filter)
     project = question.project

@@ -27,7 +27,10 @@ from .signing import Document
 
 
 def compute_measure(rule: Rule, inputs: GateInputs) -> tuple[str, Value]:
-    """Return the name of what is measured, and its Value with the ordinary 95% interval."""
+    """Return the name of the measured quantity, and its Value with the usual 95% interval.
+
+    The name of the measure HEADLINE is that of the current headline coefficient.
+    """
     name = rule.measure.name
     if name == GOLD_ACCURACY:
         responses = inputs.list_gold_responses(rule.filter)
@@ -76,8 +79,8 @@ def compute_document(
 ) -> Document:
     """Return the signed verdict on a gate at a moment, which must not be in the future.
 
-    The same ratings, scale, gold answers, decisions and alerts give the same document, as long as
-    the question's tolerance of gold answers is the same.
+    It is the same whenever it is computed, if the ratings, scale, gold answers, decisions and
+    alerts of that moment and the question's present tolerance of gold answers are the same.
     """
     inputs = inputs or GateInputs(gate.question, moment)
     rules = [Rule.from_stored(stored) for stored in gate.rules]

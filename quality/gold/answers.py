@@ -24,9 +24,9 @@ CHUNK_SIZE = 20_000
 class CurrentGold:
     """A current gold answer.
 
-    ``stated``: indexes of the categories that it names; ``right``: those that count as right, which
-    the tolerance may add to. Both are empty for shares and for retired categories: such gold is
-    not scored.
+    ``stated``: indexes of the categories that it names; ``right``: those and the ones within the
+    tolerance, which count as right. Both are empty for shares and for retired categories: such gold
+    is not scored.
     """
 
     id: int
@@ -38,7 +38,7 @@ class CurrentGold:
 
     @property
     def single_category(self) -> int | None:
-        """Index of the only category that it names; None with several."""
+        """Index of the only category that the answer names; None if it names none or several."""
         return next(iter(self.stated)) if len(self.stated) == 1 else None
 
 

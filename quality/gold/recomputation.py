@@ -91,7 +91,7 @@ def group_scored_responses(
     *,
     excluded_items: Collection[int] = (),
 ) -> dict[int, list[GoldResponse]]:
-    """Return {rater id: responses that can be right or wrong}, in the order given.
+    """Return {rater id: responses to scored gold, outside of exams}, in the order given.
 
     ``excluded_items``: ids of items whose gold is suspected.
     """
@@ -115,7 +115,7 @@ def compute_gold_score(
     pass_mark: float,
     since: datetime.datetime | None = None,
 ) -> GoldScore:
-    """Return a rater's gold score; the evidence counts responses (by time) after ``since``."""
+    """Return the gold score of a rater's responses; the evidence counts those after ``since``."""
     right = [response.code in gold_of_item[response.item].right for response in responses]
     table = _count_answers(responses, gold_of_item, scale.k)
     result = formulas.compute_score(table, None, scale.values if scale.type.numeric else None)
@@ -150,7 +150,7 @@ def compute_gold_score(
 def _compute_chance(
     responses: Sequence[GoldResponse], gold_of_item: Mapping[int, CurrentGold], k: int
 ) -> float:
-    """Return the accuracy that the rater's shares of answers reach at random on these items.
+    """Return the accuracy expected if the rater's answers were assigned to these items at random.
 
     An item with several right answers, or with a tolerance, is easier to hit by chance.
     """
@@ -163,7 +163,10 @@ def _compute_chance(
 def _count_answers(
     responses: Sequence[GoldResponse], gold_of_item: Mapping[int, CurrentGold], k: int
 ) -> np.ndarray:
-    """Return the table (k, k) of answers by the gold category of items that have one."""
+    """Return the counts (k, k) of answers (rows) by gold category (columns).
+
+    Gold answers with several categories are left out.
+    """
     table = np.zeros((k, k), np.int64)
     for response in responses:
         category = gold_of_item[response.item].single_category
@@ -195,7 +198,10 @@ def _list_class_scores(
 def _list_week_scores(
     responses: Sequence[GoldResponse], right: np.ndarray, evidence_by_answer: np.ndarray
 ) -> list[dict[str, float]]:
-    """Return the rater's accuracy by week, and the evidence at the end of each week."""
+    """Return the rater's accuracy of each week, and the evidence at its end.
+
+    ``evidence_by_answer`` (N,): the evidence after each response.
+    """
     weeks = compute_start_days(np.array([response.day for response in responses]), "week")
     rows = []
     for start in np.unique(weeks).tolist():

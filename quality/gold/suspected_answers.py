@@ -47,7 +47,10 @@ def _group_codes_of_people(
     items: Container[int],
     passed_exam_answers: Container[tuple[int, int]],
 ) -> dict[int, dict[int, int]]:
-    """Return {item: {rater: code}} of people's responses to the items, in exams the passed ones."""
+    """Return {item id: {rater id: code}} of people's responses to the items.
+
+    Of answers in exams, only those of passed exams count.
+    """
     codes_of_people: dict[int, dict[int, int]] = {}
     for response in responses:
         is_evidence = not response.is_exam or (response.rater, response.item) in passed_exam_answers
@@ -103,7 +106,7 @@ def build_gold_items(
 
 
 class _RightAnswersInOrder:
-    """Right and wrong answers to gold items, in the order in which they were given."""
+    """Right and wrong answers to scored gold, in the order in which answers were given."""
 
     def __init__(
         self, gold_of_item: Mapping[int, CurrentGold], responses: Sequence[GoldResponse]
@@ -116,11 +119,14 @@ class _RightAnswersInOrder:
         self.n_right = [0, *accumulate(self.is_right)]  # before each position
 
     def list_right_answers(self, item_id: int) -> list[bool]:
-        """Return whether each answer to an item is right."""
+        """Return whether each answer to this item is right; empty without answers."""
         return [self.is_right[position] for position in self.positions_of_item.get(item_id, ())]
 
     def count_others(self, item_id: int) -> formulas.RightAnswers:
-        """Return the answers to other items before and after the item's first third ends."""
+        """Return the counts of answers to other items, before and after the item's first third.
+
+        They are zero if the item has fewer than three answers.
+        """
         own = self.positions_of_item.get(item_id, [])
         first = len(own) // 3
         if not first:
@@ -143,9 +149,9 @@ def _set_passing_rater_counts(
     pass_mark: float,
     likely_code: int,
 ) -> None:
-    """Set the numbers of raters who pass on other gold, and of those who answer likely_code.
+    """Count the raters who reach the pass mark on other gold, and those of them with likely_code.
 
-    ``codes``: {rater id: code}; ``accuracies``: {rater id: accuracy on all other gold}.
+    ``codes``: {rater id: code of the answer}; ``accuracies``: {rater id: accuracy on other gold}.
     """
     for rater_id, code in codes.items():
         if accuracies[rater_id] >= pass_mark:
@@ -156,7 +162,10 @@ def _set_passing_rater_counts(
 def _compute_other_accuracies(
     item_gold: int | None, codes: Mapping[int, int], tally: Mapping[int, tuple[int, int]]
 ) -> dict[int, float]:
-    """Return {rater id: accuracy on all other gold}, with the prior of find_suspect_gold."""
+    """Return {rater id: accuracy on all other gold}, shrunk by the prior of find_suspect_gold.
+
+    ``tally``: {rater id: (right answers, answers)} on all gold.
+    """
     accuracies = {}
     for rater_id, code in codes.items():
         right, n = tally[rater_id]

@@ -35,7 +35,10 @@ LEAD, VIEWER = Member.Role.LEAD, Member.Role.VIEWER
 
 @dataclass(frozen=True)
 class ScoreRow:
-    """A rater's score. Of few answers, only the interval is shown, and no coefficient."""
+    """A rater's score as the page shows it.
+
+    With fewer than MIN_ANSWERS answers, only the interval of the accuracy is shown.
+    """
 
     score: GoldScore
     accuracy: Interval
@@ -123,7 +126,7 @@ def _build_score_row(score: GoldScore) -> ScoreRow:
 
 
 def _list_interventions(question: Question) -> list[GoldIntervention]:
-    """Return proposed and current interventions, proposed ones first."""
+    """Return the interventions that were not overridden: proposed ones first, then by age."""
     rows = GoldIntervention.objects.filter(question=question).exclude(
         state=GoldIntervention.State.OVERRIDDEN
     )
@@ -243,7 +246,7 @@ class GoldRulesForm(SettingsForm):
 
 
 def _build_shown_rules(question: Question, state: GoldState | None) -> dict[str, str]:
-    """Return the rules in force as texts of the form's fields; ``state``: None before any."""
+    """Return the current rules as texts of the form's fields; the defaults if ``state`` is None."""
     state = state or GoldState()
     return {
         "pass_mark": f"{state.pass_mark:.2f}",

@@ -43,7 +43,7 @@ APPROVALS = "approvals"
 class EntryCount:
     """Number of things of one kind that need an action.
 
-    ``question`` is a key where the page shows one question.
+    ``question``: key of the question that the entry is about, "" for the whole project.
     """
 
     kind: str
@@ -169,7 +169,7 @@ def get_open_alerts() -> AlertQuerySet:
 
 
 def get_raters_below_pass_mark() -> QuerySet[GoldScore]:
-    """Return the scores of raters who need action for them and have no proposed intervention."""
+    """Return the gold scores that need an action and led to no proposed intervention yet."""
     proposed = get_proposed_interventions().filter(
         question=OuterRef("question"), rater=OuterRef("rater")
     )
@@ -198,7 +198,7 @@ def get_webhooks_paused_by_failure() -> QuerySet[Webhook]:
 
 
 def get_exams_without_attempts() -> QuerySet[Exam]:
-    """Return the last exam of each rater who failed, has no attempt left and is not paused.
+    """Return the last failed exam of each unpaused rater without further attempts.
 
     Only where an exam is required.
     """
@@ -220,9 +220,9 @@ def get_uncertain_labels() -> QuerySet[ItemLabel]:
 def _build_count_query(
     kind: str, rows: QuerySet[Any], projects: list[int], *, per_question: bool = False
 ) -> Any:
-    """Return the query of rows (kind, project id, question's key, number), one a project.
+    """Return a query of (kind, project id, question key, number of ``rows``) for each project.
 
-    There is one row a question with ``per_question``; otherwise the question's key is empty.
+    With ``per_question`` for each question; otherwise the question key is empty.
     """
     question = F("question__key") if per_question else Value("")
     selected = rows.filter(question__project__in=projects).order_by()

@@ -64,7 +64,7 @@ ACTIONS: dict[str, Promise] = {
 
 @dataclass
 class InboxScope:
-    """Active projects by what the user may do in them, as subqueries."""
+    """The user's active projects by what the user may do in them, as subqueries."""
 
     results: QuerySet[Project]
     review: QuerySet[Project]
@@ -73,12 +73,12 @@ class InboxScope:
 
     @cached_property
     def raters_to_check(self) -> dict[int, RatersToCheck]:
-        """Raters to check of each question; their statuses are computed once."""
+        """{question id: raters to check}; statuses are computed once per scope."""
         return get_raters_to_check(self.results)
 
     @classmethod
     def for_user(cls, user: Any, project_ids: Collection[int] | None = None) -> InboxScope:
-        """Return the user's projects, or those of them with these ids; never examples."""
+        """Return the user's active projects, if given only of ``project_ids``; never examples."""
         projects = Project.objects.filter(archived_at=None, is_example=False)
         if project_ids is not None:
             projects = projects.filter(pk__in=project_ids)
@@ -106,11 +106,11 @@ class InboxScope:
 
 
 class StoredEntry(NamedTuple):
-    """An entry as the query returns it.
+    """An entry as a row of the query.
 
-    ``entry_kind``: a key of ACTIONS; ``in_question``: 0 where the row is about the project;
-    ``alert_id``, ``about_rater``: 0 where it is not an alert, or not a rater; ``number``: how many
-    things of this kind.
+    ``entry_kind``: a key of ACTIONS; ``in_question``: question id, 0 if the entry is about the
+    project; ``alert_id`` and ``about_rater``: ids, 0 if it is about no alert or no rater;
+    ``number``: number of things of this kind.
     """
 
     entry_kind: str
@@ -163,7 +163,7 @@ def _select_raters_to_check(checks: Mapping[int, RatersToCheck]) -> QuerySet[Any
 
 
 def _list_count_queries(scope: InboxScope) -> list[QuerySet[Any, Any]]:
-    """Return queries of the entries that are numbers of things."""
+    """Return the queries whose entries are counts, such as the number of open appeals."""
     counted = [
         _build_count_query(
             entry_counts.get_uncertain_labels().filter(question__project__in=scope.review),
@@ -201,14 +201,20 @@ def _list_count_queries(scope: InboxScope) -> list[QuerySet[Any, Any]]:
 
 
 def _get_largest_impact(of_raters: Q, otherwise: Any) -> Coalesce:
-    """Return the largest impact of the raters of a row; ``otherwise`` before they have any."""
+    """Build the expression for the largest impact of a row's raters (``of_raters``).
+
+    ``otherwise``: its value before the impacts are estimated.
+    """
     errors = RaterConfusion.objects.filter(of_raters, question=OuterRef("question"))
     largest = Subquery(errors.order_by("-impact").values("impact")[:1])
     return Coalesce(largest, Cast(otherwise, FloatField()))
 
 
 def _select_each(rows: QuerySet[Any], kind: str, impact: Any, **row_ids: F) -> QuerySet[Any, Any]:
-    """Return an entry for each row; ``row_ids``: the column of alert_id or of about_rater."""
+    """Return a query with one entry for each row.
+
+    ``row_ids``: expressions for ``alert_id`` or ``about_rater``, which are 0 by default.
+    """
     annotated = rows.order_by().annotate(
         **{"alert_id": Value(0), "about_rater": Value(0), **row_ids},
         entry_kind=Value(kind),
@@ -223,7 +229,11 @@ def _select_each(rows: QuerySet[Any], kind: str, impact: Any, **row_ids: F) -> Q
 def _build_count_query(
     rows: QuerySet[Any], kind: str, impact: Any = None, *, project: Any = None
 ) -> QuerySet[Any, Any]:
-    """Return an entry per question, or per project where ``project`` is its column."""
+    """Return a query with one entry for each question, with its number of rows.
+
+    ``project``: the expression for the project id, if the rows have no question; the query then has
+    one entry for each project.
+    """
     annotated = rows.order_by().annotate(
         entry_kind=Value(kind),
         in_project=F("question__project_id") if project is None else project,
@@ -238,9 +248,9 @@ def _build_count_query(
 
 
 def _aggregate(scope: InboxScope, columns: str, tail: str = "") -> list[tuple[Any, ...]]:
-    """Return rows of an SQL aggregation over ``select_entries``; Django has none for a union.
+    """Aggregate ``select_entries`` by SQL, because Django cannot aggregate a union.
 
-    ``columns`` and ``tail`` are SQL of this module.
+    ``columns`` and ``tail``: SQL of this module, the SELECT list and the end of the statement.
     """
     sql, params = select_entries(scope).query.sql_with_params()
     with connection.cursor() as cursor:
@@ -343,7 +353,7 @@ def _get_rater_reason(row: StoredEntry, scope: InboxScope) -> str:
 
 @dataclass(frozen=True)
 class TopEntry:
-    """The entry with the most impact in a project, and the number of the others."""
+    """The entry with the most impact in a project, and the number of its other entries."""
 
     text: str
     url: str
@@ -359,7 +369,7 @@ class ProjectInbox:
     """The inbox by project, for the list of projects (metrics.views.project_list)."""
 
     def rank_projects(self, user: Any, limit: int) -> dict[int, float]:
-        """Return {project id: its largest impact} of the projects with entries, largest first."""
+        """Return {project id: largest impact of its entries}, largest first, at most ``limit``."""
         tail = f"GROUP BY in_project ORDER BY 2 DESC, 1 LIMIT {limit:d}"
         rows = _aggregate(InboxScope.for_user(user), "in_project, MAX(row_impact)", tail)
         return {project: float(impact) for project, impact in rows}
@@ -369,7 +379,7 @@ class ProjectInbox:
         return count_entries(InboxScope.for_user(user)).n_projects
 
     def get_top_entries(self, user: Any, project_ids: Collection[int]) -> dict[int, TopEntry]:
-        """Return {project id: its top entry} of those of these projects that have any."""
+        """Return {project id: its top entry}, without projects that have no entries."""
         if not project_ids:
             return {}
         by_project: dict[int, list[StoredEntry]] = {}

@@ -121,7 +121,7 @@ def _build_agreement_section(question: Question) -> list[str]:
 
 
 def _get_name(coefficient: str) -> str:
-    """Return the English name of a coefficient with its weights, as on the pages."""
+    """Return the English name of a coefficient with its weights."""
     with translation.override("en"):
         return str(display_names.get_coefficient_name(coefficient))
 
@@ -135,7 +135,7 @@ def _format_guideline_versions(question: Question) -> str:
 
 
 def _describe_random_sample(headline: HeadlineResult) -> str:
-    """Return the data card's line on the random sample, without ratings of uncertain labels."""
+    """Return the line on the headline without the ratings requested for uncertain items."""
     return (
         f"* {headline['sample']['left_out']} ratings were requested because their items were"
         f" uncertain, which lowers the above; {_get_name(headline['name'])} without them:"
@@ -174,9 +174,9 @@ def _build_limits_section(question: Question, consensus: Consensus | None) -> li
 
 
 def compute_digest(question: Question, consensus: Consensus | None) -> str:
-    """Return the SHA-256 of "item, tab, label, tab, source" lines, sorted by item key.
+    """Return the SHA-256 of the lines "item, tab, label, tab, source, line feed", sorted.
 
-    Equal labels have the same hash wherever they are computed.
+    Equal labels have the same digest on every site.
     """
     label_names = selectors.LabelNames.for_question(question, consensus)
     lines = []

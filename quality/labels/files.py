@@ -48,7 +48,7 @@ def _iter_json_list(
 
 
 def _get_content(row: LabelRow, body: Any) -> dict[str, object]:
-    """Return the parts of an item by name, with its key."""
+    """Return {name: value} of the item's key and the fields of its body."""
     parts = body if isinstance(body, dict) else {"text": body}
     return {"item": row.item, **parts}
 
@@ -104,7 +104,7 @@ def _iter_csv_lines(labels: Labels, label_names: LabelNames) -> Iterator[str]:
 
 
 def _list_values(row: LabelRow, label_names: LabelNames) -> list[Any]:
-    """Return a row as a value for each of COLUMNS, then one for each category."""
+    """Return a value for each of COLUMNS, then the share of each category."""
     values = [*row[:DISTRIBUTION_INDEX], *row[DISTRIBUTION_INDEX + 1 : -1]]
     shares = [row.distribution.get(label) for label in label_names.share_labels]
     return clean_row([*values, _format_time(row.as_of), get_data_split(row.item), *shares])

@@ -46,7 +46,7 @@ OVERLAP = datetime.timedelta(minutes=5)
 
 @dataclass(frozen=True)
 class Control:
-    """A control of a labeling form in Label Studio, with which a question is answered."""
+    """A control of a Label Studio labeling form, by which a question is answered."""
 
     name: str
     to_name: str
@@ -54,7 +54,7 @@ class Control:
     labels: frozenset[str]
 
     def build_part(self, label: str) -> Fields | None:
-        """Return the part of a result with this label; None if the control cannot express it."""
+        """Return this control's part of a result, or None if the control has no such label."""
         value: Fields | None = None
         number = parse_number(label)
         if self.kind == "choices" and label in self.labels:
@@ -114,7 +114,7 @@ def _get_changed_labels(connection: LabelStudioConnection) -> Any:
 
 
 class _Writer:
-    """Writes final labels of one connection to its tasks, as predictions or annotations."""
+    """Write final labels to the tasks of one connection, as predictions or annotations."""
 
     def __init__(self, connection: LabelStudioConnection, client: Client) -> None:
         self.connection = connection
@@ -132,7 +132,7 @@ class _Writer:
         }
 
     def _get_controls_by_question(self, questions: Mapping[str, Question]) -> dict[int, Control]:
-        """Return the control of each question by its id."""
+        """Return {question id: the control that answers the question}."""
         mapping = ImportMapping.from_run(ImportRun(mapping=self.connection.mapping))
         single = get_single_question(mapping, questions)
         single_key = single.key if single else None

@@ -21,7 +21,7 @@ SPLIT = (("train", 0.8), ("dev", 0.9), ("test", 1.0))
 
 @dataclass(frozen=True)
 class LabelNames:
-    """Names of the codes of a question's stored labels."""
+    """Labels of the codes of a question's stored labels."""
 
     question: Question
     label_of: dict[int, str]  # of all categories, retired ones too
@@ -38,7 +38,7 @@ NO_DECISION: tuple[str | None, str] = (None, "")
 
 
 class LabelRow(NamedTuple):
-    """The label of an item with the fields of docs/api.md, in their order."""
+    """An item's label, with the fields of docs/api.md in their order."""
 
     item: str
     question: str
@@ -54,7 +54,10 @@ class LabelRow(NamedTuple):
 
     @property
     def is_median(self) -> bool:
-        """Return whether another category is more probable: ordered labels are medians."""
+        """Return whether another category is more probable, as may be for a median.
+
+        Labels on ordered scales are medians.
+        """
         likeliest = max(self.distribution.values(), default=0)
         return self.confidence is not None and self.confidence < likeliest
 
@@ -67,10 +70,10 @@ def get_labels(
     since: datetime.datetime | None = None,
     code: int | None = None,
 ) -> QuerySet[ItemLabel]:
-    """Return the question's labels, ordered by item.
+    """Return the question's labels, ordered by item id.
 
     ``at_least``: minimum confidence; ``since``: only labels that changed at this time or later;
-    ``code``: only this label.
+    ``code``: only labels with this category code.
     """
     rows = ItemLabel.objects.filter(question=question).order_by("item_id")
     if source is not None:
@@ -132,7 +135,7 @@ def _get_latest_decisions(question: Question) -> dict[int, tuple[str | None, str
 def get_data_split(key: str) -> str:
     """Return the data split of an item (train, dev or test), by the SHA-256 of its key.
 
-    An item keeps its split whatever other items are added or removed.
+    The split does not depend on the other items of the project.
     """
     position = int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "big") / 2**64
     return next(name for name, limit in SPLIT if position < limit)

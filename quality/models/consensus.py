@@ -136,7 +136,10 @@ class ItemLabel(models.Model):
 
     @property
     def is_median(self) -> bool:
-        """Return whether another category is more probable: ordered labels are medians."""
+        """Return whether another category is more probable, as may be for a median.
+
+        Labels on ordered scales are medians.
+        """
         return self.confidence is not None and self.confidence < max(self.distribution, default=0)
 
 

@@ -80,7 +80,7 @@ def _get_input_version(project: Project) -> dict[str, Any]:
 
 
 def plan_queue(project: Project) -> list[int]:
-    """Store and return the ids of the items that come first, in order."""
+    """Compute, store and return the planned order of the project's first items, as ids."""
     if project.queue_order == QueueOrder.PLANNED_LABELS:
         item_ids = _list_most_informative(project)
     else:
@@ -90,7 +90,7 @@ def plan_queue(project: Project) -> list[int]:
 
 
 def _get_assignable_items(project: Project) -> QuerySet[Item]:
-    """Return the items with a free slot that no rater is rating now."""
+    """Return the items with a free slot that are not assigned to any rater now."""
     open_assignments = Assignment.objects.filter(item=OuterRef("pk"), state=Assignment.State.OPEN)
     queued = Item.objects.filter(AVAILABLE, project=project, slots_taken__lt=project.overlap)
     return queued.filter(~Exists(open_assignments))
@@ -120,7 +120,10 @@ def _list_most_informative(project: Project) -> list[int]:
 def _iter_gains(
     project: Project, labels: Consensus, pooled: np.ndarray
 ) -> Iterator[tuple[int, float]]:
-    """Yield (item id, expected information in nats) of open items that are not certain."""
+    """Yield (item id, expected information in nats of a rating) of assignable uncertain items.
+
+    ``pooled``: confusion matrix (k, k) of all raters together.
+    """
     candidates = ItemLabel.objects.uncertain().filter(
         question=labels.question_id, item__in=_get_assignable_items(project)
     )
@@ -134,7 +137,10 @@ def _iter_gains(
 
 
 def _list_nearly_complete(project: Project) -> list[int]:
-    """Return ids of items with most of the needed ratings first, then unrated items."""
+    """Return item ids: first items that lack one rating, then two and so on, unrated items last.
+
+    At most MAX_PLANNED_ITEMS.
+    """
     target = min(_get_best_overlap(project), project.overlap)
     item_ids: list[int] = []
     for n_ratings in [*range(target - 1, 0, -1), 0]:
@@ -146,7 +152,10 @@ def _list_nearly_complete(project: Project) -> list[int]:
 
 
 def _get_best_overlap(project: Project) -> int:
-    """Return the number of ratings per item that needs the fewest ratings overall."""
+    """Return the number of ratings per item with which a study needs the fewest ratings.
+
+    DEFAULT_RATINGS if this cannot be estimated.
+    """
     question = Question.objects.filter(project=project).order_by("position", "pk").first()
     best = compute_overlap_plans(question).cheapest if question is not None else None
     return best.m if best is not None else DEFAULT_RATINGS

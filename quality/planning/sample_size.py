@@ -27,10 +27,10 @@ HALF_WIDTH = 0.05
 
 @dataclass(frozen=True)
 class OverlapPlans:
-    """Fleiss' kappa with 2, 3, ... ratings per item.
+    """Plans for Fleiss' kappa with 2, 3 and more ratings per item.
 
-    ``plans`` is empty without enough data, or where there are too many patterns to compute
-    (``too_many``).
+    ``plans`` is empty without enough data, or if there are too many patterns to compute
+    (``too_many``). ``cheapest`` needs the fewest ratings.
     """
 
     half_width: float
@@ -69,9 +69,10 @@ HALF_WIDTHS = (0.1, 0.05, 0.03, 0.02)
 
 @dataclass(frozen=True)
 class WidthPlan:
-    """Items needed for one half-width: in total, and in addition; None where unknown.
+    """Items needed for one half-width: in total (``items``) and in addition (``more``).
 
-    ``expected``: items that reach it in about half of such studies, if the error stays as it is.
+    ``expected``: items with which about half of such studies reach it, if the standard error stays
+    as it is. Each is None if it cannot be estimated.
     """
 
     half_width: float
@@ -107,9 +108,9 @@ class SampleSizePlan:
 
     @property
     def is_rough(self) -> bool:
-        """Return whether the error is based on too few items, or on too few that differ.
+        """Return whether too few items, or too few that differ, make the standard error unreliable.
 
-        In the latter case the interval shown is much wider than by the standard error.
+        If too few differ, the interval shown is much wider than the standard error implies.
         """
         if self.value is None or self.error is None or self.value["se"] is None:
             return False
@@ -128,7 +129,10 @@ class SampleSizePlan:
 
 @dataclass(frozen=True)
 class StudyPlan:
-    """Size of a study with two raters per item, and its cost in the unit of a rating's cost."""
+    """Number of items of a study with two raters per item, and its cost.
+
+    The cost has the unit of the cost of a rating; None if that is unknown.
+    """
 
     items: int
     cost: float | None
@@ -145,10 +149,10 @@ def plan_study(
     half_width: float,
     cost: float | None = None,
 ) -> StudyPlan:
-    """Return the size of a study whose kappa is known to the half-width in 9 of 10 studies.
+    """Return the size at which 9 of 10 studies have an interval of at most this half-width.
 
-    ``prevalence``: of one of two categories, or of all; ``cost``: of a rating. Raises ValueError
-    for assumptions that no study can meet.
+    ``kappa``: the expected value; ``prevalence``: the share of one of two categories, or of every
+    category; ``cost``: of one rating. Raises ValueError for assumptions that no study can meet.
     """
     items = sample_size.compute_items_needed_before(
         kappa, prevalence, half_width, with_assurance=True
@@ -161,11 +165,11 @@ def plan_sample_size(
 ) -> SampleSizePlan:
     """Return the items needed for each half-width, assuming further items of the same kind.
 
-    The half-width is then reached in 9 of 10 such studies. How far the error may still change is
-    estimated from the patterns of the same ratings, for Fleiss' kappa with the same weights. Items
-    in clusters come in further clusters of the present size.
+    With these, 9 of 10 such studies reach the half-width. The uncertainty of the standard error is
+    estimated from the patterns of the present ratings, for Fleiss' kappa with the same weights.
+    Clusters are assumed to keep their size.
 
-    For the headline kappa, or Fleiss' (QuestionAgreement.displayed_coefficients).
+    The coefficient is the headline if it is a kappa, else Fleiss' kappa.
     """
     scale = QuestionScale.for_question(question)
     weights = get_headline_weighting(question, scale)

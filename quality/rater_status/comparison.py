@@ -187,7 +187,7 @@ def _compute_and_store_comparison(row: StoredRaterComparison) -> None:
 
 @dataclass(frozen=True)
 class _PeopleResults:
-    """The stored results of the question's people (M), in the order of their ids."""
+    """Stored results of the M people who rated the question, in the order of their ids."""
 
     rows: list[tuple[int, int, float | None]]  # id, number of ratings, median seconds
     peers: list[Mapping[str, Any]]  # agreement with the others
@@ -199,7 +199,7 @@ class _PeopleResults:
 
     @classmethod
     def load(cls, question: Question, scale: QuestionScale, name: str) -> _PeopleResults:
-        """Load the results; ``name``: the weighted agreement with the others."""
+        """Load the results. ``name``: coefficient of the agreement with the others."""
         results = RaterResult.objects.filter(question=question, rater__kind=Rater.Kind.HUMAN)
         names = (name, get_weighted_name("vs_peers", "quadratic"), "vs_peers_bias")
         paths = (*(f"coefficients__{path}" for path in names), "details__table")
@@ -318,7 +318,7 @@ class _PeopleResults:
 
 
 def _widen_interval(value: Any, name: str, clusters: QuestionClusters | None) -> Mapping[str, Any]:
-    """Return a stored estimate with the interval of clusters, undefined where there is none."""
+    """Return the estimate, with the interval for clusters; an undefined one if it is None."""
     value = value or build_uncounted_value()
     return clusters.widen_interval(name, value) if clusters else value
 
@@ -351,7 +351,7 @@ def _select_level_raters(rows: Sequence[Sequence[Any]], is_biased: np.ndarray) -
 
 
 def _compute_answer_sd(counts: np.ndarray, scale: QuestionScale) -> float:
-    """Return the standard deviation of answers (k,), in category values or ranks."""
+    """Return the standard deviation of the answers, by counts (k,), in values or ranks."""
     values = np.arange(scale.k) if scale.values is None else scale.values
     total = max(counts.sum(), 1)
     mean = (counts @ values) / total
@@ -359,7 +359,7 @@ def _compute_answer_sd(counts: np.ndarray, scale: QuestionScale) -> float:
 
 
 def _find_contrasts(own_counts: np.ndarray, other_counts: np.ndarray) -> np.ndarray:
-    """Return (R,) categories whose shares in own and others' answers (R, k) differ most."""
+    """Return (R,): the category whose shares in the two rows of counts (R, k) differ most."""
     own, other = (
         counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
         for counts in (own_counts, other_counts)
@@ -368,7 +368,7 @@ def _find_contrasts(own_counts: np.ndarray, other_counts: np.ndarray) -> np.ndar
 
 
 def _get_margins(table: list[list[int]] | None, k: int) -> np.ndarray:
-    """Return counts (2, k) of own and of other raters' answers; zeros for another scale."""
+    """Return counts (2, k) of own and others' answers; zeros if the table is of another scale."""
     if not table or len(table) != k:
         return np.zeros((2, k), np.int64)
     counts = np.array(table, np.int64)
@@ -376,7 +376,7 @@ def _get_margins(table: list[list[int]] | None, k: int) -> np.ndarray:
 
 
 def _compute_shares(answers: np.ndarray, category: np.ndarray) -> np.ndarray:
-    """Return the share (R,) of each row's category in ``answers`` (R, k); 0 without answers."""
+    """Return (R,): share of ``category[i]`` in row i of ``answers`` (R, k); 0 for an empty row."""
     return answers[np.arange(len(answers)), category] / np.maximum(answers.sum(axis=1), 1)
 
 

@@ -26,9 +26,10 @@ Rows = list[vega_lite.Row]
 
 
 def list_chart_rows(raters: list[RaterListEntry], funnel: Funnel | None, url_template: str) -> Rows:
-    """Return a row per point (kind "rater"), square ("many") and point of the edge ("edge").
+    """Return the rows of the chart: points of raters, squares and the edge of the funnel.
 
-    ``url_template``: URL of a rater's page, with KEY in place of the rater's key.
+    Their ``kind`` is "rater", "many" or "edge". ``url_template``: URL of a rater's page, with KEY
+    in place of the rater's key.
     """
     with_value = [rater for rater in raters if rater.result and rater.result.value is not None]
     with_value = [rater for rater in with_value if rater.result and rater.result.n_items > 0]
@@ -43,9 +44,9 @@ def list_chart_rows(raters: list[RaterListEntry], funnel: Funnel | None, url_tem
 def _split_points(
     raters: list[RaterListEntry], funnel: Funnel | None
 ) -> tuple[list[RaterListEntry], list[RaterListEntry]]:
-    """Return the raters that are drawn as points, and the others.
+    """Return the raters drawn as points, at most MAX_POINTS, and the others.
 
-    Of more than MAX_POINTS raters, those to check and those outside the funnel come first.
+    Points are preferably raters to check, then those outside the funnel.
     """
     if len(raters) <= MAX_POINTS:
         return raters, []
@@ -104,7 +105,7 @@ def _build_squares(raters: list[RaterListEntry]) -> Rows:
 
 
 def _build_edge(raters: list[RaterListEntry], funnel: Funnel | None) -> Rows:
-    """Return rows along both edges of the funnel."""
+    """Return the rows of the funnel's lower and upper limits by number of items; [] without it."""
     if funnel is None or not raters:
         return []
     item_counts = [rater.result.n_items for rater in raters if rater.result]
@@ -171,7 +172,7 @@ def _build_squares_layer(position: vega_lite.Spec) -> vega_lite.Spec:
 
 
 def _build_rater_layers(position: vega_lite.Spec, title: str) -> Iterator[vega_lite.Spec]:
-    """Yield the points of the raters without findings, to check, and with the same answer."""
+    """Yield the layers of points: raters without findings, to check, and repeating one answer."""
     tooltip = [
         vega_lite.build_field("rater", "nominal", _("rater")),
         vega_lite.build_decimal_field("kappa", title),

@@ -40,9 +40,10 @@ ITEMS_PER_SITTING = 40
 def select_overview_raters(
     selection: Selection, max_lines: int, filtered: FilteredAgreements | None
 ) -> OverviewRaters:
-    """Return the raters by status, worst first, and the actions that they and the items need.
+    """Return the raters by status, worst first, and the suggested actions on raters and items.
 
-    The statuses are of all ratings, whatever the filter: it only leaves out other raters.
+    Statuses are based on all ratings, also with a filter (``filtered``): it only leaves out raters
+    without any selected rating.
     """
     raters = RaterList(selection.question).select(RaterFilter())
     if filtered is not None:
@@ -61,7 +62,10 @@ def select_overview_raters(
 
 
 def list_report_notes(question: Question) -> list[str]:
-    """Return a sentence on the raters to check and the open alerts of now; [] without any."""
+    """Return one sentence with the present numbers of raters to check and open alerts.
+
+    Empty if there are none.
+    """
     n_alerts = get_open_alerts().filter(question=question).count()
     n_raters = len(_select_raters_to_check(RaterList(question).raters))
     counts = {entry_counts.RATERS: n_raters, entry_counts.ALERTS: n_alerts}
@@ -130,9 +134,10 @@ def _suggest_raters(
 
 
 def _suggest_items(selection: Selection, raters: list[RaterListEntry]) -> list[NextAction]:
-    """Return the action on the most uncertain items: at most one sitting, by its errors and time.
+    """Return the action to review the most uncertain items, at most ITEMS_PER_SITTING.
 
-    A decision is taken to last as long as a rating of the median rater.
+    It states their expected errors and the time they take: a decision is assumed to take as long as
+    a rating by the median rater. Empty for users who may not review.
     """
     if not selection.project.can_review:
         return []

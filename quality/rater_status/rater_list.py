@@ -201,10 +201,10 @@ class RaterList:
         ]
 
     def select(self, rater_filter: RaterFilter, sort: str = "-status") -> list[RaterListEntry]:
-        """Return the raters that match, sorted by one column and then by key.
+        """Return the raters that match, sorted by one column ("-" before it: descending), then key.
 
-        In either order raters without a value come last, and before them those with too few
-        items: with five items one is the best or the worst by chance.
+        In either order, raters without a value come last, preceded by those with too few items:
+        with five items, a rater may be the best or worst by chance.
         """
         column = sort.removeprefix("-")
         get_value, count_items = SORT_KEYS[column], ITEM_COUNTS.get(column)
@@ -236,7 +236,7 @@ def build_entry(
     failed_exam: FailedExam | None,
     alerts: Sequence[Alert],
 ) -> RaterListEntry:
-    """Return the entry of a rater; the arguments are those of ``list_reasons``."""
+    """Return the entry of a rater; keyword arguments are passed to ``list_reasons``."""
     result = rater_comparison.raters.get(rater.pk)
     reasons = list_reasons(
         rater.pk,
@@ -297,7 +297,10 @@ def parse_rater_ids(texts: Sequence[str]) -> list[int]:
 
 
 def _get_peers(result: comparison.ComparedRater | None) -> Mapping[str, Any]:
-    """Return value and number of items of a rater's kappa with the others."""
+    """Return the value and number of items of the rater's kappa with the others.
+
+    Undefined if the rater has no result.
+    """
     if result is None:
         return build_uncounted_value()
     return {"value": result.value, "n_items": result.n_items}

@@ -60,7 +60,8 @@ class StatusReason:
     """A reason for a status, and the status that it implies.
 
     ``value``, ``low``, ``high``: the size of the alert or drift, or the accuracy on gold, with its
-    95% interval; ``n``: number of items behind it. ``alert``: the alert that states it.
+    95% interval; ``n``: number of items on which it is based. ``alert``: the alert that states it,
+    if any.
     """
 
     code: ReasonCode
@@ -109,8 +110,9 @@ def list_reasons(
 ) -> list[StatusReason]:
     """Return the reasons for a rater's status, the most severe ones first.
 
-    ``peers``: agreement with the others; ``gold``: with its result; ``repeats``: of an inconsistent
-    rater; ``alerts``: unresolved ones. ``drift`` counts if it is watched.
+    ``peers``: kappa with the others; ``gold``: score annotated with its result; ``repeats``: score,
+    only of an inconsistent rater; ``alerts``: the unresolved ones; ``drift``: used if it is
+    watched.
     """
     result = comparison.raters.get(rater_id)
     findings = [
@@ -132,7 +134,7 @@ def list_reasons(
 
 
 def get_status(reasons: Sequence[StatusReason]) -> RaterStatus:
-    """Return the most severe status among the reasons."""
+    """Return the most severe status among the reasons; OK without any."""
     implied = {reason.status for reason in reasons}
     return next((status for status in SEVERITY if status in implied), RaterStatus.OK)
 
@@ -171,7 +173,7 @@ def _build_drift_reason(drift: DriftState | None) -> StatusReason | None:
 def _build_same_answer_reason(
     result: ComparedRater | None, alerts: Sequence[Alert]
 ) -> StatusReason | None:
-    """Return the reason for a rater who repeats one answer, unless an alert already states it."""
+    """Return the reason for a rater who repeats one answer; None if a supported alert states it."""
     if result is None or not result.repeats_answer:
         return None
     if ReasonCode.SAME_ANSWER in [get_alert_reason(alert) for alert in alerts if alert.supported]:
@@ -186,7 +188,10 @@ _EFFECTS_OF_REVERSAL = {ReasonCode.LOW_AGREEMENT, ReasonCode.NEWCOMER, ReasonCod
 def _build_reversed_reason(
     result: ComparedRater | None, findings: Sequence[StatusReason | None]
 ) -> StatusReason | None:
-    """Return the reason for opposite answers, as severe as the findings that it explains."""
+    """Return the reason for opposite answers, as severe as the findings that they explain.
+
+    None if the rater's answers are not opposite.
+    """
     if result is None or not result.is_reversed:
         return None
     effects = [reason for reason in findings if reason and reason.code in _EFFECTS_OF_REVERSAL]
@@ -213,7 +218,10 @@ def _build_bias_reason(
 def _build_low_agreement_reason(
     rater_id: int, comparison: RaterComparison, alerts: Sequence[Alert]
 ) -> StatusReason | None:
-    """Return the reason for an outlier, unless an alert or another finding explains it."""
+    """Return the reason for an outlier; None for others, and if something else explains it.
+
+    Explanations are unresolved alerts, and opposite, biased or repeated answers.
+    """
     result = comparison.raters.get(rater_id)
     is_explained = result is not None and (
         result.is_reversed or result.is_biased or result.repeats_answer

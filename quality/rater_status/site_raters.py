@@ -50,7 +50,7 @@ PersonKey = tuple[int | None, int | None]
 
 @dataclass(frozen=True)
 class RaterWithStatus:
-    """A rater with the status in one question."""
+    """A rater's entry, with status, in one question."""
 
     question: Question
     entry: RaterListEntry
@@ -80,7 +80,7 @@ class Person:
 
     @property
     def name(self) -> str:
-        """Name of the rater where there is one, or the username or key."""
+        """Name of the rater with the worst status; the username or rater key if there is none."""
         return (self.worst.entry.name if self.worst else "") or self.username
 
     @property
@@ -132,11 +132,11 @@ SORT_KEYS = {
 
 
 def query_results(user: Any, search: str = "") -> QuerySet[Any]:
-    """Return all-time results of people in the active projects that the user leads, but examples.
+    """Return the all-time results of people in the active projects that the user leads.
 
-    Annotated with ``account`` and ``alone`` (see PersonKey) and ``person``: the account's name, or
-    the rater's key. Raters of a project with pseudonyms appear under the pseudonym, without an
-    account.
+    Examples are left out. Annotated with ``account`` and ``alone`` (see PersonKey) and ``person``:
+    the username, or the rater's key. If a project hides its raters, they have their pseudonym as
+    key and no account.
     """
     led_projects = Project.objects.filter(archived_at=None, is_example=False)
     if not user.is_superuser:
@@ -201,9 +201,9 @@ class RatersToCheck(NamedTuple):
 
 
 def get_raters_to_check(projects: QuerySet[Project]) -> dict[int, RatersToCheck]:
-    """Return {question id: raters to check} of these projects; empty ones are left out.
+    """Return {question id: raters to check} of these projects' questions that have any.
 
-    Paused raters and those with a muted alert are left out. Empty with more than
+    Paused raters and those with a muted alert are left out. Empty if there are more than
     MAX_QUESTIONS_WITH_STATUS questions.
     """
     questions = Question.objects.filter(project__in=projects).order_by()
@@ -222,7 +222,7 @@ def get_raters_to_check(projects: QuerySet[Project]) -> dict[int, RatersToCheck]
 
 
 def _filter_by_signs(questions: QuerySet[Question]) -> QuerySet[Question]:
-    """Return the questions with stored data that may be a reason for the status check."""
+    """Return the questions with stored data from which a rater's status may become check."""
     findings = Diagnosis.objects.annotate(text=Cast("findings", TextField()))
     rows: list[QuerySet[Any]] = [
         StoredRaterComparison.objects.exclude(body__has_findings=False),
@@ -237,7 +237,10 @@ def _filter_by_signs(questions: QuerySet[Question]) -> QuerySet[Question]:
 
 
 def _is_set_aside(rater: RaterListEntry) -> bool:
-    """Return whether the rater is paused, or a lead has muted an alert about the rater."""
+    """Return whether a rater with the status check is paused, or has that status by an alert.
+
+    Such an alert has been muted: an open one gives the status act.
+    """
     return "paused" in rater.flags or any(reason.alert for reason in rater.reasons)
 
 
@@ -281,9 +284,9 @@ def _list_raters_with_status(question_ids: Collection[int]) -> list[RaterWithSta
 
 
 def add_question_results(people: Sequence[Person], results: QuerySet[Any]) -> None:
-    """Add each person's largest results, under the weights of each headline.
+    """Add to each person the results with the most ratings, at most MAX_QUESTIONS_SHOWN.
 
-    At most MAX_QUESTIONS_SHOWN a person.
+    Kappa has the weights of each question's headline.
     """
     by_key = {person.key: person for person in people}
     accounts = [account for account, _alone in by_key if account is not None]

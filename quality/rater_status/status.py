@@ -161,7 +161,7 @@ def _add_reasons(
 
 @dataclass(frozen=True)
 class _StoredFigures:
-    """Stored figures of a rater; the defaults are those of a rater without any."""
+    """Stored results of a rater; the defaults are those of a rater without a result."""
 
     n_ratings: int = 0
     seconds: float | None = None
@@ -212,7 +212,7 @@ def get_unresolved_alerts_by_question(
 
 
 def is_outlier(question: Question, rater: Rater) -> bool:
-    """Return whether an unresolved alert says that the rater clearly agrees less than others."""
+    """Return whether an unresolved alert that ratings still support says the rater agrees less."""
     kinds = (AlertKind.RATER_DISAGREES, AlertKind.NEWCOMER_BELOW)
     alerts = Alert.objects.filter(question=question, rater=rater, kind__in=kinds)
     return alerts.filter(supported=True).exclude(state=AlertState.RESOLVED).exists()

@@ -68,7 +68,7 @@ def _describe_missing_comparison(result: comparison.ComparedRater) -> str:
 
 
 def explain_unbiased_level(result: comparison.ComparedRater | None) -> str:
-    """Return why a rater who rates higher or lower is not called biased; "" for all others."""
+    """Return why a rater who rates higher or lower is not called biased; "" for other raters."""
     if result is None or result.is_biased or result.level is None:
         return ""
     return _("Peers explain the bias; own level: %(level)s.") % {
@@ -165,7 +165,7 @@ def _describe_bias_reason(reason: StatusReason) -> str:
 
 
 def list_reason_texts(summary: RaterSummary) -> list[str]:
-    """Return the texts of all reasons without the details of alerts, for readers without access."""
+    """Return the texts of all reasons, without details of alerts that the reader may not see."""
     supported_kinds = [alert.kind for alert in summary.alerts if alert.supported]
     return [
         *list_other_reason_texts(summary),

@@ -176,7 +176,7 @@ def _build_kept_query(query: QueryDict) -> str:
 
 
 def _list_just_paused(request: HttpRequest, project: Project) -> list[Rater]:
-    """Return the raters paused by the last action who still are, for the undo button."""
+    """Return the raters that the last action paused and nobody resumed, for the undo button."""
     if not project.can_manage or "paused" not in request.GET:
         return []
     ids = parse_rater_ids(request.GET["paused"].split(","))
@@ -185,7 +185,7 @@ def _list_just_paused(request: HttpRequest, project: Project) -> list[Rater]:
 
 @dataclass(frozen=True)
 class ExclusionComparison:
-    """The headline of all ratings and that without some raters; None while it is computed."""
+    """The headline of all ratings, and that without some raters: None while it is computed."""
 
     keys: tuple[str, ...]
     name: str

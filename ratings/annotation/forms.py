@@ -30,7 +30,7 @@ class AnswerOption:
 
 
 def get_questions(project: Project) -> list[Question]:
-    """Return the project's questions with their categories, fetched once per request."""
+    """Return the project's questions with their categories, prefetched on the project object."""
     prefetch_related_objects([project], "questions__categories")
     return list(project.questions.all())
 
@@ -40,16 +40,17 @@ def get_field_name(question: Question) -> str:
 
 
 def build_question_options(question: Question) -> list[AnswerOption]:
-    """Return the question's categories in order, each with its own key as long as there are keys.
+    """Return answer options of the question's active categories in order, each with a hotkey.
 
-    A key of the annotation page itself, which older questions may have declared, is ignored: each
-    key has one meaning, and "undo" must not rate the next item.
+    The later categories have none if there are more categories than keys. A key of the annotation
+    page itself, which older questions may have declared, is ignored: each key has one meaning, so
+    that "undo" never rates the next item.
     """
     return build_answer_options(question.active_categories(), get_field_name(question))
 
 
 def build_answer_options(categories: Sequence[Category], name: str) -> list[AnswerOption]:
-    """Return answer options of categories in their order, for the form field of this name."""
+    """Return the categories as answer options in the given order; ``name`` is the form field."""
     keys = assign_hotkeys(
         [_clean_hotkey(category.hotkey) for category in categories],
         [category.label for category in categories],
@@ -71,7 +72,7 @@ def _clean_hotkey(hotkey: str) -> str:
 
 
 class AnswerForm(forms.Form):
-    """One required answer to each of the project's questions, with a comment and a flag."""
+    """Form with one required answer to each of the questions, a comment and a flag."""
 
     comment = forms.CharField(required=False, max_length=4000)
     flagged = forms.BooleanField(required=False)
@@ -94,7 +95,7 @@ class AnswerForm(forms.Form):
             )
 
     def get_codes(self) -> dict[Question, int]:
-        """Return question -> code, in the order of the questions; of a valid form only."""
+        """Return question -> code, in the order of the questions. The form must be valid."""
         return {
             question: self.cleaned_data[get_field_name(question)] for question in self.questions
         }
@@ -102,8 +103,8 @@ class AnswerForm(forms.Form):
     def question_parts(self) -> list[dict[str, object]]:
         """Return the template data of each question: options, layout, selected code and errors.
 
-        The first question with an error, else the first without an answer, else the last one is
-        current.
+        One part is marked ``is_current``: the first with an error, else the first without an
+        answer, else the last.
         """
         parts = [self._build_part(question) for question in self.questions]
         unanswered = [part for part in parts if part["chosen"] is None]
@@ -131,7 +132,7 @@ class AnswerForm(forms.Form):
 
     @staticmethod
     def build_initial(ratings: dict[int, Any], questions: Sequence[Question]) -> dict[str, object]:
-        """Return the form's initial values from the current answers by question id."""
+        """Return the form's initial values from ``ratings`` (question id -> current answer)."""
         initial: dict[str, object] = {
             get_field_name(question): ratings[question.pk].code
             for question in questions

@@ -1,4 +1,4 @@
-"""Pages beside the annotation page: own ratings and messages; skipped and flagged items."""
+"""Pages beside the annotation page: a rater's own ratings; items skipped or flagged, for leads."""
 
 from __future__ import annotations
 
@@ -122,8 +122,8 @@ def show_own_ratings(request: HttpRequest, project_id: int) -> HttpResponse:
 def mark_message_read(request: HttpRequest, project_id: int, message_id: int) -> HttpResponse:
     """Mark a message as read, also for a paused rater, and return to the page it was read on.
 
-    That is the item (``item``), My ratings (``back``) or the annotation page; 204 for rate.js,
-    which stays where it is.
+    That is the posted ``item``, My ratings (``back``) or the annotation page. rate.js, which keeps
+    its page open, gets an empty response (204).
     """
     project = get_project(request.user, project_id, role=Member.Role.ANNOTATOR)
     rater = rater_selectors.get_rater(project, request.user)

@@ -1,8 +1,4 @@
-"""Rendering of the annotation page: the whole page, only the sheet of an item, or a preview.
-
-rate.js requests the sheet. The preview of a question's form stands beside the form that creates or
-changes the question.
-"""
+"""Rendering of the annotation page: the whole page, one item's part ("sheet"), or a preview."""
 
 from __future__ import annotations
 
@@ -40,7 +36,10 @@ def is_sheet_request(request: HttpRequest) -> bool:
 def render_page(
     request: HttpRequest, rater: Rater, item: Item | None, *, status: int = 200, **forms: Any
 ) -> HttpResponse:
-    """Render the whole annotation page with this item, or only its sheet."""
+    """Render the annotation page with the item, or only the item's sheet if rate.js requests it.
+
+    ``item`` is None if the rater has none; ``forms`` are passed to ``_build_item_context``.
+    """
     if is_sheet_request(request):
         return render_sheet(request, rater, item, status=status, **forms)
     project, context = rater.project, build_context(request, rater, item, **forms)
@@ -63,14 +62,17 @@ def render_sheet(
     ended_exam: Exam | None = None,
     **forms: Any,
 ) -> HttpResponse:
-    """Render only the sheet with this item; after an exam, with its result."""
+    """Render only the item's sheet; after an exam, with the result of ``ended_exam``.
+
+    ``undone_message`` says what was undone. ``forms`` are passed to ``_build_item_context``.
+    """
     context = build_context(request, rater, item, **forms)
     context |= {"undone_message": undone_message, "ended_exam": ended_exam}
     return render(request, "ratings/_rate_sheet.html", context, status=status)
 
 
 def render_progress(request: HttpRequest, rater: Rater) -> HttpResponse:
-    """Render the progress alone, for a page that has sheets and gets no further one."""
+    """Render the rater's progress without a sheet, for an open page that gets no further item."""
     page_context = {
         "project": rater.project,
         "progress": rater_progress.compute_progress(rater),
@@ -81,7 +83,7 @@ def render_progress(request: HttpRequest, rater: Rater) -> HttpResponse:
 def build_context(
     request: HttpRequest, rater: Rater, item: Item | None, **forms: Any
 ) -> dict[str, Any]:
-    """Return the context of the page's templates; ``forms`` as for _build_item_context."""
+    """Return the template context of the page; ``forms`` are passed to ``_build_item_context``."""
     context = {
         "project": rater.project,
         "rater": rater,
@@ -107,10 +109,11 @@ def _build_item_context(
     selected_codes: dict[int, int] | None = None,
     is_conflict: bool = False,
 ) -> dict[str, object]:
-    """Return what the templates show of an item.
+    """Return the template context of an item: content, forms, answers and assignment.
 
-    ``selected_codes``: codes by question id to preselect. ``is_conflict``: the submission would
-    overwrite an answer from another window.
+    ``form`` and ``skip_form`` are submitted forms with errors, if any. ``selected_codes``: question
+    id -> code to preselect. ``is_conflict``: the submission would overwrite an answer from another
+    window.
     """
     assignment, answers, message = rater_selectors.get_item_work(rater, item)
     is_exam_item = assignment is not None and assignment.kind == Assignment.Kind.EXAM
@@ -140,7 +143,7 @@ def _build_item_context(
 
 
 def list_asked_questions(rater: Rater, item: Item, *, is_exam_item: bool) -> list[Question]:
-    """Return the questions that the item's form asks: of an exam item, the examined one alone."""
+    """Return the questions that the item's form asks; for an exam item, only that of the exam."""
     questions = get_questions(rater.project)
     exam = exams.get_open_exam(rater, item) if is_exam_item else None
     return [question for question in questions if exam is None or question.pk == exam.question_id]
@@ -149,7 +152,7 @@ def list_asked_questions(rater: Rater, item: Item, *, is_exam_item: bool) -> lis
 def _build_assignment_context(
     rater: Rater, item: Item, assignment: Assignment | None
 ) -> dict[str, object]:
-    """Return what the templates show of the rater's assignment of an item."""
+    """Return the template context of the rater's assignment of an item: its state, and the exam."""
     state = assignment.state if assignment else Assignment.State.DONE
     context: dict[str, object] = {
         "assignment": assignment,

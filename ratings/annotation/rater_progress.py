@@ -30,7 +30,10 @@ MAX_PROJECTS_CHECKED = 20  # projects, the newest first
 
 
 def get_next_project(user: Any, *, exclude_project_id: int) -> Project | None:
-    """Return another project in which the user is an annotator and has items left, or None."""
+    """Return another project in which the user is an annotator and has items left, or None.
+
+    Only the newest MAX_PROJECTS_CHECKED projects are checked.
+    """
     member = Member.objects.filter(user=user, role=Member.Role.ANNOTATOR)
     projects = (
         Project.objects.filter(pk__in=member.values("project"), archived_at=None)
@@ -53,12 +56,12 @@ N_DAYS = 14  # days that My ratings compares
 
 @dataclass(frozen=True, slots=True)
 class RaterProgress:
-    """Figures of a rater's progress, in items.
+    """A rater's progress, in numbers of items.
 
     ``remaining``: maximum number of items that the rater can still get. ``items``: active items of
     the project. ``pace``: median seconds per item of the latest items, None with fewer than
     MIN_ITEMS_FOR_PACE items. ``daily_goal``: items a day that the rater wants to reach, or None.
-    ``can_go_back``: there is an earlier answer or skip of the rater to look at.
+    ``can_go_back``: the rater has an earlier answer or skip to return to.
     """
 
     today: int
@@ -82,19 +85,19 @@ class RaterProgress:
 
     @property
     def is_goal_reached(self) -> bool:
-        """True if the rater has reached the goal of today."""
+        """True if the rater has reached the daily goal today."""
         return self.daily_goal is not None and self.today >= self.daily_goal
 
     @property
     def minutes_left(self) -> int | None:
-        """Upper bound of the minutes for the remaining items at the rater's pace, or None."""
+        """Upper bound of the minutes for the remaining items, None without items or a pace."""
         if self.pace is None or not self.remaining:
             return None
         return max(round(self.remaining * self.pace / 60), 1)
 
     @property
     def hours_left(self) -> int | None:
-        """Upper bound of the remaining time in whole hours, where minutes are too precise."""
+        """Upper bound of the remaining time in whole hours; None if it is short or unknown."""
         minutes = self.minutes_left
         return (
             round(minutes / 60)
@@ -181,7 +184,10 @@ def compute_progress(rater: Rater) -> RaterProgress:
 
 @dataclass(frozen=True, slots=True)
 class DailyFigures:
-    """A rater's items on a day, and their median seconds (None: too few with a known time)."""
+    """Number of items that a rater rated on a day, and their median seconds.
+
+    The median is None if the time is known for too few of the items.
+    """
 
     day: datetime.date
     n_items: int
@@ -189,7 +195,7 @@ class DailyFigures:
 
 
 def list_daily_figures(rater: Rater) -> list[DailyFigures]:
-    """Return the figures of the rater's last N_DAYS days with items, the latest first.
+    """Return the figures of those of the last N_DAYS days on which the rater rated, latest first.
 
     Days are those of the project's time zone.
     """
@@ -218,7 +224,7 @@ def set_daily_goal(rater: Rater, goal: int | None) -> None:
 
 
 def _compute_pace(rows: Sequence[tuple[Any, ...]]) -> float | None:
-    """Return the median of the items' seconds; the latest answer to an item counts."""
+    """Return the median seconds per item, by the latest answer to each; None for too few items."""
     seconds_by_item: dict[tuple[int, int], float | None] = {}
     for item_id, seconds, _changed_at, _id, is_check in rows:
         seconds_by_item.setdefault((item_id, is_check), seconds)
@@ -231,7 +237,7 @@ def _compute_median(seconds: Iterable[float | None]) -> float | None:
 
 
 def clear_rated_count(rater: Rater) -> None:
-    """Discard the rater's cached number of rated items, as after a withdrawal."""
+    """Discard the rater's cached number of rated items, for example after a withdrawal."""
     cache.delete(_build_cache_key(rater))
 
 
@@ -240,10 +246,10 @@ def _build_cache_key(rater: Rater) -> str:
 
 
 def _get_cached_count(rater: Rater) -> tuple[int, datetime.datetime]:
-    """Return the number of items rated up to a recent time, and that time.
+    """Return the rater's number of items rated up to a recent time, and that time.
 
-    Older ratings are cached and later ones counted, so that a rater of many years waits no longer
-    than a new one.
+    Both are cached, and the caller counts only later ratings, so that the request takes no longer
+    for a rater with many years of ratings.
     """
     cached = cache.get(_build_cache_key(rater))
     if cached is None:
@@ -261,9 +267,9 @@ class RaterProject:
     """A project from the view of one of its raters.
 
     ``state``: new (not started), archived, paused, exam (to start, or between attempts), in_exam,
-    exam_over (no attempt left), ready, taken (other raters hold or have all remaining items), or
-    done (the rater has handled every item). ``remaining``: maximum number of items, where it is
-    ready.
+    exam_over (no attempt left), ready, taken (other raters hold or have rated all remaining items),
+    or done (the rater has rated or skipped every item). ``remaining``: maximum number of items that
+    the rater can still get if the state is ready, else 0.
     """
 
     project: Project
@@ -312,7 +318,7 @@ def get_rater_projects(user: Any, projects: Sequence[Project]) -> dict[int, Rate
 
 
 def _get_inactive_state(project: Project, rater: Rater | None) -> str:
-    """Return archived, new or paused; empty if the rater can work."""
+    """Return archived, new or paused; empty if the rater may rate."""
     if project.archived_at is not None:
         return "archived"
     if rater is None:

@@ -1,8 +1,4 @@
-"""Queries of a rater's own data (rater, assignments, answers, messages), and a lock.
-
-Plain SQL: each annotation page needs this, and the ORM takes longer to build these queries than the
-database to answer them.
-"""
+"""Queries of a rater's own data (rater, assignments, answers, messages), and their lock."""
 
 from __future__ import annotations
 
@@ -133,10 +129,11 @@ MAX_ITEMS_SEARCHED = 2_000  # own items that may match a search text, each of wh
 
 
 def list_rated_items(rater: Rater | None, *, search: str = "", show: str = "") -> Any:
-    """Return the items with a current answer of the rater, the latest first.
+    """Return the items with a current answer of the rater, most recently changed first.
 
     The rows are (is check answer, item id, time of the last change). ``search`` keeps items with
     this text, ``show`` is one of LIST_FILTERS. Exam answers are listed only by the filter "exam".
+    Empty if ``rater`` is None.
     """
     if rater is None:
         return Rating.objects.none()
@@ -180,9 +177,9 @@ def count_answered_exam_items(rater: Rater) -> int:
 
 
 def _build_changed_filter(model: type[models.Model]) -> Any:
-    """Return the condition that an earlier answer differs from the current row.
+    """Return the condition that an earlier answer had another code or comment than the current row.
 
-    An answer that was withdrawn and given again is unchanged.
+    An answer that was withdrawn and then given again is unchanged.
     """
     earlier: Any = Revision.objects.filter(rating=models.OuterRef("pk"))
     if model is CheckAnswer:
@@ -193,7 +190,10 @@ def _build_changed_filter(model: type[models.Model]) -> Any:
 
 
 def _find_item_ids(rater: Rater, text: str) -> list[int]:
-    """Return ids of the items with the text that the rater was assigned or rated."""
+    """Return ids of items with the text that the rater was assigned or rated.
+
+    At most the newest MAX_ITEMS_SEARCHED items are searched.
+    """
     own_items = models.Q(assignments__rater=rater) | models.Q(ratings__rater=rater)
     rows = Item.objects.filter(own_items, project=rater.project_id).distinct()
     rows = rows.alias(text=Cast("body", models.TextField())).filter(
@@ -207,7 +207,7 @@ def _find_item_ids(rater: Rater, text: str) -> list[int]:
 
 
 def list_skipped(rater: Rater | None, *, search: str = "") -> Any:
-    """Return the rater's skipped assignments, the latest first, optionally those with a text."""
+    """Return the rater's skipped assignments, latest first; ``search``: a text of the items."""
     if rater is None:
         return Assignment.objects.none()
     rows = Assignment.objects.filter(rater=rater, state=Assignment.State.SKIPPED)
@@ -219,7 +219,10 @@ def list_skipped(rater: Rater | None, *, search: str = "") -> Any:
 def get_flagged_and_changed(
     rater: Rater, rows: Sequence[Rating | CheckAnswer]
 ) -> tuple[set[int], set[tuple[bool, int]]]:
-    """Return ids of flagged items, and (is check answer, id) of changed rows."""
+    """Return ids of the items that the rater flagged, and (is check answer, id) of changed rows.
+
+    ``rows`` are the answers to look up. Changed means that an earlier answer differs from the row.
+    """
     items = {row.item_id for row in rows}
     flagged = Assignment.objects.filter(rater=rater, item__in=items, flagged=True)
     changed: set[tuple[bool, int]] = set()
@@ -233,7 +236,11 @@ def get_flagged_and_changed(
 def fetch_answers(
     rater: Rater, listed: Iterable[tuple[int, int, Any]]
 ) -> list[list[Rating | CheckAnswer]]:
-    """Return the rater's answers to each listed item, with item and question."""
+    """Return the rater's current answers to each listed item, with item and question.
+
+    ``listed`` are rows of ``list_rated_items``. Items whose answers were withdrawn meanwhile are
+    left out.
+    """
     keys = [(is_check, item_id) for is_check, item_id, _last in listed]
     answers_by_key: dict[tuple[int, int], list[Any]] = {key: [] for key in keys}
     models: tuple[Any, Any] = Rating, CheckAnswer
@@ -246,9 +253,10 @@ def fetch_answers(
 
 
 def compute_answer_version(answers: Mapping[int, Rating]) -> str:
-    """Return a digest of the current answers, by which a submission detects later changes.
+    """Return a digest of the current answers (question id -> answer); empty without any.
 
-    A submission from an older page is recognized by an outdated digest.
+    A submission whose page showed another digest would overwrite answers that the page did not
+    show.
     """
     values = sorted(
         (question_id, answer.code, answer.comment)
@@ -259,7 +267,10 @@ def compute_answer_version(answers: Mapping[int, Rating]) -> str:
 
 
 def get_labels(questions: Sequence[Question], codes: Mapping[int, int]) -> list[str]:
-    """Return the labels of the codes, in the order of the questions, without withdrawn ones."""
+    """Return the labels of the codes (question id -> code), in the order of the questions.
+
+    Questions without an answer, or with a withdrawn one, are left out.
+    """
     names = []
     for question in questions:
         labels_by_code = {category.code: category.label for category in question.categories.all()}
@@ -270,7 +281,11 @@ def get_labels(questions: Sequence[Question], codes: Mapping[int, int]) -> list[
 
 
 class LockedAssignment(NamedTuple):
-    """The assignment of an item, when the rater last closed one, and the question of a due exam."""
+    """A rater's locked assignment of an item, with further state of the rater.
+
+    ``assignment`` is None if the item was never assigned. ``last_closed_at``: when the rater last
+    closed an assignment, or None. ``due_exam_question_id``: question of a due exam, or None.
+    """
 
     assignment: Assignment | None
     last_closed_at: datetime.datetime | None

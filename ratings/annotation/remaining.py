@@ -71,7 +71,7 @@ _RATER_COUNTS_SQL = f"""
 
 
 class RaterCounts(NamedTuple):
-    """Numbers of a rater's items: open, submitted, and assigned so far."""
+    """Numbers of a rater's items: open, submitted, and assigned in all."""
 
     open: int = 0
     done: int = 0
@@ -79,7 +79,7 @@ class RaterCounts(NamedTuple):
 
 
 def build_counts_query(raters: Sequence[Rater]) -> bulk.Statement:
-    """Return the query of rows of (rater id, *RaterCounts)."""
+    """Return the query of the raters' counts, one row (rater id, *RaterCounts) for each."""
     return _build_rater_query(_RATER_COUNTS_SQL, raters)
 
 
@@ -134,7 +134,7 @@ def _has_checks(project: Project) -> bool:
 
 
 def _get_cached_remaining(rater: Rater, counts: RaterCounts) -> int | None:
-    """Return the cached number minus the items assigned since; None without a usable value."""
+    """Return the cached number minus the items assigned since; None if it has to be computed."""
     n_future, n_assigned = cache.get(_build_cache_key(rater), (0, 0))
     n_left = n_future - (counts.n_assigned - n_assigned)
     return n_left if 0 < n_left <= n_future else None
@@ -148,9 +148,10 @@ def _build_cache_key(rater: Rater) -> str:
 
 
 def _compute_future_items(rater: Rater, n_new: int, n_gold: int, counts: RaterCounts) -> int:
-    """Return the number of new items plus the checks that can come between them.
+    """Return the number of new items plus the checks that can be assigned between them.
 
-    No check comes after the last new item.
+    ``n_gold`` is the number of gold items for checks. No check comes after the last new item.
+    Beyond MAX_SIMULATED_ITEMS the checks are estimated from their percentages.
     """
     if not _has_checks(rater.project):
         return n_new
@@ -173,7 +174,10 @@ def _compute_future_items(rater: Rater, n_new: int, n_gold: int, counts: RaterCo
 
 
 def get_finished_project_ids(user: Any, projects: Iterable[Project]) -> set[int]:
-    """Return those of the projects in which the user has rated or skipped every item; one query."""
+    """Return ids of those of the projects in which the user has no item left; one query.
+
+    Projects without active items, or in which the user is no rater, are left out.
+    """
     raters = Rater.objects.filter(user=user, project__in=list(projects))
     unfinished = _filter_with_items_left(raters).values("pk")
     active_items = Item.objects.filter(AVAILABLE, project=OuterRef("project"))
@@ -203,9 +207,9 @@ PREFETCH_CACHE_SECONDS = 30
 
 
 def get_max_prefetched_items(rater: Rater) -> int:
-    """Return how many items the rater may have ready: at least 1, at most MAX_PREFETCHED_ITEMS.
+    """Return how many items the rater may prefetch: at least 1, at most MAX_PREFETCHED_ITEMS.
 
-    It is the rater's share of the remaining items among all who have items open.
+    It is the number of remaining items divided by the number of raters with open assignments.
     """
     key = f"prefetched-items-of-{rater.pk}"
     number = cache.get(key)

@@ -18,7 +18,7 @@ MAX_COUNTED = 1_000  # higher numbers are shown as this one
 class SkippedOrFlagged:
     """An assignment that a rater skipped or flagged.
 
-    ``reasons`` are the reason of a skip, and the comments that the rater wrote with a flagged item.
+    ``reasons``: the reason of the skip and, if flagged, the rater's comments on the item.
     """
 
     assignment: Assignment
@@ -26,18 +26,18 @@ class SkippedOrFlagged:
 
 
 def resolve(*, project: Project, assignment_id: int) -> bool:
-    """Resolve a skip or flag of the project; return False if there is no such unresolved one."""
+    """Resolve a skip or flag of the project; return False if none with this id is unresolved."""
     rows = Assignment.objects.skipped_or_flagged_in(project).filter(pk=assignment_id)
     return bool(rows.update(resolved_at=timezone.now()))
 
 
 def count_in_project(project: Project) -> int:
-    """Return how often items of the project were skipped or flagged, at most MAX_COUNTED."""
+    """Return the number of the project's unresolved skips and flags, at most MAX_COUNTED."""
     return Assignment.objects.skipped_or_flagged_in(project)[:MAX_COUNTED].count()
 
 
 def get_by_item(item_ids: Iterable[int]) -> dict[int, list[SkippedOrFlagged]]:
-    """Return item id -> its skips and flags, the latest first; for a page of items."""
+    """Return item id -> its unresolved skips and flags, the latest first; for one page of items."""
     rows = Assignment.objects.skipped_or_flagged().filter(item__in=list(item_ids))
     rows = rows.select_related("rater").order_by("-closed_at", "-id")
     entries_by_item: dict[int, list[SkippedOrFlagged]] = {}
@@ -59,7 +59,7 @@ def build_entries_with_reasons(rows: list[Assignment]) -> list[SkippedOrFlagged]
 
 
 def _get_flag_comments(rows: list[Assignment]) -> dict[tuple[int, int], list[str]]:
-    """Return (item, rater) -> comments on flagged items, in the order of the questions.
+    """Return (item id, rater id) -> comments on the flagged item, in the order of the questions.
 
     Comments on checks are read from the check answers.
     """

@@ -43,11 +43,11 @@ class NoSlotLeft(RatingNotAllowed):
 
 
 class AlreadyRated(RatingNotAllowed):
-    """A rated item cannot be skipped."""
+    """The rater has rated the item, so it cannot be skipped."""
 
 
 class ExamItemNotSkippable(RatingNotAllowed):
-    """Items of an exam cannot be skipped."""
+    """The item is part of an exam, so it cannot be skipped."""
 
 
 class AnsweredInOtherWindow(RatingNotAllowed):
@@ -180,7 +180,7 @@ def _store_answers(
 def _build_judgement(
     rater: Rater, item: Item, page_versions: PageVersions, seconds: float | None
 ) -> Judgement:
-    """Return a judgement without an answer."""
+    """Return a judgement of the item with NO_CODE, to be completed with a code and a comment."""
     return Judgement(
         item.pk,
         rater.pk,
@@ -203,7 +203,10 @@ def _close(assignment: Assignment, now: datetime.datetime, *, flagged: bool) -> 
 def _build_judgements(
     answer: Judgement, codes: Mapping[Question, int], comment: str
 ) -> dict[Question, list[Judgement]]:
-    """Return each question's judgement; the comment is about the item: with the first alone."""
+    """Return question -> its judgement, in a list; only the first has the comment on the item.
+
+    ``answer`` is the judgement without code, ``codes`` maps each question to its code.
+    """
     return {
         question: [answer._replace(code=code, comment=None if index else comment)]
         for index, (question, code) in enumerate(codes.items())
@@ -244,7 +247,7 @@ def _validate_page_is_current(
 
 @transaction.atomic
 def skip_item(*, rater: Rater, item: Item, reason: str) -> None:
-    """Skip the item with a reason: its slot is free, and the rater will not get it again.
+    """Skip the item with a reason: free its slot, and do not assign it to the rater again.
 
     Raises ItemNotAssigned, AlreadyRated, ExamItemNotSkippable or ExamRequired (all of them
     RatingNotAllowed); then nothing has changed.
@@ -276,8 +279,8 @@ def get_ratings(rater: Rater, item: Item) -> Any:
 def get_previous_item(rater: Rater, item_id: int | None) -> Item | None:
     """Return the item that the rater last answered or skipped, or None.
 
-    If ``item_id`` is such an item itself, return the one before it. Exam items are left out,
-    because their answers are final.
+    If ``item_id`` is itself an answered or skipped item, return the one before it. Exam items are
+    left out, because their answers are final.
     """
     closed_assignments = Assignment.objects.filter(
         rater=rater, state__in=[State.DONE, State.SKIPPED]
@@ -297,7 +300,7 @@ def get_previous_item(rater: Rater, item_id: int | None) -> Item | None:
 def _compute_seconds(
     last_closed_at: datetime.datetime | None, assignment: Assignment, now: datetime.datetime
 ) -> float:
-    """Return the seconds that the item was visible, by the server's clock, at most a lease.
+    """Return the seconds that the item was visible, by the server's clock, at most LEASE_SECONDS.
 
     The time starts when the item was assigned or, if it was prefetched, when the previous item was
     closed.

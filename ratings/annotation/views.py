@@ -64,7 +64,7 @@ ERROR_RESPONSES = {
 @never_cache
 @require_http_methods(["GET", "POST"])
 def rate(request: HttpRequest, project_id: int) -> HttpResponse:
-    """Show the next item. POST makes the user a rater (a lead's "Rate as yourself")."""
+    """Show the next item. POST creates the user's rater if needed (a lead's "Rate as yourself")."""
     project = get_project(request.user, project_id, role=Member.Role.ANNOTATOR)
     if request.method == "POST":
         submission.get_or_create_rater(project, request.user)
@@ -79,9 +79,10 @@ def rate(request: HttpRequest, project_id: int) -> HttpResponse:
 
 
 def require_rater(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Pass the user's rater to the view; respond 404 if there is none.
+    """Decorate a view to get the user's rater; respond 404 if there is none.
 
-    Paused raters, and users who lost access to the project, get a page that says so.
+    Paused raters get a page that says so (403). For requests of rate.js, lost access to the project
+    and a deleted item have a response that its open page shows (404).
     """
 
     @login_required
@@ -119,7 +120,7 @@ def require_rater(view: Callable[..., HttpResponse]) -> Callable[..., HttpRespon
 
 
 def _render_access_lost(request: HttpRequest, project_id: int) -> HttpResponse:
-    """Return the same response whether the project exists or not."""
+    """Render for rate.js that access to the project was lost (404), even if it never existed."""
     context = {"next_project": get_next_project(request.user, exclude_project_id=project_id)}
     return render(request, "ratings/_rate_access_lost.html", context, status=404)
 
@@ -127,7 +128,7 @@ def _render_access_lost(request: HttpRequest, project_id: int) -> HttpResponse:
 @require_GET
 @require_rater
 def rate_next(request: HttpRequest, rater: Rater) -> HttpResponse:
-    """Return the sheet of the item after those of the page (``?showing=1,2``); 204 if none."""
+    """Return the sheet of the next item, excluding the items in ``?showing=1,2``; 204 if none."""
     item = _get_prefetched_item(rater, _parse_ids(request.GET.get("showing")))
     if item is None:
         return HttpResponse(status=204)
@@ -139,7 +140,8 @@ def rate_next(request: HttpRequest, rater: Rater) -> HttpResponse:
 def rate_undo(request: HttpRequest, rater: Rater) -> HttpResponse:
     """Undo: open the item answered or skipped last, or the one before the shown one (``before``).
 
-    POST withdraws its answers; with GET, or where they cannot be withdrawn, the item is only shown.
+    POST withdraws the rater's answers to it; with GET, or if they cannot be withdrawn, the item is
+    only shown.
     """
     data = request.POST if request.method == "POST" else request.GET
     item = submission.get_previous_item(rater, parse_id(data.get("before")))
@@ -232,7 +234,7 @@ def rate_skip(request: HttpRequest, rater: Rater, item_id: int) -> HttpResponse:
 def _build_closed_context(
     request: HttpRequest, project: Any, rater: Rater | None
 ) -> dict[str, object]:
-    """Return the context of a page without an item: a lead's message, and the next project."""
+    """Return the context of a page without an item: a message from a lead, and the next project."""
     return {
         "project": project,
         "rater": rater,
@@ -242,7 +244,7 @@ def _build_closed_context(
 
 
 def _get_item_or_404(rater: Rater, item_id: int) -> Item:
-    """Return an item that was assigned to the rater or rated by them; 404 for all others."""
+    """Return an item that was assigned to the rater or rated by them; otherwise raise Http404."""
     item = rater_selectors.get_item(rater, item_id)
     if item is None:
         raise Http404
@@ -250,14 +252,14 @@ def _get_item_or_404(rater: Rater, item_id: int) -> Item:
 
 
 def _parse_ids(text: str | None) -> list[int]:
-    """Return the ids of a list with commas; parts that are no ids are left out."""
+    """Return the ids in a comma-separated list, each once; parts that are no ids are left out."""
     parts = (text or "").split(",", MAX_SHOWN_ITEMS)[:MAX_SHOWN_ITEMS]
     ids = [item_id for part in parts if (item_id := parse_id(part)) is not None]
     return list(dict.fromkeys(ids))
 
 
 def _get_prefetched_item(rater: Rater, shown_item_ids: list[int]) -> Item | None:
-    """Return the item after the shown ones; None if none is left or the page may hold no more."""
+    """Return another item than those on the page; None if none is left or the page has enough."""
     # The first item after the one on the screen needs no further permission.
     n_shown = len(shown_item_ids)
     if n_shown > 1 and n_shown > remaining.get_max_prefetched_items(rater):
@@ -268,9 +270,9 @@ def _get_prefetched_item(rater: Rater, shown_item_ids: list[int]) -> Item | None
 def _respond_after_submit(
     request: HttpRequest, rater: Rater, *, ended_exam: Exam | None = None
 ) -> HttpResponse:
-    """Redirect to the next item after a submission; return the following sheet to rate.js.
+    """Redirect to the next item after a submission; for rate.js, return the sheet of another item.
 
-    After an exam its result is shown.
+    If the submission ended an exam, its result is shown instead.
     """
     if ended_exam is not None:
         if not rate_page.is_sheet_request(request):
@@ -290,7 +292,10 @@ def _respond_after_submit(
 def _respond_after_undo(
     request: HttpRequest, rater: Rater, item: Item, codes: dict[int, int]
 ) -> HttpResponse:
-    """Show the item again with the withdrawn answers preselected: submitting them is the redo."""
+    """Show the item again with the withdrawn answers (question id -> code) preselected.
+
+    Submitting them unchanged redoes what was undone.
+    """
     labels = rater_selectors.get_labels(get_questions(rater.project), codes) or [_("skipped")]
     message = _("Undone: %(said)s") % {"said": "; ".join(labels)}
     if rate_page.is_sheet_request(request):

@@ -27,9 +27,9 @@ ROLES = (Member.Role.LEAD, Member.Role.ADJUDICATOR, Member.Role.VIEWER, Member.R
 
 
 def get_groups(claims: Mapping[str, Any]) -> set[str] | None:
-    """Return the groups; None where the provider does not report them.
+    """Return the user's groups from the claims, or None if the provider does not report groups.
 
-    OpenID Connect has them in the ID token or the user info, SAML as an attribute.
+    OpenID Connect reports them in the user info or the ID token, SAML as an attribute.
     """
     for part in (claims.get("userinfo"), claims.get("id_token"), claims):
         groups = part.get(settings.PROVIDER_GROUPS_CLAIM) if isinstance(part, dict) else None
@@ -71,7 +71,10 @@ def _set_role(user: User, project: Project, role: str | None) -> None:
 
 
 def _set_administrator(user: User, is_administrator: bool) -> None:
-    """Grant or remove all rights; the last administrator keeps them."""
+    """Make the user an administrator (staff and superuser), or revoke that.
+
+    The last active superuser stays one.
+    """
     remaining = User.objects.filter(is_superuser=True, is_active=True).exclude(pk=user.pk)
     if user.is_superuser == is_administrator or (not is_administrator and not remaining.exists()):
         return

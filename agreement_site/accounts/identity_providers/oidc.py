@@ -107,9 +107,10 @@ class SocialAdapter(DefaultSocialAccountAdapter):
             group_roles.apply_groups(user, claims)
 
     def is_open_for_signup(self, request: HttpRequest, sociallogin: SocialLogin) -> bool:
-        """Return True where unknown users get an account.
+        """Return whether this sign-in may create an account.
 
-        Never with an address that an account here has: its owner signs in and connects it.
+        It may not if an account has one of its e-mail addresses: the owner of that account can sign
+        in and connect the provider.
         """
         emails = [address.email for address in sociallogin.email_addresses]
         return _get_account_policy(sociallogin.account) == "created" and not any(
@@ -149,7 +150,7 @@ class SocialAdapter(DefaultSocialAccountAdapter):
 
 
 def _has_mismatched_subject(claims: Mapping[str, Any]) -> bool:
-    """Return True unless ID token and user info certainly describe the same person."""
+    """Return True if there is no ID token, or if its subject differs from that of the user info."""
     token = claims.get("id_token")
     return token is None or claims.get("userinfo", token).get("sub") != token.get("sub")
 
@@ -168,9 +169,10 @@ def _find_user_ids(address: str) -> set[int]:
 
 
 def _find_matching_user(sociallogin: SocialLogin) -> User | None:
-    """Return the only account with an address that the provider confirmed, or None.
+    """Return the only account with an e-mail address that the provider verified, or None.
 
-    Never a staff account: the provider's administrators could otherwise become ours.
+    Staff and superusers are never matched: otherwise the provider's administrators could sign in as
+    an administrator of this site.
     """
     verified_emails = [
         address.email for address in sociallogin.email_addresses if address.verified is True

@@ -128,7 +128,7 @@ def validate_response(
 
 
 def _build_acs_request(request: HttpRequest) -> dict[str, object]:
-    """Describe a request to the ACS URL, whichever of the two views checks the response."""
+    """Build python3-saml's description of a request to the ACS URL, whatever URL was requested."""
     return {
         "https": "on" if request.is_secure() else "off",
         "http_host": request.get_host(),
@@ -154,9 +154,9 @@ def _validate_signature_form(response: Any) -> None:
 def _validate_recipient(response: Any, sp_config: Mapping[str, Any]) -> None:
     """Raise InvalidSamlResponse unless the assertion answers a request of this site in time.
 
-    python3-saml compares these values only where they are present. Here they must be present,
-    inside the signed part: otherwise a response to somebody else's request, or to none, could be
-    wrapped as one to ours.
+    python3-saml compares InResponseTo, Recipient and NotOnOrAfter only if they are present. Here
+    the signed assertion must contain them: otherwise an attacker could put an assertion that
+    answers another request, or none, into a response to a request of this site.
     """
     from onelogin.saml2.utils import OneLogin_Saml2_Utils as Utils
     from onelogin.saml2.xml_utils import OneLogin_Saml2_XML as Xml

@@ -62,7 +62,7 @@ class Command(BaseCommand):
 
 
 def log_rights(event_type: str, user: Any, before: dict[str, bool]) -> None:
-    """Record the new rights as the admin does."""
+    """Log that the account has all rights now, in the form of the admin's events."""
     security_log.log_event(
         event_type,
         model=user._meta.label,

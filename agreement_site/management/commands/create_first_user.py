@@ -48,9 +48,10 @@ class Command(BaseCommand):
 
 @transaction.atomic
 def create_first_user(path: Path) -> str:
-    """Create the first account and return its password; empty if there is an account already.
+    """Create the first account and return its password; "" if there is an account already.
 
-    The password is on disk before the account exists: an interrupted start creates a new pair.
+    The password file is written before the transaction commits. If the start is interrupted in
+    between, the next one creates another password.
     """
     users = get_user_model()
     if users.objects.exists():

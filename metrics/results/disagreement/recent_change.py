@@ -76,8 +76,8 @@ def compare_periods(
     """Return [Fleiss' kappa before, kappa after, whether the change is more than chance].
 
     ``before``, ``after``: patterns (P, k) and their numbers of items (P,). ``effect``: the design
-    effect of clusters of items, which are not dealt to the periods one by one; the change is then
-    also compared with its standard error by cluster.
+    effect of clusters of items. Permuting single items ignores clusters; with an effect other than
+    1, the change must also exceed its standard error, widened by the effect, more clearly.
     """
     estimates = [fleiss.fleiss_kappa(*patterns, weights=weights) for patterns in (before, after)]
     values = [to_finite_float(estimate.value) for estimate in estimates]

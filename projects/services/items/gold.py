@@ -133,7 +133,7 @@ def get_gold_in_force(question: Question, item_ids: Iterable[int]) -> GoldQueryS
 def lock_gold_answers(question: Question) -> set[int]:
     """Lock the question's gold answers and categories until the transaction ends.
 
-    Returns the codes of the active categories.
+    Returns the codes of the active categories. Writers of ratings are not blocked.
     """
     locks.share_categories_lock(question.pk)
     # This lock does not block those who insert ratings, which only need the row to exist.
@@ -145,10 +145,10 @@ def lock_gold_answers(question: Question) -> set[int]:
 def get_right_codes(
     answer: Collection[int], positions: Mapping[int, float], tolerance: float
 ) -> frozenset[int]:
-    """Return the codes that count as right: those of a gold answer, and those near to one of them.
+    """Return the codes that count as right: those within ``tolerance`` of a code of the answer.
 
-    ``positions``: {code of an active category: its place in the order, or its value}. Codes of
-    ``answer`` without a position are left out.
+    ``positions``: as ``get_positions`` returns them. Codes of ``answer`` without a position are
+    left out.
     """
     right_positions = [positions[code] for code in answer if code in positions]
     return frozenset(
@@ -159,7 +159,7 @@ def get_right_codes(
 
 
 def get_positions(question: Question) -> dict[int, float]:
-    """Return {code: position} of the active categories, for ``get_right_codes``."""
+    """Return {code: numeric value, or else rank from 0} of the active categories."""
     categories = question.active_categories()
     if question.has_values:
         values = {category.code: category.value for category in categories}
@@ -300,7 +300,7 @@ def _iter_batches(values: Iterable[ElementT]) -> Iterator[list[ElementT]]:
 
 
 def _log_changes(question: Question, changes: GoldChanges, by: Any) -> None:
-    """Record the changes in the audit log: the first items by key, answers by label."""
+    """Log the number of changes, and the first MAX_LOGGED_ITEMS by item key and labels."""
     logged_items = list(changes)[:MAX_LOGGED_ITEMS]
     keys = dict(Item.objects.filter(pk__in=logged_items).values_list("pk", "key"))
     labels = dict(question.categories.values_list("code", "label"))

@@ -18,10 +18,10 @@ GoldAnswers = dict[Question, dict[str, gold.Answer | None]]
 
 
 def parse_gold_rows(project: Project, items: Sequence[RowData]) -> GoldAnswers:
-    """Return the gold answers of validated rows. Raises BadRequest with the errors of each row.
+    """Return {question: {item key: answer, None to retire it}} of validated rows.
 
-    Must be called inside the transaction that writes them, before items are locked, because
-    locks are taken in one order.
+    Raises BadRequest with the errors of each row. Call it in the transaction that writes the
+    answers, before items are locked: locks are always taken in this order.
     """
     used_keys = {key for row in items for key in row.get("gold", {})}
     if not used_keys:
@@ -58,9 +58,9 @@ def get_codes_by_label(question: Question) -> dict[str, int]:
 def apply_gold_rows(
     project: Project, answers: GoldAnswers, states: dict[str, str], *, by: Any
 ) -> None:
-    """Set and retire gold answers of items that exist by now.
+    """Set and retire the gold answers that ``parse_gold_rows`` returned; their items must exist.
 
-    In ``states``, an "unchanged" item becomes "changed" where its answers changed.
+    ``states``: {item key: state}; "unchanged" becomes "changed" if an answer changed.
     """
     for question, answers_by_key in answers.items():
         ids = bulk.get_ids_by_key("projects_item", project.pk, list(answers_by_key))

@@ -46,13 +46,13 @@ def upsert_items(
     is_import: bool = False,
     is_partial: bool = False,
 ) -> Counts:
-    """Create or change items by key; fields that are left out stay. All or nothing.
+    """Create or change items by key, all or none; fields that are left out keep their values.
 
-    The audit log gets one line with the numbers; a batch of an import (``is_import``) has been
-    validated, and the import has a line of its own. Raises BadRequest with the errors of each row.
-    ``is_partial``: rows change existing items, and may leave out the body; raises Conflict if one
-    does not exist. New items are stored in the order of the rows, which is that of the queue. The
-    previous body of a changed item is stored as a version (store_item_versions).
+    ``is_import``: a batch of an import, which has been validated and is logged as a whole;
+    otherwise the audit log gets one line. ``is_partial``: rows change existing items and may leave
+    out the body; raises Conflict if one does not exist. New items are queued in the order of the
+    rows. The previous body of a changed item is kept as a version. Raises BadRequest with the
+    errors of each row.
     """
     items = list(rows) if is_import else validate_rows("item", rows, FIELDS, is_partial=is_partial)
     with transaction.atomic():
@@ -82,7 +82,7 @@ def upsert_items(
 
 @dataclass
 class _ItemChanges:
-    """The rows to be written, by what changes; ``states``: {key: one of STATES}."""
+    """Items to create and to change. ``states``: {key: one of STATES} of all rows."""
 
     states: dict[str, str] = field(default_factory=dict)
     changed: list[tuple[int, tuple[Any, ...]]] = field(default_factory=list)  # id, columns
@@ -93,7 +93,7 @@ class _ItemChanges:
 def _find_changes(
     project: Project, rows: Sequence[RowData], existing: Mapping[str, Any], now: datetime.datetime
 ) -> _ItemChanges:
-    """Compare the rows with the existing items of their keys."""
+    """Compare each row with the existing item of its key; return what is to be written."""
     changes, timestamp = _ItemChanges(), connection.ops.adapt_datetimefield_value(now)
     for row in rows:
         old_state = existing.get(row["key"])
@@ -113,7 +113,7 @@ def _find_changes(
 
 
 class _ItemState(NamedTuple):
-    """The stored columns of an item. ``withdrawn_at`` is the database's own value."""
+    """The stored columns of an item. ``withdrawn_at`` has the database driver's own type."""
 
     id: int
     body: Any
@@ -129,7 +129,7 @@ class _ItemState(NamedTuple):
 def _get_existing_items(project: Project, items: Sequence[RowData]) -> dict[str, _ItemState]:
     """Return {key: state} of the items that exist already.
 
-    Nobody else can create items from here on.
+    Also locks the project's items, so that nobody else creates one until the transaction ends.
     """
     columns = "id, body, attributes, has_content, withdrawn_at"
     existing = {}
@@ -141,7 +141,7 @@ def _get_existing_items(project: Project, items: Sequence[RowData]) -> dict[str,
 
 
 def _build_new_state(row: RowData, old_state: _ItemState | None, now: Any) -> _ItemState:
-    """Return the state of an item after the row is applied to its stored state, or to none."""
+    """Return the item's state after the row is applied; ``old_state`` is None for a new item."""
     if old_state is None:
         old_state = _ItemState(0, None, {}, False, None)
     withdrawn_at = old_state.withdrawn_at

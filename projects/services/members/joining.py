@@ -118,7 +118,7 @@ def list_open_offers(user: Any) -> QuerySet[MemberOffer]:
 
 
 def list_recent_offers(user: Any) -> list[MemberOffer]:
-    """Return the newest of the user's open offers."""
+    """Return the user's newest open offers, at most MAX_SHOWN."""
     return list(list_open_offers(user).order_by("-created_at", "-pk")[:MAX_SHOWN])
 
 
@@ -218,9 +218,10 @@ def create_invitation_path(member: Member, *, address: str = "") -> str:
 
 @transaction.atomic
 def confirm_address(user: Any, proof: str) -> None:
-    """Store the address that the mailed link of a user proves, unless another account has it.
+    """Set the user's e-mail address to the one that ``proof``, from a mailed link, contains.
 
-    Nothing happens for another text, or one that is too old.
+    Nothing happens if the proof is invalid, expired or another user's, if the user has an address,
+    or if another account has this one.
     """
     try:
         user_id, address = signing.loads(proof, salt=_SALT, max_age=settings.PASSWORD_RESET_TIMEOUT)

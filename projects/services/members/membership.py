@@ -132,12 +132,12 @@ def repeat_invitation(*, member: Member, by: Any) -> None:
 
 
 def set_starred(*, project: Project, user: Any, starred: bool) -> bool:
-    """Set whether the member's list shows the project first; return False for no member."""
+    """Set whether the user's list shows the project first; return False if they are no member."""
     return bool(Member.objects.filter(project=project, user=user.pk).update(starred=starred))
 
 
 def _has_login(user: User) -> bool:
-    """Return True if somebody can sign in to the account, by a password or a provider."""
+    """Return whether the account has a password or a connected identity provider."""
     return user.has_usable_password() or SocialAccount.objects.filter(user=user.pk).exists()
 
 
@@ -222,7 +222,7 @@ PAUSE, RESUME, ROLES, JOIN = "pause", "resume", "roles", "join"
 def set_paused(
     *, project: Project, raters: Sequence[Rater], paused: bool, by: Any
 ) -> tuple[list[Rater], str]:
-    """Pause or resume raters; return the changed ones, and a token to undo the action."""
+    """Pause or resume raters; return those that changed, and a token for ``undo_action``."""
     changed = set_raters_paused(raters=raters, paused=paused, by=by)
     undo_data = [rater.pk for rater in changed]
     return changed, _sign_undo(project, by, RESUME if paused else PAUSE, undo_data)

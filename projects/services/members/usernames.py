@@ -29,9 +29,7 @@ def reject_misleading_username(username: str, *, user: User | None = None) -> No
 
 
 def get_initials(name: object) -> str:
-    """Return up to two letters or digits for a person:
-    AL of Ada Lovelace, 39 of w0039, W2 of w2.
-    """
+    """Return one or two letters or digits: AL for Ada Lovelace, 39 for w0039, W2 for w2."""
     words = [word for word in str(name).replace("_", " ").replace("-", " ").split() if word]
     last = words[-1] if words else "?"
     if last[-2:].isdecimal():

@@ -129,11 +129,10 @@ FIELDS = {
 
 
 def record_previous_kinds(kinds: Mapping[int, str]) -> None:
-    """Store the kinds (rater id -> kind) that end now, in the transaction that changes them.
+    """Store the previous kinds, {rater id: kind}, in the transaction that changes them.
 
-    The time is set while the raters' rows are locked: readers of the kinds at a moment
-    (``lock_raters_and_get_model_ids``) wait for the lock, and so never miss a change with an
-    earlier time that is not committed yet.
+    The time is set while the raters' rows are locked. ``lock_raters_and_get_model_ids`` waits for
+    this lock: it cannot miss a change whose time is earlier but which is not committed yet.
     """
     if not kinds:
         return

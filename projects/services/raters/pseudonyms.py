@@ -106,7 +106,10 @@ def restore_identities(project_id: int) -> dict[str, str]:
 
 
 def get_pseudonyms(project: Project, keys: Collection[str] | None = None) -> dict[str, str]:
-    """Return {true key: pseudonym} of the hidden raters; of these keys, or of all."""
+    """Return {true key: pseudonym} of the hidden raters.
+
+    ``keys``: only of raters with these true keys; None for all.
+    """
     if not project.hides_raters or (keys is not None and not keys):
         return {}
     identities = RaterIdentity.objects.filter(project=project)
@@ -133,9 +136,9 @@ def get_rater_ids(project: Project, keys: Collection[str]) -> dict[str, int]:
 
 
 def get_rater_by_key(project: Project, key: str, **filters: Any) -> Rater | None:
-    """Return the rater with this key, either the shown or the true one, or None.
+    """Return the rater whose shown or true key this is, or None.
 
-    ``filters`` are further conditions.
+    ``filters``: further conditions on the rater.
     """
     matches = Rater.objects.filter(Q(key=key) | Q(identity__key=key), project=project, **filters)
     return matches.first()

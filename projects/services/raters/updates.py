@@ -26,10 +26,10 @@ from projects.services.raters.fields import (
 
 @transaction.atomic
 def get_or_link_rater(*, project: Project, user: User) -> Rater:
-    """Return the user's rater; link an existing rater of this name or create one if there is none.
+    """Return the user's rater in the project.
 
     This is the rater linked to the user, else an unlinked human rater with the username as key,
-    else a new one.
+    else a new one; it is linked to the user.
     """
     rater = Rater.objects.filter(project=project, user=user).first()
     if rater is not None:
@@ -59,7 +59,7 @@ def get_or_link_rater(*, project: Project, user: User) -> Rater:
 
 @transaction.atomic
 def set_rater_paused(*, rater: Rater, paused: bool, by: Any, reason: str = "") -> Rater:
-    """Pause a rater, who gets no further items, or resume them; ratings still count.
+    """Pause or resume a rater. A paused one gets no further items; their ratings still count.
 
     ``reason``: a Rater.GoldNotice if a rule for gold answers caused it; ``by`` is then None.
     """

@@ -82,7 +82,10 @@ def upsert_raters(
 def _build_new_values(
     row: RowData, old_values: tuple[Any, ...] | None, users: Mapping[str, int]
 ) -> tuple[Any, ...]:
-    """Return the columns of FIELD_DEFAULTS, then the account, of a row."""
+    """Return the values of FIELD_DEFAULTS, then the user id, after the row is applied.
+
+    ``old_values``: the stored ones, None for a new rater. ``users``: {username: user id}.
+    """
     *current_values, user_id = old_values or (*FIELD_DEFAULTS.values(), None)
     if "username" in row:
         user_id = users.get(row["username"])
@@ -91,9 +94,9 @@ def _build_new_values(
 
 
 def _replace_keys_by_pseudonyms(project: Project, raters: Sequence[RowData]) -> list[RowData]:
-    """Return the rows with the pseudonyms of hidden raters.
+    """Return the rows, with the pseudonym in place of the key of each hidden rater.
 
-    Raises BadRequest where two rows are of the same rater.
+    Raises BadRequest if two rows are then of the same rater.
     """
     pseudonym_by_key = pseudonyms.get_pseudonyms(project, [row["key"] for row in raters])
     if not pseudonym_by_key:
@@ -105,7 +108,10 @@ def _replace_keys_by_pseudonyms(project: Project, raters: Sequence[RowData]) -> 
 def _hide_names(
     project: Project, writes: list[tuple[Any, ...]], true_names: dict[str, str]
 ) -> None:
-    """Store new names of hidden raters with their identities, and hide new raters."""
+    """Store changed names of hidden raters in their identities; give new raters pseudonyms.
+
+    ``true_names``: {pseudonym: true name}.
+    """
     for _project, key, name, *_rest in writes:
         if true_names.get(key, name) != name:
             RaterIdentity.objects.filter(project=project, rater__key=key).update(name=name)
@@ -203,7 +209,7 @@ def _reject_linked_accounts(
 
 
 def _write_raters_and_add_members(project: Project, writes: list[tuple[Any, ...]]) -> list[int]:
-    """Write the rows, make their users members, and return the ids of those who were none."""
+    """Write the rows and make the linked users members; return the user ids of new members."""
     # Untie all of them first, because two raters may swap their accounts.
     Rater.objects.filter(project=project, key__in=[row[1] for row in writes]).update(user=None)
     rows = [(*row, False) for row in sorted(writes, key=lambda row: row[1])]
@@ -235,9 +241,9 @@ def _log_changes(
     joined_ids: Sequence[int],
     by: Any,
 ) -> None:
-    """Record the changed raters and each new member in the audit log.
+    """Record the written raters, and each new member, in the audit log.
 
-    The first of the raters are recorded with values.
+    Values are recorded for the first MAX_LOGGED_RATERS raters. ``joined_ids``: user ids.
     """
     user_id = None if by is None else by.pk
     if writes:

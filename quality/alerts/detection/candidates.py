@@ -25,15 +25,15 @@ OPEN_END = 2**31  # day number after every real day
 
 
 def build_pair_subject(raters: Sequence[int]) -> tuple[int, ...]:
-    """Return a 1-tuple with a number that identifies the pair of raters, as an alert's subject."""
+    """Return a pair of raters as an alert's subject: a 1-tuple of one number per pair."""
     low, high = sorted(raters)
     return (low * 2**40 + high,)
 
 
 class AlertPeriod(NamedTuple):
-    """Days, since 1970-01-01, from onset to detection, and the subjects of an alert.
+    """The subjects of an alert, and its days of onset and detection, counted from 1970-01-01.
 
-    ``about``: raters, a pair, a category, or the question (0).
+    ``about``: ids of raters, or a 1-tuple: a pair's number, a category's code, or 0 (the question).
     """
 
     about: tuple[int, ...]
@@ -176,7 +176,10 @@ def build_chart(
 def build_count_candidate(
     kind: AlertKind, n: int, *, since: int, now: int, facts: Mapping[str, object]
 ) -> AlertCandidate:
-    """Return the candidate for a number of items ``n``, detected on the day ``now``."""
+    """Return the candidate of a kind whose size is a number ``n`` of items.
+
+    ``since``, ``now``: days of onset and detection, counted from 1970-01-01.
+    """
     return AlertCandidate(
         kind=kind,
         period=AlertPeriod((0,), now, now),

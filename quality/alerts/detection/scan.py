@@ -84,11 +84,10 @@ _NO_VALUE = 0  # the number of items without the attribute
 def list_attribute_columns(
     question: Question, item_ids: npt.NDArray[np.int64]
 ) -> list[npt.NDArray[np.int64]]:
-    """Return a column (M,) for each usable attribute: the number of its value for each item id.
+    """Return a column (M,) for each usable attribute: its value, as a number, of each item id.
 
-    These are at most MAX_ATTRIBUTES attributes, those that most items have, with at most
-    MAX_ATTRIBUTE_VALUES different texts, numbers or truth values. They must differ between the
-    items; 0 is the number of items without the attribute.
+    Usable are attributes with at most MAX_ATTRIBUTE_VALUES values, not the same for all items: the
+    MAX_ATTRIBUTES most frequent ones. Items without the attribute have the number 0.
     """
     rows = Item.objects.filter(project=question.project_id).exclude(attributes={})
     values_by_name: dict[str, dict[int, str]] = defaultdict(dict)
@@ -194,7 +193,7 @@ def scan_question(question: Question, *, today: datetime.date) -> ScanResult:
 
 
 def build_drift_context(question: Question) -> drift.DriftContext:
-    """Return the segments since guideline changes and the excused drifts of a question."""
+    """Return the days of guideline changes, and the drifts with the cause NOT_RATER."""
     zone = ZoneInfo(question.project.time_zone)
     versions = GuidelineVersion.objects.filter(project_id=question.project_id, number__gt=1)
     segment_starts = [
@@ -218,7 +217,7 @@ def to_day_number(date: datetime.date) -> int:
 def _load_ratings(question: Question, scale: QuestionScale) -> np.ndarray:
     """Return people's current ratings as an array of RATING_DTYPE, codes as category indexes.
 
-    Ratings of retired categories are left out.
+    Left out are ratings of retired categories, and those requested because earlier ones disagreed.
     """
     current_ratings = Rating.objects.current().filter(
         question=question, rater__kind=Rater.Kind.HUMAN

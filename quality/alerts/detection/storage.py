@@ -35,8 +35,8 @@ from .scan import ScanResult, to_day_number
 def get_input_versions(only: int | None = None) -> recomputation.InputVersions:
     """Return {question id: input version of its alerts}, of all counted questions or of one.
 
-    New guidelines begin a new segment, an excused drift readmits ratings as peers, the sensitivity
-    sets the threshold, and the ratings of a cluster count on one day.
+    Besides counts and scale, a version contains what changes the result of a scan: guidelines,
+    sensitivity, attribute of clusters, and alerts with the cause NOT_RATER.
     """
     excused_alerts: dict[int, list[int]] = defaultdict(list)
     alerts = Alert.objects.filter(
@@ -153,7 +153,7 @@ def _has_alert_of_same_cause(candidate: AlertCandidate, stored_alerts: Sequence[
 
 
 def _get_subjects(alert: Alert) -> tuple[int, ...]:
-    """Return the raters, the pair or the category that an alert is about; (0,) for the question."""
+    """Return what an alert is about, as ``AlertPeriod.about``."""
     if alert.kind == AlertKind.CATEGORY_COLLAPSED:
         return (alert.code or 0,)
     raters = [rater for rater in (alert.rater_id, alert.other_rater_id) if rater is not None]
@@ -190,7 +190,7 @@ def _create_alert(question: Question, candidate: AlertCandidate) -> Alert:
 def record_alert_event(alert: Alert, kind: str, *, by: Any = None, **data: Any) -> None:
     """Record an event of an alert in the caller's transaction.
 
-    It has the numbers of the alert, and how often such an alert is false.
+    Its data are the numbers of the alert, its error rate in words, and ``data``.
     """
     with translation.override("en"):  # as everywhere in the API
         promise = KINDS[alert.kind].error_rate(alert)
@@ -253,7 +253,10 @@ def build_drift_states(question: Question, drift_result: drift.DriftResult) -> l
 
 
 def _set_drift_fields(row: DriftState, chart: drift.ControlChart) -> None:
-    """Set measure, onset and size from the channel with the most evidence on the newest day."""
+    """Set measure, onset and size from the channel with the most evidence on the newest day.
+
+    Nothing is set without an onset.
+    """
     day_index = chart.day.size - 1
     channel = chart.find_leading_channel(day_index)
     evidence = chart.channels[channel]

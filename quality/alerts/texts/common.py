@@ -68,7 +68,7 @@ def list_timing_sentences(alert: Alert) -> list[str]:
 def list_guideline_changes(alert: Alert) -> list[str]:
     """Return a sentence for each change of the guidelines between onset and detection.
 
-    Without a change, one sentence says so.
+    If there was none, return one sentence that says so.
     """
     project = alert.question.project
     zone = ZoneInfo(project.time_zone)
@@ -97,19 +97,19 @@ def describe_rater_error_rate(alert: Alert) -> str:
 
 
 def describe_lifetime_error_rate(alert: Alert) -> str:
-    """Return a sentence on the share of unaffected raters for whom it is ever raised."""
+    """Return a sentence on the share of unaffected raters who ever get such an alert."""
     text = _("By chance, at most one unaffected rater in %(chance)s is flagged.")
     return text % {"chance": build_text_params(alert)["level"]}
 
 
 def describe_newcomer_error_rate(alert: Alert) -> str:
-    """Return a sentence on the share of newcomers at the bound for whom it is ever raised."""
+    """Return a sentence on the share of unaffected newcomers who ever get such an alert."""
     text = _("By chance, at most one unaffected rater in %(chance)s is flagged.")
     return text % _build_chance_params(alert)
 
 
 def describe_copies_error_rate(alert: Alert) -> str:
-    """Return a sentence on the share of questions without copies in which it is ever raised."""
+    """Return a sentence on the share of questions without copies that ever get such an alert."""
     text = _("By chance, at most one unaffected question in %(chance)s is flagged.")
     return text % _build_chance_params(alert)
 

@@ -51,7 +51,10 @@ def list_basis(alert: Alert) -> list[str]:
 
 
 def _list_other_falling_raters(alert: Alert) -> list[str]:
-    """Return [a sentence on the others, who fell less], empty for alerts of a category."""
+    """Return a list with a sentence on other pairs or raters; empty for alerts of a category.
+
+    It names the raters whose agreement fell further than the question's.
+    """
     if alert.kind == AlertKind.PAIR_DIVERGED:
         return [_("Other pairs fell less.")]
     if alert.kind != AlertKind.QUESTION_FELL:

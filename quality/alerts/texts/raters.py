@@ -135,7 +135,7 @@ def list_newcomer_explanations(alert: Alert) -> list[str]:
 
 
 def _list_reversed_scale(alert: Alert) -> list[str]:
-    """Return a sentence if the rater now answers opposite to the others, or nothing."""
+    """Return a list with a sentence if the rater now answers opposite to the others, else []."""
     result = get_comparison(alert.question).raters.get(alert.rater_id or 0)
     if result is None or not result.is_reversed:
         return []
@@ -173,7 +173,7 @@ def _build_kappa_params(alert: Alert) -> dict[str, str]:
 
 
 def build_brief_text(alert: Alert, rater: int) -> str:
-    """Return the short text for a table row of ``rater`` (an id)."""
+    """Return the text of a drift alert for the table row of one of its raters (``rater``: id)."""
     if alert.other_rater_id is not None:
         other_rater = alert.other_rater if alert.rater_id == rater else alert.rater
         text = _("has diverged from %(name)s by about %(size)s since %(since)s")
@@ -198,7 +198,7 @@ def list_basis(alert: Alert) -> list[str]:
 
 
 def _list_common_changes(alert: Alert) -> list[str]:
-    """Return [a sentence on whom else it may concern], empty for a rater's bias."""
+    """Return a list with a sentence on whether others changed too; empty for a rater's bias."""
     if alert.other_rater_id is not None:
         return [_("The data don’t show which of the two caused it.")]
     if alert.measure != AlertMeasure.AGREEMENT:

@@ -132,11 +132,11 @@ _NEW_TO_RATER_SQL = """
 
 @functools.cache
 def build_search_sql(overlap: int, size: int, lock: str) -> str:
-    """Return SQL that searches a range for items with a free slot that are new to the rater.
+    """Return SQL that finds items in a range of ids that have a free slot and are new to the rater.
 
-    Its parameters: project, lower (excluded) and upper end of the ids, rater. Its columns: the id
-    of the last of at most ``size`` candidates, and the id of the first of them that ``lock``
-    locked.
+    Its parameters: project, lower (excluded) and upper end of the ids, rater. It returns one row:
+    the id of the last of at most ``size`` candidates, and the id of the first candidate that the
+    clause ``lock`` could lock; each is NULL if there is none.
     """
     levels = " UNION ALL ".join(
         _build_level_queries(overlap, _IN_RANGE_SQL.format(new=_NEW_TO_RATER_SQL, size=size))
@@ -148,9 +148,9 @@ def build_search_sql(overlap: int, size: int, lock: str) -> str:
 
 @functools.cache
 def build_planned_search_sql(overlap: int, size: int, lock: str) -> str:
-    """Return SQL for the first planned item, with the parameters and columns of build_search_sql.
+    """Return SQL that finds the first planned item with a free slot that is new to the rater.
 
-    The ends of the range are ignored.
+    Parameters and columns are those of ``build_search_sql``; the ends of the range are ignored.
     """
     return _SEARCH_PLANNED_SQL.format(
         size=size, overlap=overlap, lock=lock, is_active=ACTIVE_ITEM_SQL, new=_NEW_TO_RATER_SQL
@@ -160,8 +160,8 @@ def build_planned_search_sql(overlap: int, size: int, lock: str) -> str:
 def should_use_plan(rater: Rater, n_assigned: int) -> bool:
     """Return True if the rater's next item should be a planned one.
 
-    One in RANDOM_EVERY is selected at random anyway, so that not all ratings are of items that were
-    selected because of other raters' answers.
+    About one item in RANDOM_EVERY is selected at random instead, so that not all ratings are of
+    items that were selected because of other raters' answers.
     """
     if not QueueOrder(rater.project.queue_order).is_planned:
         return False
@@ -180,7 +180,11 @@ def _build_level_queries(overlap: int, condition: str) -> list[str]:
 
 
 def build_id_ranges(starts: Sequence[int]) -> list[tuple[int, int]]:
-    """Return ranges of ids: a span after each start but the last, all after it, all before it."""
+    """Return the ranges of ids (lower, upper] to search, in this order.
+
+    A span of RANDOM_SPAN ids after each start but the last; then all ids after the last start, and
+    all up to it.
+    """
     return [
         *((start, start + RANDOM_SPAN) for start in starts[:-1]),
         (starts[-1], MAX_ID),
@@ -189,7 +193,7 @@ def build_id_ranges(starts: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def build_id_bounds_query(rater: Rater) -> list[bulk.Statement]:
-    """Return the query for the first and last open item's id, if the random order needs them."""
+    """Return the query for the ids of the first and last open item; none in a fixed queue order."""
     project = rater.project
     if project.queue_order == QueueOrder.FIXED:
         return []
@@ -209,8 +213,9 @@ def draw_random_ranges(
 ) -> list[tuple[int, int]]:
     """Return ranges with pseudo-random starts between the first and the last open item.
 
-    The starts depend only on the rater and their number of assigned items, so they are the same
-    each time. There are several, because the rater may already have rated the items after one.
+    ``bounds`` is the result of ``build_id_bounds_query``. The starts depend only on the rater,
+    their number of assigned items and the bounds. There are several, because the rater may already
+    have rated the items after one of them.
     """
     [(lowest, highest)] = bounds
     if lowest is None:
@@ -223,6 +228,6 @@ def draw_random_ranges(
 
 
 def _draw_number(rater: Rater, n_assigned: int, number: int) -> int:
-    """Return a pseudo-random number from 0 to 2**64 - 1."""
+    """Return the pseudo-random number from 0 to 2**64 - 1 that is determined by the arguments."""
     seed = f"{rater.pk}:{n_assigned}:{number}".encode()
     return int.from_bytes(hashlib.blake2b(seed, digest_size=8).digest(), "big")

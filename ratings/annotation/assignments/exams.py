@@ -37,8 +37,9 @@ Kind = Assignment.Kind
 class ExamResult:
     """Outcome of an exam.
 
-    ``outcome``: passed or failed. ``error_probability``: the probability that a rater who is right
-    with probability p_fail passes like this, or that one who is right with p_pass fails like this.
+    ``outcome``: passed or failed. ``error_probability``: for passed, the probability of this result
+    for a rater whose answers are correct with probability p_fail; for failed, with probability
+    p_pass.
     """
 
     outcome: str
@@ -49,9 +50,9 @@ class ExamResult:
 class ExamPolicy:
     """Registered functions that decide exams and list suspected gold answers.
 
-    ``evaluate`` maps the correctness of the answers and the test parameters to a result, None while
-    they are inconclusive. ``get_suspected_items`` maps a question id to items whose gold answer is
-    suspected, which are not used in exams.
+    ``evaluate`` maps the correctness of the answers and the test parameters to a result, or to None
+    while the answers are inconclusive. ``get_suspected_items`` maps a question id to the ids of
+    items whose gold answer is suspected to be wrong; exams do not use these items.
     """
 
     evaluate: Callable[[Sequence[bool], Mapping[str, Any]], ExamResult | None]
@@ -73,10 +74,11 @@ class ExamNotAvailable(Exception):
 class ExamStatus:
     """A rater's status in the exam that is due.
 
-    ``exam`` is the latest attempt, None before the first. ``attempts_left`` more may be started by
-    the rules. There are enough items for at most ``possible_attempts`` of them, and certainly for
-    ``guaranteed_attempts``. The next attempt has at most ``max_items`` items, 0 where there are too
-    few; ``min_correct`` correct answers from its start pass.
+    ``exam`` is the latest attempt, None before the first. ``attempts_left``: number of attempts
+    that the rules still allow. The unused gold items suffice for at most ``possible_attempts`` of
+    these, and in any case for ``guaranteed_attempts``. The next attempt has at most ``max_items``
+    items, 0 if there are too few; the rater passes if the first ``min_correct`` answers are
+    correct.
     """
 
     question: Question
@@ -90,12 +92,12 @@ class ExamStatus:
 
     @property
     def pass_rate_per_ten(self) -> float:
-        """Correct answers in 10 of a rater who is meant to pass."""
+        """p_pass times 10: correct answers in 10 of a rater who should pass."""
         return 10 * self.rules.p_pass
 
     @property
     def fail_rate_per_ten(self) -> float:
-        """Correct answers in 10 of a rater who is not meant to pass."""
+        """p_fail times 10: correct answers in 10 of a rater who should fail."""
         return 10 * self.rules.p_fail
 
     @property
@@ -153,12 +155,15 @@ def _get_exam_policy() -> ExamPolicy:
 
 
 def compute_min_correct_answers(question: Question) -> int:
-    """Return the smallest number of answers that passes the exam if all are correct."""
+    """Return the number of answers after which the exam is passed if all of them are correct."""
     return _compute_min_answers(question, is_right=True)
 
 
 def _compute_min_answers(question: Question, *, is_right: bool) -> int:
-    """Return the smallest number of answers that ends the exam if all are right, or all wrong."""
+    """Return the number of answers after which the exam ends if all have the same correctness.
+
+    ``is_right``: all are correct; otherwise all are wrong.
+    """
     rules = question.exam_rules.get_test_parameters()
     for number in range(1, rules["max_answers"]):
         if _get_exam_policy().evaluate([is_right] * number, rules) is not None:
@@ -167,9 +172,10 @@ def _compute_min_answers(question: Question, *, is_right: bool) -> int:
 
 
 def get_eligible_answers(question: Question) -> dict[int, frozenset[int]]:
-    """Return item id -> codes that count as right, of the items that an exam may use.
+    """Return item id -> codes that count as correct, for the items that an exam may use.
 
-    They have a gold answer of active categories that is not suspected to be wrong.
+    These items have a gold answer in force whose categories are all active, and which is not
+    suspected to be wrong.
     """
     positions, tolerance = get_positions(question), question.effective_gold_tolerance
     rows = GoldAnswer.objects.in_force().filter(
@@ -184,7 +190,11 @@ def get_eligible_answers(question: Question) -> dict[int, frozenset[int]]:
 
 
 def get_encountered_items(raters: Sequence[Rater], items: Collection[int]) -> dict[int, set[int]]:
-    """Return rater id -> those of the items that the rater was assigned, rated or checked on."""
+    """Return rater id -> ids of those of the items that are not new to the rater.
+
+    The rater was assigned such an item (and the assignment has not expired), rated it, or has a
+    check answer to it.
+    """
     item_ids_by_rater: dict[int, set[int]] = {rater.pk: set() for rater in raters}
     assignments = Assignment.objects.exclude(state=Assignment.State.EXPIRED)
     for rows in (assignments, Rating.objects.all(), CheckAnswer.objects.all()):
@@ -195,7 +205,7 @@ def get_encountered_items(raters: Sequence[Rater], items: Collection[int]) -> di
 
 
 def get_new_items_by_rater(question: Question, raters: Sequence[Rater]) -> dict[int, set[int]]:
-    """Return rater id -> eligible items that are new to the rater."""
+    """Return rater id -> ids of the items that an exam may use and that are new to the rater."""
     eligible = set(get_eligible_answers(question))
     return {
         rater_id: eligible - items
@@ -212,8 +222,8 @@ def get_or_start_exam(
 ) -> Exam:
     """Return the rater's open exam, or start the next attempt.
 
-    ``by`` is the lead who grants an attempt beyond the rules, with a reason. Raises
-    ExamNotAvailable.
+    ``by`` is the lead who grants an attempt beyond the rules for a ``reason``, None for an attempt
+    that the rules allow. Raises ExamNotAvailable.
     """
     hidden_checks.lock_queue(rater)
     attempts = list(Exam.objects.filter(question=question, rater=rater))
@@ -244,10 +254,10 @@ def get_or_start_exam(
 def get_next_exam_item(
     rater: Rater, question_id: int, *, exclude_item_ids: Collection[int] = ()
 ) -> Item | None:
-    """Assign the next item of the open exam; None without an open exam.
+    """Assign and return the next item of the open exam; None without an open exam.
 
-    None as well where the rater already sees an item (``exclude_item_ids``): whether another one
-    follows depends on the answer.
+    Also None if ``exclude_item_ids`` is not empty, because the rater already sees an item then, and
+    whether another one follows depends on the answer.
     """
     if exclude_item_ids:
         return None
@@ -268,7 +278,7 @@ def get_next_exam_item(
 
 
 def record_exam_answer(rater: Rater, item: Item, codes: Mapping[Question, int]) -> Exam | None:
-    """Store the answer to an exam item; return the exam if this answer ended it.
+    """Store the answer to an exam item; return the exam if this answer ended it, else None.
 
     Must run in the transaction that holds the rater's queue row.
     """
@@ -293,7 +303,7 @@ def _is_right(code: int, gold: GoldAnswer, question: Question) -> bool:
 
 
 def get_open_exam(rater: Rater, item: Item) -> Exam | None:
-    """Return the rater's open exam that contains the item and has no answer to it, or None."""
+    """Return the rater's open exam in which the item is still to be answered, or None."""
     for exam in Exam.objects.filter(rater=rater, state=State.OPEN):
         answered_items = {item_id for item_id, *_rest in exam.answers}
         if item.pk in exam.items and item.pk not in answered_items:
@@ -303,7 +313,7 @@ def get_open_exam(rater: Rater, item: Item) -> Exam | None:
 
 @transaction.atomic
 def waive_exam(*, question: Question, rater: Rater, by: Any, reason: str) -> Exam:
-    """Waive the exam for the rater; an open attempt ends."""
+    """Waive the exam for the rater, ending an open attempt; return the exam that records it."""
     hidden_checks.lock_queue(rater)
     number = Exam.objects.filter(question=question, rater=rater).count() + 1
     now = timezone.now()
@@ -326,9 +336,9 @@ def waive_exam(*, question: Question, rater: Rater, by: Any, reason: str) -> Exa
 
 
 def _end_exhausted_exam(exam: Exam) -> Exam | None:
-    """End an exam without items left, because gold was retired meanwhile: the answers decide.
+    """End an exam whose remaining items were retired; the answers given so far decide. Return None.
 
-    An exam without any answer is deleted.
+    An exam without any scored answer is deleted.
     """
     if not exam.scored_answers:
         exam.delete()
@@ -356,7 +366,7 @@ def _end_exam(exam: Exam, state: str, error_probability: float | None = None) ->
 
 
 def _release_open_items(rater: Rater, now: datetime.datetime) -> None:
-    """Let others rate the items that the rater opened before the exam was required."""
+    """Expire the rater's open assignments outside exams and free their slots for others."""
     is_open = Assignment.objects.filter(rater=rater, state=Assignment.State.OPEN)
     open_items = list(is_open.exclude(kind=Kind.EXAM).values_list("item_id", flat=True))
     is_open.exclude(kind=Kind.EXAM).update(state=Assignment.State.EXPIRED, closed_at=now)

@@ -135,15 +135,12 @@ _OPEN_CHECK_SQL = """
 
 
 def build_queue_lock(rater: Rater) -> list[bulk.Statement]:
-    """Return statements that lock the rater's queue row.
-
-    They create it first if it is missing, so that nothing is locked before it.
-    """
+    """Return statements that create the rater's queue row if it is missing, and lock it."""
     return [(_CREATE_QUEUE_SQL, [rater.pk]), (_LOCK_QUEUE_SQL + get_lock_clause(), [rater.pk])]
 
 
 def lock_queue(rater: Rater) -> None:
-    """Lock the rater's queue row, which serializes the rater's windows and the lead."""
+    """Lock the rater's queue row, which serializes the rater's requests and a lead's changes."""
     bulk.execute_statements(build_queue_lock(rater))
 
 
@@ -160,7 +157,7 @@ class DueCheck(NamedTuple):
 
 
 def get_due_check(rater: Rater) -> DueCheck | None:
-    """Return the check that the rater's next item should be, or None.
+    """Return the hidden check that is due as the rater's next item, or None.
 
     Must run in the transaction that holds the rater's queue row.
     """
@@ -172,7 +169,10 @@ def get_due_check(rater: Rater) -> DueCheck | None:
 
 
 def get_check_kind(rater: Rater, n_assigned: int) -> str:
-    """Return the kind of the rater's item after ``n_assigned`` others, if such a check exists."""
+    """Return the kind of check due after ``n_assigned`` items of the rater; empty for none.
+
+    Whether an item for such a check exists is not looked up.
+    """
     kind = _draw_kind(rater, n_assigned)
     if kind == Kind.REPEAT and _draw_kind(rater, n_assigned - 1) == Kind.REPEAT:
         return Kind.ORDINARY
@@ -180,7 +180,7 @@ def get_check_kind(rater: Rater, n_assigned: int) -> str:
 
 
 def assign_check(rater: Rater, due_check: DueCheck) -> int | None:
-    """Assign a check to the rater if there is one, and return its item's id.
+    """Assign a check of the due kind to the rater; return its item's id, or None without one.
 
     Must run in the same transaction as ``get_due_check``.
     """
@@ -192,14 +192,17 @@ def assign_check(rater: Rater, due_check: DueCheck) -> int | None:
 
 
 def open_check_assignment(rater: Rater, item_id: int, kind: str) -> None:
-    """Open an assignment that takes no slot, in the same transaction."""
+    """Open an assignment of the item that is a check of this kind, and so takes no slot.
+
+    Must run in the transaction that holds the rater's queue row.
+    """
     bulk.execute_statements(
         [(_OPEN_CHECK_SQL, [item_id, rater.pk, str(kind), *_build_new_lease_parameters()])]
     )
 
 
 def _draw_kind(rater: Rater, n_assigned: int) -> str:
-    """Return the pseudo-random kind of this item of the rater."""
+    """Return the pseudo-random kind of check of the rater's item after ``n_assigned`` others."""
     percentile = _draw_fraction(rater, n_assigned, "test") * 100
     if percentile < rater.project.gold_percent:
         return Kind.GOLD
@@ -234,7 +237,7 @@ def reopen_check(rater: Rater, item: Item) -> bool | None:
 def _was_taken_since(check: Assignment, released_at: datetime.datetime) -> bool:
     """Return whether other raters have taken the item's last slot since the check was released.
 
-    An item that had all its ratings before counts as one with a single slot left.
+    If all slots of the item were taken before, it is treated as if one slot had been left.
     """
     taken_at: dict[int, datetime.datetime] = {}
     assignments = Assignment.objects.filter(
@@ -252,7 +255,7 @@ def _was_taken_since(check: Assignment, released_at: datetime.datetime) -> bool:
 
 
 def _draw_fraction(rater: Rater, n_assigned: int, purpose: str) -> float:
-    """Return a pseudo-random number in [0, 1) for this item of the rater."""
+    """Return a pseudo-random number in [0, 1), determined by the arguments and a secret key."""
     seed = f"{rater.pk}:{n_assigned}:{purpose}"
     digest = salted_hmac(
         "ratings.annotation.assignments.hidden_checks", seed, algorithm="sha256"

@@ -102,11 +102,11 @@ _ASSIGNED_ITEM_SQL = (
 
 
 def get_next_item(rater: Rater, *, exclude_item_ids: Collection[int] = ()) -> Item | None:
-    """Return the rater's open item, else a newly assigned one; None when nothing is left.
+    """Return the rater's open item, else a newly assigned one; None when no item is left.
 
-    ``exclude_item_ids`` are items that the rater already has in the browser: then the item after
-    them is returned.
-    A rater with an exam to pass gets only its items, one by one.
+    ``exclude_item_ids`` are items that the rater already has in the browser; the result is none of
+    them. A rater who has to pass an exam gets only items of the exam, one at a time. None as well
+    for a paused rater and in an archived project.
     """
     if rater.paused or rater.project.archived_at is not None:
         return None
@@ -178,7 +178,7 @@ def reclaim_slot(rater: Rater, item: Item) -> bool:
 
 
 def release_expired_assignments() -> None:
-    """Expire assignments whose lease is over and free their slots, a few at a time."""
+    """Expire up to EXPIRED_PER_RUN assignments whose lease has ended, and free their slots."""
     now = timezone.now()
     expired = Assignment.objects.filter(state=State.OPEN, leased_until__lte=now).order_by(
         "leased_until"
@@ -201,7 +201,11 @@ def _can_skip_locked() -> bool:
 def _resume_open_item(
     rows: Sequence[tuple[Any, ...]], exclude_item_ids: Collection[int]
 ) -> Item | None:
-    """Return the item that was open longest; extend its lease when half of it is over."""
+    """Return the item of the oldest open assignment that is not excluded; None without one.
+
+    Its lease is extended if less than half of it is left. Assignments whose item was meanwhile
+    answered by the API or a file are closed.
+    """
     for (
         assignment_id,
         leased_until,
@@ -241,10 +245,11 @@ def _extend_lease(
 
 
 def _get_lock_strategies() -> tuple[bool, ...]:
-    """Return whether to wait for locks, per attempt: first without waiting, then with it.
+    """Return for each attempt whether it waits for locked items: not in the first, in the second.
 
-    Items that another transaction has locked are skipped; only if there is no other item they are
-    waited for, by a transaction that holds no item, because two waiting ones could deadlock.
+    The first attempt skips items that another transaction has locked. Only if it finds no other
+    item does the second wait for them; it holds no other item then, because two transactions that
+    wait for each other's items would deadlock.
     """
     return (False, True) if _can_skip_locked() else (False,)
 
@@ -252,7 +257,7 @@ def _get_lock_strategies() -> tuple[bool, ...]:
 def _assign_check_or_planned(
     rater: Rater, ranges: Sequence[tuple[int, int]], *, planned: bool
 ) -> Item | None:
-    """Assign a check or a planned item, if one of them is due.
+    """Assign and return a check or, if ``planned``, a planned item; None if neither is available.
 
     A rater without any item left gets no check, because a check alone would be recognizable.
     """
@@ -273,7 +278,7 @@ def _has_candidates(rater: Rater, ranges: Sequence[tuple[int, int]]) -> bool:
 
 
 def _assign_planned(rater: Rater) -> Item | None:
-    """Assign the first planned item with a free slot that is new to the rater and not locked."""
+    """Assign and return the first unlocked planned item that has a slot and is new to the rater."""
     sql = candidates.build_planned_search_sql(
         rater.project.overlap, CANDIDATES, _get_skip_locked_clause()
     )
@@ -296,7 +301,7 @@ def _assign_candidate(
 ) -> tuple[Item | None, bool]:
     """Assign the first item with a free slot that is new to the rater, from ranges (lower, upper].
 
-    Returns the item, and whether there were any candidates.
+    Returns the item or None, and whether the ranges had any such item, even if it was locked.
     """
     has_candidates = False
     size, lock = (1, _LOCK_CLAUSE) if wait_for_locks else (CANDIDATES, _get_skip_locked_clause())
@@ -325,10 +330,11 @@ def _assign_candidate(
 def _claim_item(
     rater: Rater, item_id: int, *, planned: bool = False, follow_up: Sequence[bulk.Statement] = ()
 ) -> Item | None:
-    """Claim a slot of the item, whose lock is held; return None when others have them all.
+    """Claim a slot of the locked item and return the item; None if others have taken all slots.
 
-    The item's row is up to date afterwards. A slot beyond the overlap exists because of other
-    raters' answers (escalation, or a lead who requests more ratings): it counts as planned.
+    ``follow_up`` statements are sent after the claim. The item's ``slots_taken`` is updated. A slot
+    beyond the overlap exists because of other raters' answers (escalation, or a lead who requests
+    more ratings), so its assignment counts as planned.
     """
     adapt_time = connection.ops.adapt_datetimefield_value
     now = timezone.now()
@@ -349,9 +355,9 @@ def _claim_item(
 def _find_candidate(
     rater: Rater, sql: str, lower: int, upper: int
 ) -> tuple[int | None, int | None]:
-    """Search the open items in (lower, upper] that are new to the rater.
+    """Run a search query of candidates for open items in (lower, upper] that are new to the rater.
 
-    Returns the id of the last candidate, and of the first one that was locked, if any.
+    Returns the id of the last candidate, and of the first one that could be locked; None for none.
     """
     [[candidate]] = bulk.execute_statements([(sql, [rater.project_id, lower, upper, rater.pk])])
     return candidate
@@ -362,5 +368,5 @@ def _get_skip_locked_clause() -> str:
 
 
 def _build_position_update(rater: Rater, item_id: int) -> bulk.Statement:
-    """Return the statement that moves the queue position to the item, if the rater has it open."""
+    """Return the statement that moves the queue position to the item if the rater has it open."""
     return _MOVE_POSITION_SQL, [item_id, rater.pk, item_id, rater.pk]

@@ -1,4 +1,4 @@
-"""The first rows of a table, what its columns contain, and the guess of their roles."""
+"""The first rows of a table, tests of what its columns contain, and the guess of their roles."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class TableHead:
 
     @cached_property
     def columns(self) -> list[ColumnCells]:
-        """The cells of each column of the sample."""
+        """The cells of each column in the first rows."""
         return [
             ColumnCells([get_cell_text(cells, index) for _line, cells in self.sample_rows])
             for index in range(len(self.names))
@@ -46,13 +46,13 @@ class TableHead:
 
     @property
     def shown_rows(self) -> list[tuple[int, Sequence[Any]]]:
-        """The rows that the lead sees."""
+        """The first rows that the page shows to the lead."""
         return self.sample_rows[:20]
 
 
 @dataclass(frozen=True)
 class ColumnCells:
-    """The cells of one column of the sample as stripped texts, empty where there is none."""
+    """The cells of one column in the first rows, as stripped texts; an empty cell is ""."""
 
     texts: list[str]
 
@@ -68,7 +68,7 @@ class ColumnCells:
 
     @cached_property
     def is_unique(self) -> bool:
-        """True if every cell has another text."""
+        """True if no two cells have the same text."""
         return len(self.values) == len(self.texts)
 
     @cached_property
@@ -83,7 +83,7 @@ class ColumnCells:
 
     @cached_property
     def has_fractions(self) -> bool:
-        """True if a number is not whole; the column must be numeric."""
+        """True if any number is not whole. The column must be numeric."""
         return any(not number.is_integer() for number in self.list_numbers())
 
     @cached_property
@@ -93,18 +93,18 @@ class ColumnCells:
 
     @cached_property
     def is_constant(self) -> bool:
-        """True if several cells have the same text and none has another."""
+        """True if more than three cells are filled, all with the same text."""
         return len(self.filled) > 3 and len(self.values) == 1
 
     @cached_property
     def has_short_texts(self) -> bool:
-        """True if the texts are as short as labels, and no times."""
+        """True if all texts are short enough for labels, and they are no times."""
         lengths = [len(text) for text in self.filled if not is_object_text(text)]
         return bool(lengths) and not self.has_times and max(lengths) <= MAX_LABEL_LENGTH
 
     @cached_property
     def is_label_like(self) -> bool:
-        """True if the texts can be labels: short, not times, and repeated or few."""
+        """True if the texts may be labels: short, no times, and repeated (unless rows are few)."""
         if not self.has_short_texts:
             return False
         if len(self.filled) < MIN_RELIABLE_ROWS:
@@ -112,13 +112,13 @@ class ColumnCells:
         return self.has_repeats and 4 * len(self.values) <= 3 * len(self.filled)
 
     def list_numbers(self) -> list[float]:
-        """Return the numbers; the column must be numeric."""
+        """Return the numbers in the filled cells. The column must be numeric."""
         return [_to_number(text) for text in self.filled]
 
     def is_determined_by(self, other: ColumnCells) -> bool:
-        """Return whether equal texts of the other column always mean equal texts of this one.
+        """Return whether rows with the same text in ``other`` always have the same text here.
 
-        False where the other column has no repeats, because then nothing can be told.
+        False if ``other`` repeats no text, because then there are no rows to compare.
         """
         value_by_key: dict[str, str] = {}
         return other.has_repeats and all(
@@ -131,8 +131,9 @@ class ColumnCells:
 class ColumnGuess:
     """Guessed layout and column roles of a table; the fields are those of `ImportMapping`.
 
-    ``reasons`` has the reason (a key of COLUMN_REASONS) of each column by its index. ``doubt`` is
-    empty or a key of DOUBTS: what a person has to decide before anything is stored.
+    ``reasons`` maps the index of a column to the reason for its role (a key of COLUMN_REASONS).
+    ``doubt`` is a key of DOUBTS, which says what the user has to decide before anything is stored,
+    or empty.
     """
 
     layout: str = "long"
@@ -154,7 +155,7 @@ class ColumnGuess:
 
 
 def is_object_text(text: str) -> bool:
-    """Return whether a text is an object or dictionary, and no set: {"a": 1}."""
+    """Return whether a text looks like a JSON object or Python dictionary, such as {"a": 1}."""
     return text.startswith("{") and ":" in text
 
 
@@ -170,10 +171,11 @@ def get_cell_text(cells: Sequence[Any], index: int) -> str:
 
 
 def find_computed_column(columns: Mapping[int, ColumnCells]) -> int | None:
-    """Return a column of a wide table that was computed from all others, or None.
+    """Return the index of a column that was computed from all other given columns, or None.
 
-    It says whether they are equal, or has their difference, sum, mean or range. The last such
-    column counts, because results are written behind what they are computed from.
+    It says whether they are equal, or has their difference, sum, mean or range. If several columns
+    qualify, the last one is returned, because results are usually written to the right of their
+    inputs.
     """
     for index in sorted(columns, reverse=True):
         others = [column for other, column in columns.items() if other != index]
@@ -223,7 +225,7 @@ def are_row_numbers(column: ColumnCells) -> bool:
 
 
 def are_counts_of_equal_sums(columns: Sequence[ColumnCells]) -> bool:
-    """Return whether whole numbers of the columns add up to the same sum in every row."""
+    """Return whether the columns have whole numbers, also 0, with the same sum in every row."""
     rows = _list_rows_of_numbers(columns)
     numbers = [number for row in rows for number in row]
     is_count = all(number.is_integer() for number in numbers) and 0 in numbers
@@ -231,16 +233,16 @@ def are_counts_of_equal_sums(columns: Sequence[ColumnCells]) -> bool:
 
 
 def are_probabilities(columns: Sequence[ColumnCells]) -> bool:
-    """Return whether fractions in the columns add up to 1 in every row."""
+    """Return whether the columns have numbers, also fractions, that add up to 1 in every row."""
     rows = _list_rows_of_numbers(columns)
     has_fractions = any(not number.is_integer() for row in rows for number in row)
     return has_fractions and all(abs(sum(row) - 1) < 0.02 for row in rows)
 
 
 def _list_rows_of_numbers(columns: Sequence[ColumnCells]) -> list[tuple[float, ...]]:
-    """Return the rows of two or more columns if all cells are numbers, 0 or more; else [].
+    """Return the rows of two or more columns as numbers if every cell is a number >= 0; else [].
 
-    Also [] if there are too few rows, or all of them are equal.
+    Also [] if there are fewer than three rows, or if all rows are equal.
     """
     if len(columns) < 2 or len(columns[0].texts) < 3:
         return []

@@ -44,9 +44,10 @@ def parse_column_roles(arguments: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def parse_scales(text: str) -> dict[str, str]:
-    """Return question key -> scale of "ordinal" or "quality=ordinal,topic=nominal".
+    """Return question key -> scale from "ordinal" or "quality=ordinal,topic=nominal".
 
-    The key of all other questions is empty. Raises InvalidImportOptions.
+    A scale without a key applies to all other questions and has the key "". Raises
+    InvalidImportOptions.
     """
     scales = {}
     for part in text.split(","):
@@ -69,9 +70,10 @@ def apply_options(
     rater: str,
     duplicates: str,
 ) -> None:
-    """Apply the roles of columns, the layout, the only rater and the policy that a user names.
+    """Apply a user's options to the mapping: column roles, layout, only rater, and policy.
 
-    ``duplicates``: a key of DUPLICATE_POLICIES, or empty. Raises InvalidImportOptions.
+    ``rater`` is the rater of a table without raters, ``duplicates`` a key of DUPLICATE_POLICIES;
+    both may be empty. Raises InvalidImportOptions.
     """
     mapping.default_rater = rater or mapping.default_rater
     apply_column_options(mapping, head, columns=columns, layout=layout)
@@ -92,9 +94,9 @@ def apply_column_options(
 ) -> None:
     """Apply (role, column name) pairs and a layout to the guessed mapping.
 
-    An empty name removes the guess of a role. Several columns of labels are a question each,
-    several columns of raters are the raters of a wide table, several columns of items are the parts
-    of one ID. Raises InvalidImportOptions.
+    An empty column name removes the guessed column of a role. Several label columns are one
+    question each, several rater columns are the raters of a wide table, and several item columns
+    are joined to one ID. Raises InvalidImportOptions.
     """
     if not columns and not layout:
         return
@@ -128,7 +130,7 @@ def apply_column_options(
 
 
 def _get_single_columns(roles: Mapping[str, Sequence[int]], layout: str) -> dict[str, int]:
-    """Return role -> column of the roles that one column has, but for labels."""
+    """Return role -> column for the roles that only one column can have, except the label."""
     single_roles = {*ROLES} - {"label"} - ({"rater"} if layout == "wide" else set())
     return {
         role: indexes[0 if role == "item" else -1]
@@ -142,9 +144,10 @@ def _remove(indexes: Sequence[int], used: Collection[int]) -> list[int]:
 
 
 def _is_doubt_decided(guess: ImportMapping, roles: Mapping[str, object], used: set[int]) -> bool:
-    """Return whether the named roles decide the doubt about the guess, if there is one.
+    """Return whether the columns that the user named decide the doubt about the guess, if any.
 
-    They do if they name raters, labels or counts, or one of the doubtful columns.
+    They do if they have the role of raters, labels or counts, if one of them is a doubtful column,
+    or if the guess has no doubtful columns. ``used`` are the named columns.
     """
     is_about_ratings = not {"rater", "label", "count"}.isdisjoint(roles)
     is_about_doubt = not used.isdisjoint(guess.doubtful_columns)
@@ -167,7 +170,7 @@ def _get_indexes_by_role(
 
 
 def _choose_layout(mapping: ImportMapping, roles: Mapping[str, Sequence[int]]) -> str:
-    """Return the layout that follows from the named roles, else the guessed one."""
+    """Return the layout that follows from the roles the user named, else the guessed one."""
     if len(roles.get("rater", ())) > 1:
         return "wide"
     is_long = mapping.layout == "long"
@@ -182,7 +185,7 @@ def _choose_layout(mapping: ImportMapping, roles: Mapping[str, Sequence[int]]) -
 
 
 def _set_label_columns(mapping: ImportMapping, labels: list[int], used: set[int]) -> None:
-    """Set the column of labels, or several of them."""
+    """Set the label columns to ``labels``, else to the guessed ones that have no other role."""
     remaining = [index for index in mapping.label_columns if index not in used]
     mapping.label_columns = labels if len(labels) > 1 else ([] if labels else remaining)
     if len(mapping.label_columns) == 1:
@@ -194,7 +197,7 @@ def _set_label_columns(mapping: ImportMapping, labels: list[int], used: set[int]
 
 
 def _release_long_roles(mapping: ImportMapping, guess: ImportMapping, used: set[int]) -> None:
-    """Free the columns whose roles the layout does not have."""
+    """Remove guessed roles that the chosen layout does not have; those in ``used`` stay."""
     own_roles = OWN_ROLES.get(mapping.layout, frozenset())
     mapping.columns = {
         role: index
@@ -246,7 +249,7 @@ def _list_excluded_columns(
 
 
 def _is_no_value(mapping: ImportMapping, head: TableHead, index: int, guessed_layout: str) -> bool:
-    """Return whether a column has neither a rater's labels nor numbers in the chosen layout."""
+    """Return whether a column without a role has no ratings in the chosen layout either."""
     name = head.names[index]
     return (
         mapping.reasons.get(str(index)) in UNUSABLE_REASONS
@@ -256,7 +259,7 @@ def _is_no_value(mapping: ImportMapping, head: TableHead, index: int, guessed_la
 
 
 def _number_rows_without_keys(mapping: ImportMapping) -> None:
-    """Take the row numbers for items (or raters) if no column has them and the layout allows it."""
+    """Use row numbers as keys of items or raters if no column has any and the layout allows it."""
     has_keys = "item" in mapping.columns or _has_content(mapping)
     mapping.rows_are_items = not has_keys and mapping.layout in ("wide", "counts", "items")
     if mapping.layout == "raters":
@@ -279,7 +282,7 @@ def _add_doubt_on_missing_role(mapping: ImportMapping) -> None:
 
 
 def _complete_item_key(mapping: ImportMapping, head: TableHead) -> None:
-    """Complete the guessed item ID, or add the doubt about it that the named roles leave."""
+    """Complete the item ID of a long table, and set the doubt that the named roles leave."""
     if mapping.layout != "long":
         return
     guesser = LabelAndItemColumns(head, set())

@@ -1,4 +1,4 @@
-"""Texts on the meaning of columns: roles, reasons for a guess, layouts, and doubts."""
+"""Texts on the meaning of columns: roles, reasons for the guesses, layouts and doubts."""
 
 from __future__ import annotations
 

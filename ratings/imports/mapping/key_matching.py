@@ -30,8 +30,8 @@ MAX_EARLIER_RUNS = 50  # earlier imports whose matches are reused
 class RaterMatches:
     """Raters of a file that are members of the project.
 
-    ``raters``: key in the file -> key in the project. ``user_links``: key in the project -> id
-    of the user account to link this rater to.
+    ``raters`` maps the rater's key in the file to the key in the project, ``user_links`` maps the
+    key in the project to the id of the user account to link.
     """
 
     raters: dict[str, str] = field(default_factory=dict)
@@ -39,7 +39,10 @@ class RaterMatches:
 
 
 def get_matchable_users(project: Project | None, by: Any) -> QuerySet[User]:
-    """Return the users that a rater of the file may be: members, or the lead of a new project."""
+    """Return the users whom raters of the file can be matched with.
+
+    These are the project's members; ``by`` alone if the import creates the project.
+    """
     if project is None:
         return User.objects.filter(pk=by.pk) if by else User.objects.none()
     return User.objects.filter(memberships__project=project, is_active=True).order_by("username")
@@ -48,9 +51,9 @@ def get_matchable_users(project: Project | None, by: Any) -> QuerySet[User]:
 def resolve_matches(
     project: Project | None, matches: Mapping[str, int], *, by: Any
 ) -> RaterMatches:
-    """Return the raters for matches (rater key in the file -> user id) with current members.
+    """Return the project's raters for matches (rater key in the file -> user id).
 
-    Accounts that are no longer members are ignored.
+    Matches with users who are no longer members are ignored.
     """
     member_ids = set(
         get_matchable_users(project, by)
@@ -76,7 +79,7 @@ def resolve_matches(
 def create_matched_raters(project: Project, matches: Mapping[str, int], *, by: Any) -> None:
     """Create raters for the matched members who have none in the project yet.
 
-    Raises BadRequest if the rater with the file's key belongs to another user.
+    Raises BadRequest if the key in the file is that of another user's rater.
     """
     user_links = resolve_matches(project, matches, by=by).user_links
     usernames = dict(

@@ -32,7 +32,10 @@ class LabelAndItemColumns(RolesByName):
     """Choose the label and item columns of a table whose rater column is known."""
 
     def set_item_column_by_unique_pairs(self, candidates: Sequence[int]) -> None:
-        """Set the item column to one of whose values each rater has each only once."""
+        """Set the item column to one in which no rater has the same value twice, if there is one.
+
+        ``candidates`` may be the label column; of these, only the first may become the item column.
+        """
         raters = self.head.columns[self.columns["rater"]]
         if not raters.has_repeats:
             return
@@ -60,7 +63,10 @@ class LabelAndItemColumns(RolesByName):
     def complete_long_key(
         self, answers: Collection[int]
     ) -> tuple[list[int], tuple[str, list[int]]]:
-        """Return (further columns of the item's ID, (doubt about it or "", its columns))."""
+        """Return the further columns of the item's ID, and the doubt about it with its columns.
+
+        The doubt is "" if there is none. ``answers`` are the label columns.
+        """
         parts, doubtful = self.complete_item_key(answers)
         if doubtful:
             return parts, ("incomplete_key", doubtful)
@@ -68,11 +74,11 @@ class LabelAndItemColumns(RolesByName):
         return parts, ("incomplete_content" if content else "", content)
 
     def complete_item_key(self, answers: Collection[int]) -> tuple[list[int], list[int]]:
-        """Return (further columns of the item's ID, columns of which the user has to choose).
+        """Return further columns of the item's ID, and columns from which the user has to choose.
 
         If raters have several rows of an item, such as the sentences of a document, other columns
-        may distinguish these. A column that does so alone becomes the item column. ``answers`` are
-        the label columns.
+        may distinguish these rows. A column that does so alone becomes the item column instead.
+        ``answers`` are the label columns.
         """
         item = self.columns.get("item")
         if item is None:
@@ -114,8 +120,9 @@ class LabelAndItemColumns(RolesByName):
     def list_missing_content(self, answers: Collection[int]) -> list[int]:
         """Return at most one column that distinguishes items of equal content.
 
-        Such as the model, in a table with a row for each model that answered a prompt. Empty unless
-        a quarter of the rows repeat the content and the rater of others.
+        An example is the model, in a table with a row for each model that answered a prompt. Empty
+        if fewer than REPEATED_SHARE of the rows repeat the content and rater of another row.
+        ``answers`` are the label columns.
         """
         if "item" in self.columns or not self.has_content:
             return []
@@ -133,7 +140,10 @@ class LabelAndItemColumns(RolesByName):
         return [i for i in parts if REDUCTION * count_repeats(*keys, i) <= n_repeats][:1]
 
     def _list_systems_of_item(self, item: int) -> list[int]:
-        """Return model_a and model_b beside `winner` if rows of an item compare different ones."""
+        """Return columns such as model_a and model_b if they differ between rows of an item.
+
+        Only in a table with a column such as `winner`; otherwise [].
+        """
         names, columns = self.head.names, self.head.columns
         systems = [index for index, name in enumerate(names) if is_system_number(name)]
         is_fixed = all(columns[index].is_determined_by(columns[item]) for index in systems)
@@ -142,7 +152,7 @@ class LabelAndItemColumns(RolesByName):
         return systems if is_comparison and not is_fixed and not is_used else []
 
     def _list_key_parts(self, used: Collection[int]) -> list[int]:
-        """Return the columns that may be a part of the item's ID, those named like one first."""
+        """Return the columns that may be part of the item's ID, best names first."""
         columns = self.head.columns
         candidates = [
             index
@@ -161,21 +171,21 @@ class LabelAndItemColumns(RolesByName):
         return self.is_item_name(index) or is_key_part_name(name)
 
     def list_key_columns(self) -> list[int]:
-        """Return the columns that identify the item: its ID, else its content."""
+        """Return the columns that identify the item: its ID column, else its content columns."""
         keys = [self.columns[role] for role in ("item", *CONTENT_ROLES) if role in self.columns]
         return keys[:1] if "item" in self.columns else [*keys, *self.content]
 
     def has_repeated_keys(self, *, at_least: float = 0.0) -> bool:
-        """Return whether rows repeat an item; ``at_least`` this share of the sample's rows."""
+        """Return whether rows repeat items; ``at_least``: the minimum share of such rows."""
         keys = [self.head.columns[index].texts for index in self.list_key_columns()]
         rows = list(zip(*keys, strict=True))
         n_repeats = len(rows) - len(set(rows))
         return n_repeats > 0 and n_repeats >= at_least * len(rows)
 
     def list_columns_distinguishing_rows(self, indexes: Sequence[int]) -> list[int]:
-        """Return those of the columns that have another value in each row of an item.
+        """Return those of the columns that have a different value in each row of an item.
 
-        Those that name models come first.
+        Columns named like a list of models come first.
         """
         columns = self.head.columns
         keys = [columns[index].texts for index in self.list_key_columns()]
@@ -189,7 +199,7 @@ class LabelAndItemColumns(RolesByName):
         ]
 
     def list_model_columns(self, indexes: Sequence[int]) -> list[int]:
-        """Return those of the columns that name models, as a rater column names raters."""
+        """Return those of the columns that are named like a column of models and repeat values."""
         return [
             index
             for index in indexes
@@ -198,7 +208,7 @@ class LabelAndItemColumns(RolesByName):
         ]
 
     def is_item_attribute(self, index: int) -> bool:
-        """Return whether a column has one value for each item, or no column identifies items."""
+        """Return whether a column has one value per item; True if no column identifies items."""
         item = next(iter(self.list_key_columns()), None)
         cells = self.head.columns[index]
         if item is None:
@@ -210,12 +220,12 @@ class LabelAndItemColumns(RolesByName):
         )
 
     def list_attribute_columns(self, indexes: Sequence[int]) -> list[int]:
-        """Return those of the columns, and of the descriptive ones, with one value per item."""
+        """Return those of ``indexes`` and the descriptive columns that have one value per item."""
         described = [i for i, reason in self.reasons.items() if reason == "descriptive"]
         return [index for index in sorted([*indexes, *described]) if self.is_item_attribute(index)]
 
     def may_be_answers(self, index: int) -> bool:
-        """Return whether a column that was taken for an attribute may have ratings."""
+        """Return whether a column taken for an attribute of items may have ratings instead."""
         cells = self.head.columns[index]
         name = self.head.names[index]
         if any(text.startswith(("[{", "{")) for text in cells.filled):
@@ -225,7 +235,7 @@ class LabelAndItemColumns(RolesByName):
         return cells.is_label_like and (is_answer_name(name) or is_criterion_name(name))
 
     def list_further_labels(self, indexes: Sequence[int]) -> list[int]:
-        """Return the columns named like answers that have the labels of the label column."""
+        """Return the columns named like answers that have no other labels than the label column."""
         columns = self.head.columns
         labels = set(map(get_normal_form, columns[self.columns["label"]].values))
         return [
@@ -237,9 +247,9 @@ class LabelAndItemColumns(RolesByName):
         ]
 
     def list_raters_with_empty_sample(self, indexes: Sequence[int]) -> list[int]:
-        """Return the columns that look like labels and the empty ones; [] without either.
+        """Return the columns that look like labels, then the empty ones; [] unless there are both.
 
-        In a sample that does not have all rows, the labels of a rater may begin later in the file.
+        If the file has more rows than were read, the labels of a rater may begin in later rows.
         """
         columns = self.head.columns
         is_cut = len(self.head.sample_rows) >= MIN_CUT_ROWS
@@ -254,7 +264,7 @@ class LabelAndItemColumns(RolesByName):
     def list_label_candidates(self) -> list[int]:
         """Return the columns that may hold labels by their cells.
 
-        Not those that describe the item or the rater, unless none else is left.
+        Columns that describe the item or the rater are left out unless no others remain.
         """
         columns = self.head.columns
         likely = self._list_likely_columns()
@@ -282,7 +292,7 @@ class LabelAndItemColumns(RolesByName):
         ]
 
     def list_independent_columns(self) -> list[int]:
-        """Return the columns that may hold labels and depend on neither the item nor the rater."""
+        """Return the columns that may hold labels and depend on neither item nor rater."""
         columns = self.head.columns
         keys = [self.columns[role] for role in ("item", *CONTENT_ROLES) if role in self.columns]
         keys += self.content
@@ -296,9 +306,10 @@ class LabelAndItemColumns(RolesByName):
         ]
 
     def _resembles_any(self, index: int, candidates: Sequence[int]) -> bool:
-        """Return whether all values of a column are in another one, or the names are alike.
+        """Return whether a column resembles one of the candidates.
 
-        Also if the column is named like a criterion and has values like labels.
+        Its values all occur in the candidate, their names differ only in a number, or it is named
+        like a criterion and has label-like values.
         """
         names, columns = self.head.names, self.head.columns
         if is_criterion_name(names[index]) and columns[index].is_label_like:
@@ -314,14 +325,14 @@ class LabelAndItemColumns(RolesByName):
         )
 
     def _set_named_item_column(self) -> None:
-        """Set the item column to one named like an ID of items, such as prompt_id."""
+        """Set the item column to one whose name suggests an ID of items, such as prompt_id."""
         named = [index for index in self.list_free_columns() if self.is_item_name(index)]
         if named:
             self.columns["item"] = named[0]
             self.reasons[named[0]] = "name"
 
     def _names_several_raters(self, index: int) -> bool:
-        """Return whether the cells of a column such as annotators name several people each."""
+        """Return whether cells of a column such as `annotators` name several people."""
         name = self.head.names[index].strip()
         return (
             name.endswith("s")

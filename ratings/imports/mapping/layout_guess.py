@@ -1,6 +1,6 @@
 """Guess the layout of a table and the role of each column, with the reason for each guess.
 
-The lead confirms or changes the guess; an import that nobody confirms rejects a file with a doubt.
+The lead confirms or changes the guess; an import without the wizard rejects a doubtful one.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ class _ColumnGuesser(WideTables):
         return self._guess_wide_or_items()
 
     def _guess_counted_labels(self) -> ColumnGuess | None:
-        """Return the guess for rows of an item, a label, and the number of raters who gave it."""
+        """Return the guess for rows of an item, a label and its number of raters, or None."""
         label, counts = self.columns.get("label"), find_named_counts(self.head)
         if label is None or "rater" in self.columns or len(counts) != 1:
             return None
@@ -135,7 +135,10 @@ class _ColumnGuesser(WideTables):
         )
 
     def _move_unique_response_to_content(self) -> None:
-        """Take a column such as `response` beside a prompt for content if no text occurs twice."""
+        """Make a label column named `response` or similar content if it repeats no text.
+
+        Only in a table that has other content, such as a prompt.
+        """
         label = self.columns.get("label")
         if label is None or self.head.columns[label].has_repeats or not self.has_content:
             return
@@ -165,7 +168,7 @@ class _ColumnGuesser(WideTables):
         )
 
     def _guess_counts_with_total(self) -> ColumnGuess | None:
-        """Return the guess for numbers of ratings of each label, with their total in a column."""
+        """Return the guess for columns that count the ratings of each label, or None."""
         counts = find_named_counters(self.head) or find_counts_with_total(self.head)
         if not counts or "rater" in self.columns:
             return None
@@ -173,7 +176,7 @@ class _ColumnGuesser(WideTables):
         return self.build_counts_guess(counts)
 
     def _drop_rater_of_single_rows(self) -> None:
-        """Remove the role of rater from a column named like `author` if no item has two rows."""
+        """Take the rater role from a column named like `author` if no item has two rows."""
         rater = self.columns.get("rater")
         is_author = rater is not None and is_author_name(self.head.names[rater])
         if rater is not None and is_author and not self.has_repeated_keys():
@@ -181,7 +184,7 @@ class _ColumnGuesser(WideTables):
             self.reasons[rater] = "author"
 
     def _set_rater_column_by_values(self) -> None:
-        """Set the rater column whose values are numbered raters: rater_1, rater_2."""
+        """Set the rater column to one whose values are numbered raters: rater_1, rater_2."""
         if self.list_key_columns() and not self.has_repeated_keys():
             return
         for index, cells in enumerate(self.head.columns):
@@ -227,7 +230,7 @@ class _ColumnGuesser(WideTables):
         return guess
 
     def _list_label_objects(self) -> list[int]:
-        """Return the columns that are named like labels, but have JSON objects or lists."""
+        """Return the columns named like labels whose cells are all JSON objects or lists."""
         return [
             index
             for index in self.list_free_columns()
@@ -246,7 +249,7 @@ class _ColumnGuesser(WideTables):
         return self.list_label_candidates() if "item" in self.columns else candidates
 
     def _set_question_column_as_item(self) -> None:
-        """Take a column `question` for the item if there is no other, as crowd data name it."""
+        """Use the column `question` as the item column, as in crowd data, if there is no other."""
         question = self.columns.get("question")
         if question is None or "item" in self.columns or self.has_content:
             return
@@ -257,7 +260,7 @@ class _ColumnGuesser(WideTables):
             self.reasons[question] = "values"
 
     def _release_scores_of_raters(self) -> None:
-        """Free the columns named like computed scores that differ between raters of an item."""
+        """Make columns named like computed scores available if their values depend on the rater."""
         for index, reason in list(self.reasons.items()):
             if reason == "derived" and is_score_name(self.head.names[index]):
                 del self.reasons[index]
@@ -265,11 +268,10 @@ class _ColumnGuesser(WideTables):
                     self.reasons[index] = reason
 
     def _correct_label_column(self, guess: ColumnGuess) -> None:
-        """Correct the label column that was chosen by its name alone.
+        """Release a label column that was chosen by its name but whose cells speak against it.
 
-        If all raters of an item have the same value in it, and another column has different ones,
-        it describes the item. If another such column is named like labels too, the user has to
-        choose.
+        If it has one value per item, while another column differs between the raters of an item, it
+        describes the item. If another such column is named like labels too, the user has to choose.
         """
         label = self.columns.get("label")
         if label is None:
@@ -290,7 +292,7 @@ class _ColumnGuesser(WideTables):
             guess.doubt, guess.doubtful_columns = "labels_unclear", sorted([label, *rivals])
 
     def _set_label_columns(self, guess: ColumnGuess, candidates: Sequence[int]) -> None:
-        """Choose the label column, or one for each question; add a doubt if unclear."""
+        """Set the candidates as label columns, one for each question; add a doubt if unclear."""
         columns = self.head.columns
         if len(candidates) == 1:
             self.columns["label"] = candidates[0]

@@ -1,7 +1,4 @@
-"""Tests of column names: which role, question or rater a name suggests.
-
-Names are compared without case, separators and camel case: TextID, text_id and textid are equal.
-"""
+"""Tests of names: which role, question or rater the name of a column suggests."""
 
 from __future__ import annotations
 
@@ -88,7 +85,7 @@ def compact_name(name: str) -> str:
 
 
 def rank_name(name: str, role: str) -> int | None:
-    """Return how reliably a column name suggests the role, 0 for best; None if it does not."""
+    """Return the rank of a name for a role, 0 for the most reliable; None without a rank."""
     rank = _RANKS.get(role, {}).get(compact_name(name))
     if rank is None and role in CONTENT_ROLES:
         # `data.text`: a field in an object of the item's content.
@@ -121,17 +118,17 @@ def rank_name(name: str, role: str) -> int | None:
 
 
 def is_survey_name(name: str) -> bool:
-    """Return whether only responses to a survey have a column of this name: Completion time."""
+    """Return whether this name, such as Completion time, occurs only in responses to a survey."""
     return compact_name(_remove_survey_code(name)) in role_words.SURVEY_NAMES
 
 
 def is_agreement_result_name(name: str) -> bool:
-    """Return whether a column of this name has agreement that was computed: Kappa."""
+    """Return whether a column of this name has computed agreement, such as Kappa."""
     return compact_name(name) in role_words.RESULT_NAMES
 
 
 def is_index_name(name: str) -> bool:
-    """Return whether a column has the row names of a data frame: (column 1), Unnamed: 0."""
+    """Return whether the name is that of row names of a data frame: (column 1), Unnamed: 0."""
     return name.startswith("(") or compact_name(name) == "unnamed0"
 
 
@@ -154,17 +151,17 @@ def is_content_part_name(name: str) -> bool:
 
 
 def is_answer_name(name: str) -> bool:
-    """Return whether a column of this name has answers, of whomever: human_label, votes."""
+    """Return whether a column of this name has answers, also of programs: human_label, votes."""
     return not role_words.ANSWER_WORDS.isdisjoint(normalize_name(name).split("_"))
 
 
 def is_grader_list_name(name: str) -> bool:
-    """Return whether a list of this name in a record may have a result of each grader: results."""
+    """Return whether a list of this name, such as results, may have one result per grader."""
     return normalize_name(name).split("_")[-1] in role_words.GRADER_LISTS
 
 
 def is_count_name(name: str) -> bool:
-    """Return whether a column of this name has numbers of ratings: toxic_count, n_toxic."""
+    """Return whether a column of this name counts ratings: toxic_count, n_toxic."""
     normalized = normalize_name(name)
     container = normalize_name(name.rpartition(".")[0])
     return (
@@ -195,7 +192,7 @@ def is_model_column_name(name: str) -> bool:
 
 
 def is_preference_name(name: str) -> bool:
-    """Return whether a column of this name says which of several others is preferred: winner."""
+    """Return whether a column of this name has the preferred one of several options: winner."""
     return not role_words.PREFERENCE_WORDS.isdisjoint(normalize_name(name).split("_"))
 
 
@@ -213,7 +210,10 @@ def is_difficulty_name(name: str) -> bool:
 
 
 def is_score_name(name: str) -> bool:
-    """Return whether a name may be that of a rater's score, although others compute scores."""
+    """Return whether the name ends in "score" and no word says that the score was computed.
+
+    Such a score may be a rater's.
+    """
     normalized = normalize_name(name)
     return normalized.endswith(("_score", "_scores")) and role_words.DERIVED_WORDS.isdisjoint(
         normalized.split("_")
@@ -221,7 +221,7 @@ def is_score_name(name: str) -> bool:
 
 
 def is_author_name(name: str) -> bool:
-    """Return whether the name, such as author, may mean the rater or the writer of the item."""
+    """Return whether the name, such as author, may mean the rater or the author of the item."""
     return compact_name(name) in ("author", "creator", "createdby")
 
 
@@ -244,7 +244,7 @@ def is_derived_name(name: str) -> bool:
 
 
 def _begins_with_rater(name: str) -> bool:
-    """Return whether a name begins with a rater: Reader1 Lesion Count, human_score, gpt4_score."""
+    """Return whether a name begins with a human, model or numbered rater: Reader1 Lesion Count."""
     first, *others = normalize_name(name).split("_")
     numbers = [split_numbered_name(part) for part in (first, "_".join([first, *others[:1]]))]
     return (
@@ -277,13 +277,13 @@ def is_counting_name(name: str) -> bool:
 
 
 def is_rating_or_rater_id_name(name: str) -> bool:
-    """Return whether a name is the ID of a rating or a rater, not of an item: annotation_id."""
+    """Return whether a name is that of IDs of ratings or raters, not of items: annotation_id."""
     stem = normalize_name(name).removesuffix("_id").replace("_", "")
     return stem in role_words.RATING_ID_STEMS or stem in _RANKS["rater"]
 
 
 def is_aggregate_rater_name(name: str) -> bool:
-    """Return whether the name of a rater stands for the result of several: Consensus."""
+    """Return whether a rater of this name, such as Consensus, stands for the result of several."""
     return compact_name(name) in role_words.MERGED_RATERS
 
 
@@ -294,9 +294,9 @@ def asks_for_comment(text: str) -> bool:
 
 
 def is_beside_other_name(name: str, names: Collection[str]) -> bool:
-    """Return whether a column has the comment or the time of another: Comment Anna, seconds.ann.
+    """Return whether a column has the comment on, or the time of, another column: Comment Anna.
 
-    ``names`` are those of all columns, normalized. The others are Anna, or label.ann.
+    ``names`` are the normalized names of all columns, among them that of the other one: Anna.
     """
     container, _, last = name.rpartition(".")
     if container and rank_name(last, "comment") is not None:  # quality.score, quality.reason
@@ -315,7 +315,7 @@ def is_beside_other_name(name: str, names: Collection[str]) -> bool:
 
 
 def is_form_person_name(name: str) -> bool:
-    """Return whether a column of a form has the person who filled it in: Email Address."""
+    """Return whether a column of a form names the person who filled it in: Email Address."""
     return compact_name(name) in role_words.FORM_PERSON_NAMES
 
 
@@ -325,13 +325,16 @@ def is_respondent_name(name: str) -> bool:
 
 
 def _remove_survey_code(name: str) -> str:
-    """Return the name without the code that LimeSurvey writes before it: id. Response ID."""
+    """Return the name without the code that LimeSurvey puts before it, as in "id. Response ID"."""
     code, separator, text = name.partition(". ")
     return text if separator and code.isalnum() else name
 
 
 def split_numbered_name(name: str) -> tuple[str, str] | None:
-    """Return (compact beginning, number or letter) of a numbered name such as rater_1, or None."""
+    """Return (stem, number or letter) of a numbered name such as rater_1, or None.
+
+    The stem is in lower case without separators.
+    """
     if match := _ORDINAL_NAME.fullmatch(name.strip()):
         return compact_name(match[2]), match[1].casefold()
     for pattern in (*_NUMBERED_PATTERNS, _NUMBER_WORD):

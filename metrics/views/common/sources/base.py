@@ -41,7 +41,7 @@ RaterRefs = QuerySet[RaterResult] | list[RaterAgreement]
 
 @dataclass(frozen=True)
 class TrendLines:
-    """Coefficients over time: the points of each requested name, oldest first."""
+    """The trends of the requested coefficients: a line for each, of points from the oldest on."""
 
     period: str
     lines: list[list[TrendPoint]]
@@ -49,7 +49,7 @@ class TrendLines:
 
 
 class ResultSource(ABC):
-    """Base of all sources: freshness and trends."""
+    """Base class of all sources with trends; ``pending``: a worker has not computed results yet."""
 
     @property
     @abstractmethod
@@ -107,7 +107,7 @@ class ProjectSource(ResultSource):
     def list_pair_refs(self, sort: str) -> Sequence[Any]:
         """Return references to all listed pairs, for pagination.
 
-        `load_pairs` reads those of a page.
+        `load_pairs` loads the pairs of those on one page.
         """
 
     @abstractmethod
@@ -117,7 +117,7 @@ class ProjectSource(ResultSource):
     def list_rater_refs(self, column: RaterColumn, *, descending: bool) -> RaterRefs:
         """Return references to the results of all raters in this order, for pagination.
 
-        Raters without a value last, ties by key. `load_raters` reads those of a page.
+        Raters without a value come last; ties by key. `load_raters` loads those of one page.
         """
 
     @abstractmethod
@@ -187,7 +187,7 @@ class PairSource(ResultSource):
 
 
 class QuestionSources(ABC):
-    """Sources of a question's results, of all ratings or of some."""
+    """Factory of the sources of a question's results, for all ratings or those of a filter."""
 
     @abstractmethod
     def for_project(self) -> ProjectSource: ...
