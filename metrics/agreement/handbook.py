@@ -2,7 +2,7 @@
 
 `python -m metrics.agreement.handbook > docs/statistics.md`.
 
-A test compares the file with render(), so that page and code cannot differ.
+A test compares the file with render_handbook(), so that page and code cannot differ.
 """
 
 import sys

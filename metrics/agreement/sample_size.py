@@ -1,4 +1,4 @@
-"""Sample sizes: items or ratings needed for a narrow interval of kappa, or for certain labels.
+"""Sample sizes: items or ratings needed for a narrow interval of kappa, or for a verdict.
 
     after    the smallest N >= 2 with t(N - 1) se sqrt(n / N) <= h, from the error se on n items
     before   N = ceil(z^2 v / h^2); two raters, two categories:

@@ -1,7 +1,7 @@
-"""Pairs of categories among the comparisons of two ratings of an item that differ.
+"""Confused pairs of categories, and their shares of all comparisons of two ratings that differ.
 
-Every comparison counts once, so that a share is that of the number of comparisons beside it. An
-item with more ratings has more comparisons.
+A comparison is a pair of ratings of one item. Each counts once, so that an item with more ratings
+has more weight.
 """
 
 from __future__ import annotations
