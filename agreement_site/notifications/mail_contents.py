@@ -36,7 +36,7 @@ INBOX_PATH = reverse_lazy("inbox")
 
 @dataclass(frozen=True)
 class Line:
-    """A line of a list; ``note`` is beside it, ``url`` is absolute or empty."""
+    """A line of a list. ``note`` is shown beside its text; ``url`` is absolute, or empty."""
 
     text: str
     url: str = ""
@@ -51,7 +51,7 @@ class Section:
 
 @dataclass(frozen=True)
 class MailContent:
-    """A mail: paragraphs, what a person wrote, lists under headings, and where to go first.
+    """The content of a mail: paragraphs, a text quoted from a person, lists, and a main link.
 
     ``is_first``: the recipient cannot sign in yet.
     """

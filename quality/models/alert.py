@@ -189,7 +189,7 @@ class Alert(models.Model):
 
     @property
     def is_confirmed(self) -> bool:
-        """Return whether it is confirmed, and waits until its rater is paused or it is resolved."""
+        """Return whether a lead has confirmed the alert, but it is not resolved yet."""
         return self.state == AlertState.ACKNOWLEDGED and self.cause == AlertCause.REAL
 
     @property
@@ -198,7 +198,7 @@ class Alert(models.Model):
         return [rater for rater in (self.rater, self.other_rater) if rater is not None]
 
     def compute_own_impact(self) -> float:
-        """Return the number of items that the change made wrong, an item counted once at most."""
+        """Return the expected number of items that the change made wrong, at most ``n``."""
         share_wrong = 1.0 - self.size if self.measure in RIGHT_SHARES else min(abs(self.size), 1.0)
         return share_wrong * self.n
 
