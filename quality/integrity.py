@@ -151,7 +151,7 @@ def _is_equal(a: Any, b: Any) -> bool:
 def list_differences(question_id: int) -> list[str]:
     """Return a line for each stored label that differs from the recomputed one.
 
-    Empty while the labels are outdated.
+    Empty if the labels are outdated: they are recomputed anyway.
     """
     consensus = Consensus.objects.filter(question=question_id).first()
     if consensus is None or consensus.computed_at is None or recomputation.is_outdated(consensus):

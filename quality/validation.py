@@ -47,7 +47,7 @@ def record_rules_change(
 ) -> None:
     """Record a change of a question's rules as an event of this kind and in the audit log.
 
-    The event has all rules, the audit log those that changed.
+    The event has all rules before and after, and ``details``; the audit log only the changed rules.
     """
     changed = [name for name in after if before.get(name) != after[name]]
     record_event(

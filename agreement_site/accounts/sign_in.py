@@ -212,7 +212,7 @@ class AcceptInvitation(InvalidFormStatusMixin, views.PasswordResetConfirmView):
 
 
 def redirect_admin_sign_in(request: HttpRequest) -> HttpResponse:
-    """Redirect the admin's sign-in page to ours, which counts attempts."""
+    """Redirect the admin's sign-in page to the site's, which limits attempts."""
     if request.user.is_authenticated:
         raise PermissionDenied(_("Only staff accounts can open the admin site."))
     next_url = request.GET.get("next") or reverse("admin:index")

@@ -261,7 +261,7 @@ class JsonFormatter(logging.Formatter):
 
 
 class PlainFormatter(logging.Formatter):
-    """Format for people: fields after the message, a traceback on indented lines of its own."""
+    """Format for people: the fields after the message, and the indented traceback below."""
 
     def format(self, record: logging.LogRecord) -> str:
         fields = {**getattr(record, "fields", {}), **get_log_context()}

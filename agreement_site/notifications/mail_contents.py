@@ -142,7 +142,7 @@ def compose_message(mail: QueuedMail, _row: NotificationSettings) -> MailContent
 
 
 def compose_pause(mail: QueuedMail, _row: NotificationSettings) -> MailContent | None:
-    """Return the mail about a pause, unless the rater was resumed, or paused again, meanwhile."""
+    """Return the mail about a pause; None if the rater was resumed or paused again since."""
     raters = Rater.objects.filter(project=mail.project_id, user=mail.user_id, paused=True)
     rater = raters.first()
     later = QueuedMail.objects.filter(

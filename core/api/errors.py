@@ -106,7 +106,7 @@ class KeyReused(exceptions.APIException):
 
 
 class Conflict(exceptions.APIException):
-    """Error 409: another request created or deleted the same row meanwhile."""
+    """Error 409: another request has created or deleted the same row."""
 
     status_code = 409
     default_detail = "Somebody changed this at the same moment. Nothing was stored; try again."

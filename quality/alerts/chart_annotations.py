@@ -40,9 +40,9 @@ def list_chart_annotations(question: Question, rater: Rater | None) -> list[tupl
 def get_rater_annotations(
     question: Question, raters: Collection[int], role: str
 ) -> dict[int, list[tuple[str, str]]]:
-    """Return {rater id: [(text, URL), ...]} of unresolved alerts.
+    """Return {rater id: [(text, URL), ...]} of unresolved alerts and, for leads, proposed actions.
 
-    For leads also of proposed warnings and pauses.
+    Proposed actions are warnings and pauses because of gold answers.
     """
     annotations: dict[int, list[tuple[str, str]]] = {}
     alerts = Alert.objects.filter(

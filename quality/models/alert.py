@@ -110,8 +110,8 @@ class AlertQuerySet(models.QuerySet["Alert"]):
 class Alert(models.Model):
     """An alert with the numbers at the time when it was raised.
 
-    These never change, whatever the later ratings. Only ``state``, ``cause``, ``muted_until`` and
-    ``supported`` do.
+    Only ``state``, ``cause``, ``muted_until`` and ``supported`` change afterwards, whatever is
+    rated.
     """
 
     question = models.ForeignKey(Question, models.CASCADE, related_name="alerts", db_index=False)
@@ -204,7 +204,7 @@ class Alert(models.Model):
 
 
 class AlertStep(models.Model):
-    """A change of the state of an alert. Never updated or deleted."""
+    """A change of the state of an alert. Rows are never updated or deleted."""
 
     alert = models.ForeignKey(Alert, models.CASCADE, related_name="steps")
     by = models.ForeignKey(
@@ -258,8 +258,8 @@ class AlertScan(RecomputedResult):
 class DriftState(models.Model):
     """Drift state of a rater in the segment since their last alert.
 
-    ``measure``, ``since`` and the size belong to the measure with the most evidence; empty
-    without any.
+    ``measure``, ``since`` and the size are those of the measure with the most evidence; empty if no
+    measure has any.
     """
 
     question = models.ForeignKey(Question, models.CASCADE, related_name="+", db_index=False)

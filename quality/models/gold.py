@@ -229,7 +229,7 @@ class GoldItem(models.Model):
 
 
 class GoldReview(models.Model):
-    """A lead's review of a suspected gold answer. Never updated or deleted."""
+    """A lead's review of a suspected gold answer. Rows are never updated or deleted."""
 
     class Verdict(models.TextChoices):
         KEEP = "keep", _("Kept")

@@ -267,7 +267,7 @@ class _PeopleResults:
         return {ids[i]: levels[ids[i]] for i in np.flatnonzero(is_biased) if ids[i] in levels}
 
     def find_reversed(self, question_id: int, scale: QuestionScale) -> set[int]:
-        """Return the ids of the raters who answer opposite to the others."""
+        """Return the ids of the raters whose answers are opposite to those of the others."""
         if not (scale.type.ordered or scale.k == 2):
             return set()
         kappas, ses = (
