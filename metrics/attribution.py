@@ -51,7 +51,7 @@ MIN_SHIFT = 0.1  # a smaller shift is not reported, however certain
 
 
 class ContributionEntry(TypedDict):
-    """A stored contribution: that of a rater, a category or the value of an attribute."""
+    """A stored contribution of a rater, a category, or items with a value of an attribute."""
 
     name: Any  # id of the rater, label or value
     before: float | None  # kappa without it
@@ -68,7 +68,7 @@ ROW = np.dtype([("item", "i8"), ("rater", "i8"), ("code", "i8"), ("day", "i8")])
 
 @dataclass(frozen=True)
 class _Change:
-    """The change of kappa between two periods, and what its contributions are computed from."""
+    """The change of kappa between two periods, and the data that explain it."""
 
     two_periods: TwoPeriods
     value: float
@@ -78,7 +78,10 @@ class _Change:
     def build_entries(
         self, leave_out: LeaveOut, names: Iterable[Any] | None = None
     ) -> list[ContributionEntry]:
-        """Return an entry for each contribution, with its name: of ``names``, or else its key."""
+        """Return an entry for each part of the ratings that ``leave_out`` leaves out in turn.
+
+        ``names`` are those of the parts, by default their keys.
+        """
         without = leave_out(self.two_periods, np.ones(len(self.two_periods.code), bool))
         is_distinct = np.zeros(without.keys.size, bool)
         if self.is_clear:  # otherwise no sentence names anybody
@@ -93,8 +96,8 @@ def compute_attribution(
 ) -> dict[str, object]:
     """Return the JSON object that explains a change: both values, the change and contributions.
 
-    The contributions are those of raters, categories and values of item attributes. ``clusters``:
-    the clusters of the items, whose design effect widens intervals.
+    It has the contributions of raters, categories and values of item attributes. ``clusters``: the
+    clusters of the items, whose design effect widens the intervals.
     """
     items = _filter_items_of_periods(row)
     ratings, period = _load_ratings(row, scale)
@@ -130,7 +133,7 @@ def compute_attribution(
 
 
 def _list_attributes(change: _Change, items: Any, item: np.ndarray) -> list[dict[str, object]]:
-    """Return the grouping attributes of the ratings' items (M,), with their contributions."""
+    """Return the attributes that group the items (M,) of ratings, with contributions by value."""
     attributes: list[dict[str, object]] = []
     for name, values, group in _group_by_attributes(items, item):
         entries = change.build_entries(partial(_leave_out_groups, group), values)
@@ -139,10 +142,10 @@ def _list_attributes(change: _Change, items: Any, item: np.ndarray) -> list[dict
 
 
 def _filter_counted(row: Attribution) -> Any:
-    """Return the ratings as the counts contain them.
+    """Return the counted ratings of the attribution's population.
 
-    Those of its population; by default of people where models are separate, unless the lead pooled
-    them.
+    Without a population they are all ratings, or those of people where models are separate and the
+    lead did not pool them.
     """
     counted = Rating.objects.filter(question_id=row.question_id, counted__gt=NO_CODE)
     state = CountState.objects.select_related("question").filter(pk=row.question_id).first()
@@ -165,7 +168,7 @@ def _compute_bounds(row: Attribution) -> list[tuple[int, int]]:
 
 
 def _filter_items_of_periods(row: Attribution) -> Any:
-    """Return a queryset of the ids of items with any counted rating in either period."""
+    """Return a queryset of the ids of items that have a counted rating in either period."""
     within = Q()
     for first, end in _compute_bounds(row):
         within |= Q(counted_day__gte=first, counted_day__lt=end)
@@ -173,10 +176,10 @@ def _filter_items_of_periods(row: Attribution) -> Any:
 
 
 def _load_ratings(row: Attribution, scale: QuestionScale) -> tuple[np.ndarray, np.ndarray]:
-    """Return all ratings (M,) of the items of both periods, and the period of each (M,).
+    """Return all ratings (M,) of the items of both periods, and the period (0 or 1) of each (M,).
 
     Codes are indices in declared order. An item belongs to the day of its second rating, as in the
-    trend. Read by one statement, so that all are of the same moment.
+    trend. One query reads all ratings, so that they are of the same moment.
     """
     columns = _filter_counted(row).filter(item_id__in=_filter_items_of_periods(row))
     columns = columns.values_list("item_id", "rater_id", "counted", "counted_day")
@@ -196,7 +199,7 @@ def _load_ratings(row: Attribution, scale: QuestionScale) -> tuple[np.ndarray, n
 def _count_patterns(
     ratings: np.ndarray, period: np.ndarray, scale: QuestionScale
 ) -> list[recent_change.Patterns]:
-    """Return the patterns and numbers of items of both periods, for ratings (M,)."""
+    """Return the patterns and numbers of items of both periods; ``period`` (M,): 0 or 1."""
     patterns = []
     for number in (0, 1):
         rows = ratings[period == number]
@@ -214,7 +217,7 @@ def _leave_out_categories(part: TwoPeriods, _rows: np.ndarray) -> LeaveOneOutKap
 
 
 def _leave_out_groups(group: np.ndarray, part: TwoPeriods, rows: np.ndarray) -> LeaveOneOutKappas:
-    """Return the kappas without each group (M,) of items, of some of the ratings."""
+    """Return kappas without each group (M,), from a part of the ratings that ``rows`` selects."""
     return part.compute_without_each_group(group[rows])
 
 
@@ -250,10 +253,10 @@ def _get_sort_key(entry: ContributionEntry) -> float:
 
 
 def _group_by_attributes(items: Any, item: np.ndarray) -> list[tuple[str, list[Any], np.ndarray]]:
-    """Return name, values and the value index of each rating's item (M,), of grouping attributes.
+    """Return (name, values, indices (M,) of the ratings in values) of attributes that group items.
 
-    None is the value of items without the attribute. Attributes with one value, or with more than
-    MAX_ATTRIBUTE_VALUES, are left out.
+    ``item`` (M,): item ids; None is the value of items without the attribute. Attributes with one
+    value, or with more than MAX_ATTRIBUTE_VALUES, are left out.
     """
     ids, index = np.unique(item, return_inverse=True)
     item_index = {pk: index_in_items for index_in_items, pk in enumerate(ids.tolist())}
@@ -286,15 +289,12 @@ def _group_by_attributes(items: Any, item: np.ndarray) -> list[tuple[str, list[A
 
 
 def _format_value(value: Any) -> str:
-    """Return an attribute value as text.
-
-    Lists and objects are converted, too; they rarely group items.
-    """
+    """Return an attribute value as text; also lists and objects, which rarely group items."""
     return str(value)[:200]
 
 
 def _add_biases(raters: Iterable[ContributionEntry], biases: dict[tuple[int, int], Value]) -> None:
-    """Add to each rater's entry the bias before and after the change, None without peers."""
+    """Add to each rater's entry the bias in both periods, None where the rater had no peers."""
     for entry in raters:
         entry["bias"] = [biases.get((entry["name"], number)) for number in (0, 1)]
 
@@ -302,7 +302,7 @@ def _add_biases(raters: Iterable[ContributionEntry], biases: dict[tuple[int, int
 def _compute_biases(
     ratings: np.ndarray, period: np.ndarray, scale: QuestionScale
 ) -> dict[tuple[int, int], Value]:
-    """Return (rater, period) -> Value of the bias against the peers on the same items."""
+    """Return (rater, period) -> Value of the bias against the peers; ``period`` (M,): 0 or 1."""
     peer_tables = tally.count_peer_tables(
         ratings["item"], ratings["rater"], ratings["code"], scale.k, day=period
     )
@@ -318,7 +318,7 @@ def _compute_biases(
 def _list_bias_shifts(
     ratings: np.ndarray, period: np.ndarray, scale: QuestionScale
 ) -> list[dict[str, object]]:
-    """Return the pairs of raters whose bias against each other changed most clearly."""
+    """Return at most MAX_SHIFTS pairs of raters whose mutual bias clearly changed, ranked."""
     _raters, index, n_ratings = np.unique(ratings["rater"], return_inverse=True, return_counts=True)
     busiest = np.argsort(-n_ratings, kind="stable")[:MAX_SHIFT_RATERS]
     busy = np.isin(index, busiest)
@@ -354,10 +354,10 @@ MAX_STORED = 100  # for a question
 
 
 def get_or_request_attribution(question: Question, **parameters: Any) -> Attribution:
-    """Return the stored attribution of a change, or request a new one; a stale one is recomputed.
+    """Return the stored attribution of a change, or request it; request a stale one again.
 
-    ``parameters``: period_unit ("week" or "month"), earlier_start, later_start (first days of the
-    periods), weights; and population (people, models or all; by default as the question shows it).
+    ``parameters``: period_unit ("week" or "month"), earlier_start and later_start (first days of
+    the periods), weights, and population (people, models or all; by default as the question shows).
     """
     parameters = {"population": "", **parameters}
     row, is_new = ATTRIBUTION_JOB.get_or_start(question=question, **parameters)

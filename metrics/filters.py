@@ -41,9 +41,9 @@ MAX_LISTED_VALUES = 20  # allowed values that an error message lists
 
 
 class FilterChoices(TypedDict):
-    """Available values: number of items by attribute and value, number of raters by group.
+    """Available values of a filter: numbers of items by attribute and value, of raters by group.
 
-    ``models``: whether any model rates; ``versions``: the newest version of any item.
+    ``models``: whether any model rates; ``versions``: the highest content version of any item.
     """
 
     attributes: Mapping[str, Mapping[str, int]]
@@ -54,13 +54,13 @@ class FilterChoices(TypedDict):
 
 @dataclass(frozen=True)
 class RatingFilter:
-    """A filter of ratings; empty texts and dates do not restrict anything.
+    """A filter of ratings; an empty text, tuple or date does not restrict anything.
 
     ``from_date`` and ``to_date``: days, both inclusive. ``content_version``: the number of the
     version of the item's content under which it was rated, or CURRENT_VERSION. ``excluded_raters``:
-    sorted keys. ``sample``: RANDOM_SAMPLE for the ratings that were not requested because of what
-    others had rated; ALL_RATINGS for all, also in the headline, which is otherwise based on the
-    former. ``kind``: of the raters; EVERY_KIND for people and models as one group.
+    sorted keys. ``sample``: RANDOM_SAMPLE leaves out ratings that were requested because of what
+    others had rated; ALL_RATINGS keeps them, also in the headline, which is otherwise based on the
+    random sample. ``kind``: of the raters; EVERY_KIND for people and models as one group.
     """
 
     from_date: datetime.date | None = None
@@ -178,8 +178,8 @@ class RatingFilter:
     ) -> QuerySet[Any]:
         """Return those of the answers (ratings.models.JudgementBase) that the filter selects.
 
-        Days are those of `rated_at` in this time zone. `path`: where item and rater are, such as
-        `rating__`. The kind of the raters is not filtered: it depends on the moment.
+        Days are those of `rated_at` in this time zone. `path`: prefix of the fields item and rater,
+        such as `rating__`. The kind of the raters is not filtered: it depends on the moment.
         """
         if self.from_date:
             rows = rows.filter(rated_at__gte=_get_midnight(self.from_date, zone))
@@ -221,7 +221,7 @@ NO_FILTER = RatingFilter()
 def is_filterable_attribute(name: str) -> bool:
     """Return True if items can be filtered by an attribute of this name.
 
-    Not by numbers: databases take a number as an index into a JSON list.
+    Names that are numbers are excluded: databases take a number as an index into a JSON list.
     """
     return (
         0 < len(name) <= MAX_NAME_LENGTH and "\0" not in name and not name.lstrip("+-").isdecimal()
@@ -229,9 +229,9 @@ def is_filterable_attribute(name: str) -> bool:
 
 
 def join_keys(keys: Iterable[str]) -> str:
-    """Return keys as one line of CSV, as a URL contains them.
+    """Return keys as one line of CSV, the form in which a URL contains them.
 
-    Separated by commas; a key with a comma is quoted.
+    They are separated by commas; a key that contains a comma is quoted.
     """
     line = io.StringIO()
     csv.writer(line, lineterminator="").writerow(keys)
@@ -288,8 +288,8 @@ def _parse_content_version(query: QueryDict) -> str:
 def _build_content_filter(content_version: str, path: str) -> Q:
     """Return a filter of ratings given under this version of their item's content.
 
-    An item that never changed has one version, even if its ratings store none. ``path``: where the
-    item is.
+    All ratings of an item that never changed are of version 1, also if they store no version.
+    ``path``: prefix of the field item.
     """
     never_changed = Q(**{f"{path}item__version": 1})
     if content_version == CURRENT_VERSION:

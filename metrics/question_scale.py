@@ -28,10 +28,11 @@ __all__ = ["QuestionScale", "get_weighted_name", "list_headline_coefficients"]
 
 @dataclass(frozen=True)
 class QuestionScale:
-    """Scale of a question: declared order of codes, values and weight matrices.
+    """Scale of a question: categories in declared order, their values, and weights.
 
     ``codes`` (k,): the active categories' codes in declared order; ``width``: number of codes ever
-    assigned; ``values`` (k,) or None; ``matrix`` (k, k) of weights or None.
+    assigned; ``values`` (k,): numbers of the categories, or None; ``matrix`` (k, k): custom
+    weights, or None.
     """
 
     kind: str
@@ -48,7 +49,7 @@ class QuestionScale:
     def for_question(
         cls, question: Question, categories: Collection[Category] | None = None
     ) -> QuestionScale:
-        """Return the scale of a question; ``categories`` are all that it ever had."""
+        """Return the scale of a question; ``categories``: all its categories, also retired ones."""
         if categories is None:
             categories = question.categories.all()
         return cls.from_declaration(
@@ -102,7 +103,7 @@ class QuestionScale:
 
     @property
     def weighting(self) -> str:
-        """The weighting of kappa unless another one is asked for, as that of the headline."""
+        """The weighting that kappa has by default, as in the headline."""
         return HeadlineFacts(self.kind, 0, self.weights).weighting
 
     def list_weightings(self) -> list[str]:
@@ -114,11 +115,11 @@ class QuestionScale:
         return build_weightings(self.k, self.matrix)
 
     def build_disagreement_matrix(self, *, tolerance: float = 0.0) -> np.ndarray:
-        """Return the disagreement of two categories (k, k), from 0 to 1.
+        """Return the disagreement (k, k) of each two categories, from 0 to 1.
 
-        1 less the weights of the headline's kappa, divided by the largest one: 0 and 1 where
-        weights give no credit. Categories that differ by at most ``tolerance`` in value or rank, as
-        gold answers allow, do not disagree.
+        It is 1 minus the weight in the headline's kappa, divided by the largest difference; without
+        weights 0 or 1. Categories that differ by at most ``tolerance`` in value (or rank, without
+        values), as gold answers allow, do not disagree.
         """
         disagreement = 1 - self.build_weight_matrices()[self.weighting]
         disagreement /= max(disagreement.max(initial=0.0), 1e-12)
@@ -164,7 +165,7 @@ class QuestionScale:
         )
 
     def compute_by_policy(self, patterns: PatternCounts, n_raters: int) -> list[MissingDataPolicy]:
-        """Return the headline's coefficient under each policy for missing ratings."""
+        """Return kappa with the question's weighting under each policy for missing ratings."""
         return compute_by_policy(
             patterns.counts,
             patterns.n_items,
@@ -197,9 +198,9 @@ class QuestionScale:
         )
 
     def estimate_pair_trend(self, tables: np.ndarray) -> dict[str, Estimate]:
-        """Return name -> Estimate (T,) of two raters over time.
+        """Return name -> Estimate (T,) of two raters' coefficients in T periods.
 
-        ``tables`` (T, k, k) in declared order.
+        ``tables`` (T, k, k): the pair's table of each period, in declared order.
         """
         weights = self.build_weight_matrices()
         return batch.compute_pair_trend(
@@ -207,10 +208,10 @@ class QuestionScale:
         )
 
     def compute_pair_kappas(self, tables: np.ndarray) -> dict[str, np.ndarray]:
-        """Return Cohen's kappa of tables (P, width, width) and the ends of its interval.
+        """Return Cohen's kappa, with its interval, of pair tables (P, width, width) by code.
 
-        Weighting -> (P, 3): value, low, high; NaN where undefined or where the weighting is
-        unsupported.
+        The result maps each weighting to (P, 3): value, low, high; NaN where undefined, or where
+        the question does not support the weighting.
         """
         ordered = self.reorder_to_declared(tables, axes=2)
         matrices = self.build_weight_matrices()

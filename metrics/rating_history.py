@@ -32,10 +32,10 @@ ROW = np.dtype([("item", "i8"), ("rater", "i8"), ("code", "i8"), ("rated", "f8")
 
 @dataclass(frozen=True)
 class HistoricalRatings:
-    """Ratings at a moment (M,) as ROW, with their items and raters.
+    """Ratings as of a past moment, as array (M,) of ROW, with their items and raters.
 
-    ``rows``: code as in the categories, `rated` in seconds since 1970; ``items``: keys by id;
-    ``raters``: by id; ``models``: ids of the raters that were models then.
+    ``rows``: code as in the categories, `rated` in seconds since 1970; ``items``: {id: key};
+    ``raters``: {id: rater}; ``models``: ids of the raters that were models at that moment.
     """
 
     rows: np.ndarray
@@ -46,7 +46,8 @@ class HistoricalRatings:
     def compute_digest(self) -> str:
         """Return the SHA-256 of the ratings.
 
-        Hashed is a JSON list [item, rater, code] a line, sorted by the bytes of item and rater.
+        The hashed text has a line with the JSON list [item, rater, code] for each rating, sorted by
+        the bytes of item and rater.
         """
         sha256 = hashlib.sha256()
         for line in self._iter_lines():
@@ -71,8 +72,8 @@ def get_ratings_at(
 ) -> HistoricalRatings:
     """Return the ratings of a question at a moment, which must not be in the future.
 
-    Those that the filter selects: by the current groups of raters, attributes of items and requests
-    for ratings, and by the kinds of raters at that moment.
+    The filter applies the kinds of raters at that moment, but the current groups of raters,
+    attributes of items and requests for ratings.
     """
     _wait_for_writers(question)
     revisions = Revision.objects.filter(

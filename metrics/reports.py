@@ -69,9 +69,10 @@ class ResultFacts(TypedDict):
 
 
 class OutlyingFacts(TypedDict):
-    """Number of raters who agree less with the others than these with each other on their items.
+    """Number of outlying raters, who agree less with the others than the others with each other.
 
-    ``without``: the headline's coefficient without them, None without any.
+    Only the same items are compared. ``without``: the headline's coefficient without them; None if
+    there are none.
     """
 
     n_raters: int
@@ -160,9 +161,10 @@ def _build_basis_facts(
 class AgreementFacts:
     """The headline (Result.headline) and all coefficients of ratings, with their intervals.
 
-    Of the group of raters that the headline is of, and of its random sample where there is one.
+    They are of the headline's group of raters, and of its random sample where there is one.
     `patterns`: of the group; `question_clusters`: None where the project has none;
-    `of_independent_items`: the same of all ratings, as if there were no clusters.
+    `of_independent_items`: the same for all ratings of the group, with intervals as if there were
+    no clusters.
     """
 
     headline: HeadlineResult
@@ -204,7 +206,7 @@ def compute_agreement_facts(
 ) -> AgreementFacts:
     """Return the headline and the coefficients of ratings (M,) as ROW, codes in declared order.
 
-    ``with_requested``: also of the ratings that were requested because an item was uncertain.
+    With ``with_requested``, ratings that were requested because an item was uncertain are included.
     """
     builder, row = build_headline_from_ratings(rows, is_model, scale)
     headline = builder.build_headline(row)

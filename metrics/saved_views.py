@@ -52,7 +52,7 @@ class InvalidSavedView(InvalidFields):
 
 
 def build_query(page: str, parameters: QueryDict, *, question: str) -> str:
-    """Return the query string of a view of this page, with its parameters in a fixed order.
+    """Return the query string of a view of this page: its non-empty parameters in fixed order.
 
     It always names the question, because the default question may change.
     """
@@ -157,9 +157,9 @@ def create_share_link(
 ) -> str:
     """Create a link to the view, valid through the day ``until``; return its secret.
 
-    Without ``shows_names`` people have numbers instead of names on its page. The day is in the
-    project's time zone. The secret cannot be shown again. Raises InvalidSavedView; PermissionDenied
-    where showing names needs an approval that is missing.
+    The day is in the project's time zone. Unless ``shows_names``, the page has numbers instead of
+    people's names. The secret cannot be retrieved later. Raises InvalidSavedView, and
+    PermissionDenied where showing names needs an approval that is missing.
     """
     _validate_shareable(view, shows_names=shows_names)
     zone = ZoneInfo(view.project.time_zone)
@@ -190,7 +190,7 @@ def create_share_link(
 
 @transaction.atomic
 def revoke_share_link(*, link: ShareLink, by: Any) -> None:
-    """Revoke a link now; an expired one is left unchanged."""
+    """Revoke a link now, unless it is expired or already revoked."""
     if ShareLink.objects.unexpired().filter(pk=link.pk).update(revoked_at=timezone.now()):
         before = {"name": link.view.name, "expires_at": link.expires_at}
         security_log.log_event(
@@ -206,7 +206,7 @@ def find_share_link(secret: str) -> ShareLink | None:
 
 @transaction.atomic
 def record_link_opened(link: ShareLink) -> None:
-    """Record that a link was opened, for its lead and the audit log, at most once an hour."""
+    """Store and log, at most once in OPENED_INTERVAL, that a link was opened."""
     now = timezone.now()
     stale = ShareLink.objects.filter(pk=link.pk).exclude(opened_at__gt=now - OPENED_INTERVAL)
     if stale.update(opened_at=now):

@@ -47,7 +47,7 @@ def normalize_text(label: str) -> str:
 
 
 def parse_decimal(label: str, *, decimal_comma: bool = False) -> Decimal | None:
-    """Return the label as an exact number, or None. ``decimal_comma``: 2,5 is a number, too."""
+    """Return the label as an exact number, or None; ``decimal_comma`` also accepts 2,5."""
     text = label.strip().translate(MINUS_SIGNS)
     if not text.isascii():  # digits of other scripts, and wide ones
         text = _DECIMAL_DIGIT.sub(lambda match: str(unicodedata.decimal(match[0])), text)
@@ -66,7 +66,7 @@ def parse_number(label: str) -> float | None:
 
 
 def format_number(number: Decimal) -> str:
-    """Return the plainest spelling of a number: 1 for 1.0, +1 and 1e0."""
+    """Return the shortest plain spelling of a number: 1 for 1.0, +1 and 1e0."""
     if number == 0:
         return "0"
     normal = number.normalize()
@@ -76,8 +76,8 @@ def format_number(number: Decimal) -> str:
 def has_decimal_commas(labels: Collection[str]) -> bool:
     """Return whether the commas in these labels are decimal commas.
 
-    All labels must be numbers then. 1,000 may be a thousand, so at least one label must have
-    another number of digits behind its comma.
+    Then all labels are numbers, and at least one does not have three digits after its comma,
+    because 1,000 may be a thousand.
     """
     commas = [label for label in labels if _DECIMAL_COMMA.fullmatch(label)]
     plain_labels = [label for label in labels if not _DECIMAL_COMMA.fullmatch(label)]
@@ -89,8 +89,8 @@ def has_decimal_commas(labels: Collection[str]) -> bool:
 def has_thousands_separators(labels: Collection[str]) -> bool:
     """Return whether the commas in these labels separate thousands: 800, 1,000, 2,500.
 
-    All labels must be numbers then. One without a comma must have three digits or more, because
-    1,000 beside 2 may be a decimal.
+    Then all labels are numbers, and one without a comma is at least 100 in magnitude, because 1,000
+    beside 2 may be a decimal.
     """
     plain_numbers = [parse_decimal(label) for label in labels if "," not in label]
     commas = [label for label in labels if "," in label]
@@ -114,8 +114,8 @@ def get_normal_form(label: str, *, decimal_comma: bool = False) -> str:
 def get_similar_forms(labels: Collection[str]) -> dict[str, str]:
     """Return label -> text that it shares with labels that are probably the same.
 
-    These differ in case, blanks, hyphens and quotation marks only, or are the long and short form
-    of yes and no: Yes and Y, TRUE and 1. Of short forms alone, none is the same as another.
+    Such labels differ only in case, blanks, hyphens and quotation marks, or are the long and short
+    form of an answer: Yes and Y, TRUE and 1. Short forms are not joined with each other.
     """
     forms = {label: _SEPARATORS.sub("", get_normal_form(label)).casefold() for label in labels}
     present = set(forms.values())
@@ -128,10 +128,10 @@ def get_similar_forms(labels: Collection[str]) -> dict[str, str]:
 
 
 def select_spelling(spellings: Collection[str], normal_form: str) -> str:
-    """Return the spelling to show, out of those that the file has for one label.
+    """Return the spelling to show for a label that the file spells in these ways.
 
-    A spelling that the file uses throughout is kept where it may be meant: 01, +1, 1e3, TRUE. A
-    whole number written as a decimal (1.0) is what a data frame makes of a column with an empty
+    If the file uses a single spelling, it is kept, as it may be intended: 01, +1, 1e3, TRUE. Not so
+    a whole number written as a decimal (1.0), which data frames write for a column with an empty
     cell.
     """
     normalized = {normalize_text(spelling) for spelling in spellings}

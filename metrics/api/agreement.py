@@ -170,10 +170,10 @@ def _describe_basis(agreement: QuestionAgreement | None, total: int) -> dict[str
 def _get_coefficients(
     agreement: QuestionAgreement | None, scale: QuestionScale, *, pooled: bool
 ) -> Values:
-    """Return name -> Value of all coefficients that suit the scale, of people where any rate.
+    """Return name -> Value of all coefficients that suit the scale.
 
-    ``pooled``: of people and models together.
-    Where categories have no order, means over pairs with weights by rank are meaningless.
+    They are those of the headline's population; with ``pooled``, of people and models together.
+    Means over pairs with rank weights are left out where the categories have no order.
     """
     if agreement is None:
         names = [*scale.list_pattern_coefficients(), *scale.list_mean_coefficients()]
@@ -187,7 +187,10 @@ def _get_coefficients(
 def _get_headline(
     agreement: QuestionAgreement | None, scale: QuestionScale
 ) -> tuple[HeadlineResult, Values]:
-    """Return the headline, and the same coefficient of people, of models, and between."""
+    """Return the headline, and its coefficient's values by group: people, models, people_models.
+
+    ``people_models`` is the agreement between people and models.
+    """
     if agreement is None or not agreement.headline:
         return _build_uncounted_headline(scale)
     headline, value = agreement.headline, agreement.headline["value"]
@@ -213,7 +216,10 @@ def _describe_headline(headline: HeadlineResult, question: Question) -> dict[str
 
 
 def _build_uncounted_headline(scale: QuestionScale) -> tuple[HeadlineResult, Values]:
-    """Return the headline by the rules, and the groups of raters, before anything is counted."""
+    """Return the headline that the rules choose before anything is counted, without values.
+
+    The second part has a Value without a number for each group of raters.
+    """
     choice = choose_headline(
         HeadlineFacts(scale.kind, 0, scale.weights), choice=scale.chosen_headline
     )
@@ -225,7 +231,10 @@ def _build_uncounted_headline(scale: QuestionScale) -> tuple[HeadlineResult, Val
 
 
 def _describe_sample(headline: HeadlineResult) -> dict[str, object]:
-    """Return the sizes of the random sample, and the headline of all ratings, or None for both."""
+    """Return the sizes of the random sample, and the headline of all ratings as ``pooled``.
+
+    Both are None where the headline is based on all ratings.
+    """
     if "sample" not in headline:
         return {"sample": None, "pooled": None}
     sample, full_headline = headline["sample"], headline["pooled"]
@@ -241,7 +250,10 @@ def _describe_sample(headline: HeadlineResult) -> dict[str, object]:
 def _read_pairs(
     question: Question, scale: QuestionScale, after: CursorKey | None, size: int, *, weights: str
 ) -> list[tuple[CursorKey, Any]]:
-    """Return the values of the pairs on one page, computed from their stored tables in one call."""
+    """Return (cursor key, values and table) of at most ``size`` pairs after a cursor key.
+
+    The values are computed from the stored tables, of all pairs in one call.
+    """
     rows = PairTally.objects.filter(question=question).order_by("rater_a_id", "rater_b_id")
     if after:
         rater_a, rater_b = after
@@ -265,9 +277,9 @@ def _read_pairs(
 def _read_raters(
     question: Question, after: CursorKey | None, size: int
 ) -> list[tuple[CursorKey, str]]:
-    """Return the raters on one page as JSON text.
+    """Return (cursor key, JSON text) of at most ``size`` raters after a cursor key.
 
-    The RATER_COLUMNS come first, then the stored text of the coefficients.
+    A text has the RATER_COLUMNS, then the stored coefficients.
     """
     rows = RaterResult.objects.filter(question=question)
     rows = rows.filter(rater__gt=after[0] if after else 0).order_by("rater_id")

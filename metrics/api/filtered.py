@@ -105,9 +105,10 @@ def parse_filtered_request(
 def get_or_request_filtered_results(
     question: Question, rating_filter: RatingFilter, kind: str, *raters: Rater, scores: str = ""
 ) -> tuple[Mapping[str, Any], datetime.datetime | None]:
-    """Return the body that a worker computed for the filter, and its time; request it if missing.
+    """Return the body that a worker computed for the filter, and when; request it if missing.
 
-    Raises ResultPending, and BadRequest for a filter by values that do not exist.
+    Raises ResultPending while it is missing, and BadRequest for a filter by values that do not
+    exist.
     """
     row = _get_or_request_row(question, rating_filter, kind, *raters, scores=scores)
     return row.body or {}, row.computed_at
@@ -139,7 +140,7 @@ def _build_filter_error(error: exceptions.BadRequest) -> BadRequest:
 
 
 def get_or_request_dashboard(question: Question, rating_filter: RatingFilter) -> DashboardResults:
-    """Return the results under a filter of which the dashboard consists.
+    """Return the stored dashboard of the filtered ratings, or request it.
 
     Raises as `get_or_request_filtered_results` does.
     """
@@ -151,10 +152,11 @@ def get_or_request_dashboard(question: Question, rating_filter: RatingFilter) ->
 
 @dataclasses.dataclass(frozen=True)
 class SelectedAgreement:
-    """The agreement of the selected ratings, None before there is any; and their items.
+    """The agreement of the selected ratings, None before it is computed; and the number of items.
 
-    ``computed_at``: when the ratings were counted, or those of a filter computed. ``is_stale``:
-    whether a worker will compute those of the filter again, because ratings came.
+    ``computed_at``: when all ratings were counted, or the result of the filter was computed.
+    ``is_stale``: whether a worker will compute the result of the filter again, because ratings,
+    items or raters have changed since.
     """
 
     agreement: QuestionAgreement | None
@@ -208,7 +210,7 @@ def choose_weights(params: dict[str, str], question: Question, scale: QuestionSc
 
 
 def list_pairs(body: DashboardResults, scale: QuestionScale, weights: str) -> list[Row]:
-    """Return values and tables of pairs among the raters with the most ratings."""
+    """Return the values and table of each pair among the raters with the most ratings."""
     rows = body.pairs
     if not rows:
         return []
@@ -234,7 +236,7 @@ def list_pairs(body: DashboardResults, scale: QuestionScale, weights: str) -> li
 
 
 def list_raters(body: DashboardResults) -> list[Row]:
-    """Return the values of each rater in a filtered dashboard, in the order of their ids."""
+    """Return the values of each rater in a filtered dashboard, ordered by rater id."""
     agreements = list_rater_agreements(body.raters, body.clusters)
     return [
         {
@@ -252,7 +254,7 @@ def list_raters(body: DashboardResults) -> list[Row]:
 def build_list_reader(
     rows: list[Row],
 ) -> Callable[[CursorKey | None, int], list[tuple[CursorKey, Any]]]:
-    """Return a function that reads one page of an existing list after a cursor key."""
+    """Return a function that reads one page of ``rows`` after a cursor key, which is a position."""
 
     def read_page(after: CursorKey | None, size: int) -> list[tuple[CursorKey, Any]]:
         start = after[0] if after else 0
@@ -268,9 +270,9 @@ def build_list_reader(
 def build_trend_reader(
     body: TrendResults, span: str, name: str
 ) -> Callable[[datetime.date, int], Iterable[tuple[Any, ...]]]:
-    """Return a function that reads (start, value, cumulative value) of the periods after a date.
+    """Return a function (day, size) that lists (start, value, cumulative value) of later periods.
 
-    The trend of a rater has no cumulative value. Fields that a trend does not store are null.
+    The trend of a rater has no cumulative value. Fields that a trend does not store are None.
     """
     points = body.list_points(span, name)
 
@@ -306,7 +308,11 @@ def parse_results_request(
 def _select_population(
     project: Project, params: dict[str, str], rating_filter: RatingFilter, *, pools_all: bool
 ) -> RatingFilter:
-    """Return the filter restricted to a population; unchanged where all raters are people."""
+    """Return the filter restricted to the requested population, by default people.
+
+    Return it unchanged where all raters are people, unless models are requested. Raises BadRequest
+    if the filter names a kind of raters, too.
+    """
     population = get_choice(params, "population", list(POPULATION_KINDS), default="people")
     if rating_filter.kind:
         raise BadRequest(INVALID_PARAMETERS, fields={"kind": "not together with population"})

@@ -156,7 +156,7 @@ def _build_page(
 
 
 def _build_stored_reader(rows: QuerySet[Any], *columns: str) -> PeriodReader:
-    """Return a reader of (start, columns ...) of stored results."""
+    """Return a reader of the start and these columns of stored results."""
 
     def read_periods(after: datetime.date, size: int) -> Iterable[tuple[Any, ...]]:
         return rows.filter(start__gt=after).order_by("start").values_list("start", *columns)[:size]
@@ -169,8 +169,8 @@ def _choose_trend(
 ) -> tuple[str, PeriodReader]:
     """Return the requested coefficient and its reader.
 
-    Of people where models are separate, and of all raters for coefficients that are stored for
-    these alone.
+    Where the headline is of people and models rate too, the reader returns the values of people,
+    except for coefficients that are stored for all raters only.
     """
     stored_headline = headline_trend.get_headline(question, scale)
     default_name = stored_headline["displayed_coefficient"]
@@ -222,7 +222,7 @@ def _build_rater_reader(
     name: str,
     days: Q = rater_periods.COMPARED_DAYS | rater_periods.RATED_DAYS,
 ) -> PeriodReader:
-    """Return a reader of (start, value) of a rater against the others."""
+    """Return a reader of (start, value) of a rater's agreement with the peers."""
 
     def read_periods(after: datetime.date, size: int) -> Iterable[tuple[Any, ...]]:
         return rater_periods.list_periods_after(
@@ -233,7 +233,7 @@ def _build_rater_reader(
 
 
 def _widen_intervals(reader: PeriodReader, name: str, question: Question) -> PeriodReader:
-    """Return a reader of the same values with the intervals of clusters of items."""
+    """Return a reader of the same values, with intervals widened for clusters of items."""
     clusters = QuestionClusters.load(question.pk, question.project)
     if clusters is None:
         return reader

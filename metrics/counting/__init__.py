@@ -1,4 +1,4 @@
-"""Ratings to stored counts, exact, under the question's lock.
+"""Count ratings into the stored counts, exactly, under the lock of their question.
 
 It may import the layers from metrics.saved_views down.
 """

@@ -71,7 +71,7 @@ def start_backlog(question_id: int) -> None:
 def count_ranges(question_id: int, *, seconds: float = 0.0) -> int | None:
     """Count ranges for about ``seconds``, at least one, and return the number of their items.
 
-    None when there is no range to claim: all are counted, or other workers have them.
+    Return None if no range can be claimed: all are counted, or other workers hold them.
     """
     deadline = time.monotonic() + seconds
     n_items = 0
@@ -102,7 +102,7 @@ def count_ranges(question_id: int, *, seconds: float = 0.0) -> int | None:
 
 @transaction.atomic
 def claim_range(question_id: int) -> BacklogRange | None:
-    """Claim the next range, or an expired one; None if there is none.
+    """Claim an expired range, or else the next one; return None if there is neither.
 
     Closes the backlog when all ranges are counted.
     """
@@ -142,7 +142,7 @@ def _list_next_items(question_id: int, after: int, last: int) -> np.ndarray:
 
 
 def tally_range(item_range: BacklogRange) -> CountChange:
-    """Tally the range's items as they are now, without any lock."""
+    """Return the change of counts by the range's items, read without any lock."""
     noted = uncounted.get_batch(
         item_range.question_id, first=item_range.first_item_id, last=item_range.last_item_id
     )
@@ -161,10 +161,11 @@ def tally_range(item_range: BacklogRange) -> CountChange:
 
 @transaction.atomic
 def add_counts_of_range(item_range: BacklogRange, change: CountChange) -> bool:
-    """Add a range's counts to the stored counts and mark its ratings; False without the lease.
+    """Add a range's counts to the stored counts and mark its ratings; return whether that was done.
 
-    Without the lease nothing is done. The ratings are marked before the question's lock is
-    acquired, so that workers mark in parallel and take turns only for the short part.
+    Return False, and change nothing, if this worker no longer holds the lease of the range. The
+    ratings are marked before the question's lock is acquired, so that workers mark in parallel and
+    hold the lock only while they add the counts.
     """
     lock_ranges_shared(item_range.question_id)
     leased = get_leased_rows(item_range)
@@ -220,14 +221,14 @@ def lock_ranges_shared(question_id: int) -> None:
 def lock_ranges_exclusive(question_id: int) -> None:
     """Prevent workers from saving a range of the question until the transaction ends.
 
-    To be called before the question's lock is acquired, in transactions that lock ratings too: a
-    worker that saves a range holds ratings while it waits for the question's lock.
+    Call it before the question's lock is acquired, in transactions that lock ratings too: a worker
+    that saves a range holds ratings while it waits for the question's lock.
     """
     take_advisory_lock(ADVISORY_LOCK_KEY, question_id)
 
 
 def discard_backlog(state: CountState) -> None:
-    """Close the backlog and delete its ranges; ranges that workers are tallying are lost.
+    """Close the backlog and delete its ranges; workers that are tallying one lose their work.
 
     Call it under the question's lock, in a transaction that called `lock_ranges_exclusive`.
     """

@@ -22,9 +22,10 @@ from .store import CountScope, decode_arrays, encode_arrays, iter_chunks
 def _index_rows(
     raters: np.ndarray, days: np.ndarray, own_counts: np.ndarray
 ) -> tuple[list[tuple[int, int]], np.ndarray, np.ndarray]:
-    """Return the keys (rater, day) of the rows, and the row of each table and of each own count.
+    """Return the keys (rater, day) of the rows, and the row index of each table and own count.
 
-    Everything twice: for the day, and for the row of all days.
+    Each count belongs to two rows, that of its day and that of ALL_DAYS. So each index array has
+    two parts: first the rows of single days.
     """
     size = len(raters)
     all_raters = np.tile(np.concatenate([raters, own_counts[:, 0]]), 2)
@@ -39,12 +40,12 @@ def _index_rows(
 def add_peer_counts(
     scope: CountScope, change: tally.PeerTables, own_counts: np.ndarray, *, stale: bool = True
 ) -> dict[int, int]:
-    """Add tables, moments and numbers of own ratings; mark the raters' rows of all days stale.
+    """Add peer tables, moments and numbers of own ratings to the rows of their day and of all days.
 
-    ``own_counts`` (n, 3): rater, day, change in the number of own ratings. What is added to a day
-    of a rater is added to the row of all days too. No result is stored for a single day, so its row
-    is never stale. Returns rater -> 1 for raters who now have a counted rating and had none, and -1
-    for those who have none any more.
+    ``own_counts`` (n, 3): rater, day, change in the number of own ratings. With ``stale``, the rows
+    of all days are marked stale; those of a day never are, because no result is stored for a day.
+    Returns {rater: 1} for raters who now have a counted rating and had none, and {rater: -1} for
+    those who have none any more.
     """
     rater_steps: dict[int, int] = {}
     if change.day is None:
@@ -80,7 +81,10 @@ def add_peer_counts(
 def _sum_by_target(
     values: np.ndarray, source: np.ndarray, targets: np.ndarray, size: int
 ) -> np.ndarray:
-    """Return the sums (size, ...) of values[source] by ``targets``, which ascend."""
+    """Return the sums (size, ...) of the values[source] that have the same target.
+
+    ``targets``: for each source, the index of its sum, ascending.
+    """
     total = np.zeros((size, *values.shape[1:]), np.int64)
     used, first = np.unique(targets, return_index=True)
     if len(used):
@@ -105,7 +109,7 @@ class _PeerArrays:
 def _save_peers(
     scope: CountScope, keys: Sequence[tuple[int, int]], change: _PeerArrays, *, stale: bool
 ) -> None:
-    """Add the change to the stored rows of these (rater, day) and write the sums."""
+    """Add ``change`` to the stored rows of these (rater, day) keys and write the sums."""
     width = change.tables.shape[-1]
     _add_stored_rows(scope, keys, change)
     moment_blobs = [b""] * len(keys) if change.moments is None else encode_arrays(change.moments)
@@ -138,7 +142,7 @@ def _save_peers(
 def _add_stored_rows(
     scope: CountScope, keys: Sequence[tuple[int, int]], change: _PeerArrays
 ) -> None:
-    """Add the stored rows of these (rater, day) to the change."""
+    """Add the counts of the stored rows of these (rater, day) keys to ``change``, in place."""
     key_index = {key: index for index, key in enumerate(keys)}
     stored = PeerTally.objects.filter(
         question__in=scope.questions,

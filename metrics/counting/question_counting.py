@@ -145,10 +145,9 @@ def count_items(question_id: int, *, limit: int | None = None) -> CountingProgre
 def add_change(state: CountState, change: CountChange, scale: QuestionScale) -> None:
     """Add the change to the stored counts.
 
-    Call it under the question's lock, in the transaction that marks the ratings. The scale must
-    have been read, and the change adapted to it, while the lock was held: of two workers that
-    waited for each other, the second then sees the scale for which the first computed the kappas,
-    or a newer one.
+    Call it under the question's lock, in the transaction that marks the ratings. Read the scale and
+    adapt the change to it while the lock is held. Then, of two workers that waited for each other,
+    the second has the scale for which the first computed the kappas, or a newer one.
     """
     if change.kinds.separates_models and not state.separates_models:
         store.copy_counts_to_people(state.question_id)
@@ -173,11 +172,10 @@ def add_change(state: CountState, change: CountChange, scale: QuestionScale) -> 
 
 
 def _mark_pair_changes_stale(change: CountChange) -> None:
-    """Mark results stale that depend on changed pairs only.
+    """Mark the results stale of questions and raters of whom only pairs changed.
 
     A rating by one rater that replaces an equal rating withdrawn by another changes pairs, but
-    neither a pattern nor the peer counts of others. The means over pairs must be recomputed all the
-    same.
+    neither a pattern nor the peer counts of others. Still, means over pairs must be recomputed.
     """
     pairs = change.pairs
     raters = np.setdiff1d(

@@ -102,10 +102,10 @@ def load_ratings_of_keys(keys: Sequence[tuple[int, int]]) -> np.ndarray:
 
 
 def mark_rows_of_questions_counted(rows: np.ndarray) -> None:
-    """Mark rows of several questions, each of a different project, as counted.
+    """Mark ratings of several questions, each of a different project, as counted.
 
-    One statement each, which locks the row, in the order in which writers of one project lock
-    theirs.
+    One statement for each rating, in the order (item, rater) in which other writers of a project
+    lock its ratings: otherwise they could deadlock.
     """
     rows = rows[np.lexsort([rows["rater"], rows["item"]])]
     records = zip(*(rows[name].tolist() for name in ("code", "day", "id")), strict=True)

@@ -34,9 +34,10 @@ DAYS_PER_QUESTION = 1 << 40  # offset between the days of two questions; larger 
 
 @dataclass
 class SmallQuestionCounts:
-    """Changes of counts of several questions, whose scales differ in labels only.
+    """Changed counts of several questions, whose scales are equal apart from labels.
 
-    ``days``: the changed days of each question; ``raters``: the changed raters.
+    ``labels``: of the categories, by question; ``days``: the changed days by question; ``raters``:
+    ids of the changed raters.
     """
 
     scale: QuestionScale
@@ -53,7 +54,10 @@ class SmallQuestionCounts:
 
 
 def list_small_uncounted_questions(skip: Collection[int]) -> list[int]:
-    """Return ids of questions with few uncounted ratings, one per project, last rated first."""
+    """Return ids of questions with few uncounted ratings, one for each project.
+
+    Questions in ``skip`` are left out. Empty if there are fewer than two.
+    """
     numbers = uncounted.count_by_question(MAX_NOTES)
     small = [pk for pk, number in numbers.items() if number <= MAX_RATINGS and pk not in skip]
     if len(small) < 2:
@@ -96,7 +100,7 @@ def lock_states_of_small_questions(
 def create_missing_states(question_ids: Collection[int]) -> None:
     """Create the CountState of each question that has none.
 
-    Not to be called in the transaction of a batch: other workers that create the same rows would
+    Do not call it in the transaction of a batch: other workers that create the same rows would
     wait for its end.
     """
     existing = set(CountState.objects.filter(pk__in=question_ids).values_list("pk", flat=True))
@@ -111,9 +115,10 @@ def create_missing_states(question_ids: Collection[int]) -> None:
 
 
 def _update_items_and_raters_versions(question_ids: Collection[int], limit: int) -> None:
-    """Store the new version of items and raters for up to ``limit`` questions without a recount.
+    """Store the project's current version of items and raters for up to ``limit`` questions.
 
-    These are questions that no model rates or rated: the kinds of raters cannot change counts.
+    They are questions without ratings of models in projects without models: there, kinds of raters
+    cannot change counts, so no recount is needed.
     """
     models = Rater.objects.filter(project=OuterRef("question__project"), kind=Rater.Kind.MODEL)
     behind = CountState.objects.filter(
@@ -136,9 +141,9 @@ def count_uncounted_items(
 ) -> tuple[list[SmallQuestionCounts], np.ndarray, list[int]]:
     """Count the uncounted items of the questions, under their locks.
 
-    Returns the groups of what changed, the ratings as they were read (rating_rows.ROW), which are
-    still to be marked, and the ids of their notes. A question with too many uncounted items, or one
-    that a model has rated, is left out.
+    Returns the changed counts in groups of equal scales, the ratings as read (rating_rows.ROW),
+    which the caller has to mark, and the ids of their notes. Questions with too many uncounted
+    items, or that a model has rated, are left out.
     """
     items_by_question, notes_by_question = uncounted.get_batches(states, MAX_NOTES)
     rows = rating_rows.load_ratings_of_keys(
@@ -174,7 +179,7 @@ def count_uncounted_items(
 
 
 def _find_questions_with_models(rows: np.ndarray, question_ids: np.ndarray) -> set[int]:
-    """Return the questions that a model has rated."""
+    """Return the ids of questions that have a model's rating among the rows."""
     models = Rater.objects.filter(
         pk__in=np.unique(rows["rater"]).tolist(), kind=Rater.Kind.MODEL
     ).values_list("pk", flat=True)
@@ -184,9 +189,9 @@ def _find_questions_with_models(rows: np.ndarray, question_ids: np.ndarray) -> s
 def _group_by_scale(
     question_ids: Iterable[int],
 ) -> Iterable[tuple[QuestionScale, dict[int, list[str]]]]:
-    """Return groups of questions with equal scales apart from labels, with their labels.
+    """Return (scale, {question id: labels}) of each group of questions with equal scales.
 
-    Each group: its scale, and the labels by question id.
+    Scales that differ only in labels, or in the note on the headline, count as equal.
     """
     ids = list(question_ids)
     # Not prefetched: Django would build a query for each of the questions.
@@ -214,7 +219,10 @@ def _map_raters_to_questions(rows: np.ndarray, question_ids: np.ndarray) -> dict
 
 
 def _add_group(group: SmallQuestionCounts, rows: np.ndarray, question_ids: np.ndarray) -> None:
-    """Add what changed to the counts of questions of one scale, and to their states."""
+    """Add the changes by these ratings to the counts and states of the group's questions.
+
+    ``question_ids``: the question of each of the ``rows``.
+    """
     scale, states, width = group.scale, group.states, group.scale.width
     patterns = _tally_patterns(rows, question_ids, "code", width) - _tally_patterns(
         rows, question_ids, "counted", width
@@ -254,7 +262,10 @@ def _add_group(group: SmallQuestionCounts, rows: np.ndarray, question_ids: np.nd
 def _tally_patterns(
     rows: np.ndarray, question_ids: np.ndarray, code_column: str, width: int
 ) -> tally.PatternCounts:
-    """Tally patterns as `question_counting` does, with the days of each question shifted."""
+    """Return the patterns of the rows by shifted day: day + DAYS_PER_QUESTION * question id.
+
+    So the days identify the questions. ``code_column``: "code" or "counted".
+    """
     has_code = rows[code_column] > NO_CODE
     rows, question_ids = rows[has_code], question_ids[has_code]
     day = rows["day" if code_column == "code" else "counted_day"]
@@ -264,7 +275,7 @@ def _tally_patterns(
 
 
 def _split_by_question(patterns: tally.PatternCounts) -> Iterator[tuple[int, tally.PatternCounts]]:
-    """Yield each question with its patterns and their unshifted days."""
+    """Yield (question id, its patterns by day) of patterns by shifted day (`_tally_patterns`)."""
     if patterns.day is None or not len(patterns.n_items):
         return
     question_ids, day = np.divmod(patterns.day, DAYS_PER_QUESTION)

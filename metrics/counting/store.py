@@ -56,9 +56,9 @@ encode_json = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 
 
 def encode_arrays(values: np.ndarray) -> list[bytes]:
-    """Return each values[i] of (n, ...) as bytes, in the narrowest integers that hold its cells.
+    """Return each array values[i] of ``values`` (n, ...) as bytes.
 
-    A cell has 1, 2, 4 or 8 bytes.
+    The cells of an array are the narrowest integers that hold all of them: 1, 2, 4 or 8 bytes.
     """
     flat = values.reshape(len(values), -1)
     size_exponents = np.searchsorted(
@@ -75,7 +75,7 @@ def encode_arrays(values: np.ndarray) -> list[bytes]:
 
 
 def decode_array(data: bytes | memoryview, *shape: int) -> np.ndarray:
-    """Return the array (int64) of a blob; its length implies the number of bytes a cell."""
+    """Return the array (int64) of a blob; the cell size follows from the blob's length."""
     cell_bytes = len(data) // math.prod(shape)
     return np.frombuffer(data, dtype=f"<i{cell_bytes}").reshape(shape).astype(np.int64)
 
@@ -184,17 +184,17 @@ PatternKey = tuple[int, str, int]  # question, population, day
 
 
 def _get_pattern_rows(keys: Sequence[PatternKey]) -> dict[PatternKey, PatternTally]:
-    """Return the rows of these keys, and perhaps others of the same questions."""
+    """Return {key: row} of the stored rows of these keys, and perhaps others of their questions."""
     questions, _populations, days = (sorted(set(values)) for values in zip(*keys, strict=True))
     rows = PatternTally.objects.filter(question__in=questions, day__in=days)
     return {(row.question_id, row.population, row.day): row for row in rows}
 
 
 def copy_counts_to_people(question_id: int) -> None:
-    """Copy the counts of a question to the population of people, when its first model rates.
+    """Copy a question's counts of all raters as those of people, when its first model rates.
 
-    Until then all raters were people. All results of the periods are to be recomputed, because they
-    have values of people from now on.
+    Until then all raters were people. The stored patterns of all days are marked stale, because
+    results have values of people from now on.
     """
     rows = PatternTally.objects.filter(question=question_id, population=Population.ALL)
     rows.update(stale=True)
@@ -239,7 +239,7 @@ def create_pair_sums() -> PairSums:
 
 
 def add_kappas_to_sums(sums: PairSums, kappas: dict[str, np.ndarray], sign: int = 1) -> None:
-    """Add the defined kappas to the sums, or subtract them with ``sign=-1``."""
+    """Add the defined kappas to the sums, in place; with ``sign=-1``, subtract them."""
     for name, values in kappas.items():
         defined = values[np.isfinite(values)]
         sums[name][0] += sign * sum(np.rint(defined * KAPPA_UNITS).astype(np.int64).tolist())
@@ -256,9 +256,9 @@ def read_kappas(pairs: QuerySet[PairTally]) -> dict[str, np.ndarray]:
 def add_pair_tables(
     scope: CountScope, change: tally.PairTables, scale: QuestionScale, sums: Mapping[int, PairSums]
 ) -> None:
-    """Add the change to the tables of its pairs and recompute their kappas.
+    """Add the change to the stored tables of its pairs, and recompute their kappas.
 
-    ``sums`` (of each question) are kept in step.
+    ``sums``: pair sums by question id, which are updated in place.
     """
     for chunk in iter_chunks(len(change.tables)):
         raters_a = change.rater_a[chunk]
@@ -342,9 +342,9 @@ def nan_to_none(values: np.ndarray) -> list[float | None]:
 
 @transaction.atomic
 def recompute_pair_kappas(question_id: int, scale: QuestionScale) -> PairSums:
-    """Recompute all pairs' kappas from their stored tables and return their sums.
+    """Recompute all pairs' kappas from their stored tables and return the sums of the kappas.
 
-    Needed when the order, values or weights of the scale changed.
+    It is needed when the order, values or weights of the scale have changed.
     """
     sums = create_pair_sums()
     last_pair = (0, 0)

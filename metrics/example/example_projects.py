@@ -60,8 +60,8 @@ def create_missing_examples(
 ) -> list[Project]:
     """Create the example projects that ``owner`` does not have yet, and return them.
 
-    ``worked``: the small ones, as printed in texts on kappa. ``count`` counts and refreshes them
-    before returning; otherwise the worker does it, as after any rating.
+    ``worked``: create the small examples from texts on kappa instead. With ``count``, they are
+    counted and their results refreshed before returning; otherwise a worker does so.
     """
     created = []
     creators: dict[str, Callable[[Any], Project]]
@@ -95,7 +95,7 @@ def _create_if_missing(
 
 
 def are_examples_missing(project_names: Collection[str]) -> tuple[bool, bool]:
-    """Return whether the example, and the worked examples, are missing among these projects."""
+    """Return whether the simulated example, and whether any worked example, is missing by name."""
     return TRANSLATIONS_PROJECT not in project_names, not {
         example.name for example in WORKED_EXAMPLES
     } <= {*project_names}
@@ -259,7 +259,7 @@ def _record_ratings(project: Project, owner: Any, ratings: Sequence[Judgement]) 
 
 
 def _backdate_guidelines(project: Project, moment: datetime.datetime) -> None:
-    """Set the creation time of the newest guidelines version."""
+    """Set the creation time of the newest guidelines version to ``moment``."""
     project.guideline_versions.filter(number=project.guidelines_version).update(created_at=moment)
 
 

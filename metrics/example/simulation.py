@@ -163,9 +163,9 @@ class Simulation:
     corrections: list[SimulatedRating]
 
     def list_gold_answers(self) -> list[tuple[int, int]]:
-        """Return (index of the item, category) of each gold answer; N_WRONG_GOLD are wrong.
+        """Return (index of the item, category) of each gold answer; N_WRONG_GOLD of them are wrong.
 
-        Wrong are those of evenly spaced items, two categories from the truth.
+        The wrong ones belong to evenly spaced items and lie two categories from the truth.
         """
         indices = [index for index in range(len(self.items)) if has_gold(index)]
         wrong = set(indices[2 :: len(indices) // N_WRONG_GOLD][:N_WRONG_GOLD])

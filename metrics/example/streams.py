@@ -41,9 +41,9 @@ _SAME_TRUTH_SHARE = 0.3  # share of the items with the true category of their do
 
 @dataclass(frozen=True)
 class SimulatedDrift:
-    """A drift from working day `since` on, growing over `over` days (0: sudden).
+    """A drift of a rater from working day `since` on, growing over `over` days (0: sudden).
 
-    `size`: in ranks with its sign (bias), or the decrease of kappa (kappa).
+    `size`: signed shift in ranks (kind bias), or decrease of kappa (kind kappa).
     """
 
     rater: int
@@ -55,7 +55,7 @@ class SimulatedDrift:
 
 @dataclass(frozen=True)
 class SimulatedCheat:
-    """A rater who cheats from working day `since` on."""
+    """A rater who cheats from working day `since` on; `kind`: the way of cheating."""
 
     rater: int
     kind: str
@@ -70,8 +70,9 @@ class StreamPlan:
     categories, in their order; noise: standard deviation of an answer in ranks, or on nominal
     scales the share of wrong answers; document: number of similar items that arrive together;
     uneven: how much difficulty differs between documents and weeks, 0 for not at all; missing:
-    share of ratings that never arrive; come_and_go: share of the days for which a rater may be
-    absent, at the start or end
+    share of ratings that never arrive; come_and_go: largest share of the days for which a rater is
+    absent, at the start or the end; gold: share of items with a gold answer; wrong_gold: share of
+    the gold answers that are wrong.
     """
 
     raters: int = 20
@@ -98,10 +99,10 @@ class StreamPlan:
 
 @dataclass(frozen=True)
 class SimulatedStream:
-    """A simulated stream of ratings (M,), with the gold answers of its items (N,).
+    """A simulated stream of M ratings of N items, in arrays.
 
-    item, rater, code, working day and second of that day (M,); gold (N,), -1 for none, and which
-    gold answers are wrong (N,).
+    item, rater, code, day (working day) and second (of that day) are (M,). gold is (N,): the gold
+    answer, -1 for none; wrong_gold (N,): whether it is wrong.
     """
 
     item: IntArray
@@ -119,7 +120,7 @@ class SimulatedStream:
 
 
 def convert_working_days(day: npt.ArrayLike) -> IntArray:
-    """Return days since 1970-01-01 of working days, which are counted from a Monday on."""
+    """Convert working days, counted from FIRST_MONDAY on, to days since 1970-01-01."""
     first_day = (FIRST_MONDAY - datetime.date(1970, 1, 1)).days
     day = np.asarray(day, np.int64)
     return first_day + day // WORKING_DAYS_PER_WEEK * 7 + day % WORKING_DAYS_PER_WEEK
@@ -220,7 +221,10 @@ def _compute_shares(plan: StreamPlan) -> FloatArray:
 
 
 def _sample_difficulty(rng: np.random.Generator, plan: StreamPlan, day: IntArray) -> FloatArray:
-    """Return the factor of the noise of each document; its mean square is 1."""
+    """Return the factor (D,) of the noise of each document; its mean square is 1.
+
+    ``day`` (D,): the working day on which each document arrives.
+    """
     weeks = rng.normal(0, 0.15 * plan.uneven, plan.days // WORKING_DAYS_PER_WEEK + 1)
     documents = rng.normal(0, 0.3 * plan.uneven, day.size)
     factors = np.exp(weeks[day // WORKING_DAYS_PER_WEEK] + documents)

@@ -79,11 +79,11 @@ HALF_WEIGHTS = ((1, 0.5, 0, 0), (0.5, 1, 0.5, 0), (0, 0.5, 1, 0.5), (0, 0, 0.5, 
 
 @dataclass(frozen=True)
 class WorkedExample:
-    """Example from a publication: its ratings, and the printed value of a coefficient.
+    """Example from a publication: ratings for which it prints the value of a coefficient.
 
-    ``codes``: a row for each item, a column for each rater, indices of labels, None without a
-    rating; ``description``: what it shows, and what the text prints; ``values``: of the
-    categories; ``gold_scores``: of the items.
+    ``codes``: a row for each item, a column for each rater: index of a label, None without a
+    rating; ``description``: what the example shows, and the printed value; ``values``: numbers of
+    the categories; ``gold_scores``: one for each item, or empty.
     """
 
     name: str
@@ -117,7 +117,10 @@ def _expand_table(table: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
 
 
 def _build_nurse_ratings() -> tuple[list[str], list[tuple[int, int]]]:
-    """Return labels and codes; only the numbers that one of the two nurses reads are categories."""
+    """Return labels and codes (a, b) of two nurses, the second reading NURSE_OFFSET more.
+
+    Only numbers that either nurse reads are categories.
+    """
     numbers = sorted({*NURSE_READINGS, *(reading + NURSE_OFFSET for reading in NURSE_READINGS)})
     codes = {number: code for code, number in enumerate(numbers)}
     return list(map(str, numbers)), [
@@ -126,9 +129,10 @@ def _build_nurse_ratings() -> tuple[list[str], list[tuple[int, int]]]:
 
 
 def _build_gold_scores(codes: Sequence[tuple[int, int]]) -> list[float]:
-    """Return a gold score for each item, so that the mean over each grade is MEAN_GRADE_SCORES.
+    """Return a gold score for each item, so that the mean score of each grade is MEAN_GRADE_SCORES.
 
-    Halfway between where the two raters differ, and the remaining sum where they agree.
+    An item gets the mean of both grades' scores where the two raters differ; items on which they
+    agree get what their grade then needs to reach its mean.
     """
     ratings = [0] * len(MEAN_GRADE_SCORES)
     sums = [0.0] * len(MEAN_GRADE_SCORES)
@@ -172,9 +176,10 @@ def _expand_counts() -> list[list[int]]:
 
 
 def _build_incomplete_ratings() -> list[list[int | None]]:
-    """Return 20 paintings of two styles and ten critics, of whom seven see each painting.
+    """Return codes of 20 paintings (rows) by ten critics (columns); seven see each painting.
 
-    On every fourth painting, two of the seven see the other style.
+    The code is None where a critic does not see the painting. On every fourth painting, two of the
+    seven name the other of the two styles.
     """
     rows: list[list[int | None]] = []
     for painting in range(20):

@@ -48,13 +48,14 @@ F_TEST_FIELDS = ("F", "df1", "df2", "p")  # of an intraclass correlation, in add
 
 @dataclass(frozen=True, kw_only=True)
 class CoefficientResults(StoredResults):
-    """The Value of each coefficient, and related results, with the intervals of clusters.
+    """The Value of each coefficient of the selected ratings, and related results.
 
     ``population``: the group of raters, which is people where models rate too, unless the lead
-    pooled them; ``raters``: ids, of two raters only; ``complete``: items that all raters rated;
-    ``policies``: what rules about missing ratings give; ``categories``: each category against the
-    others; ``incomplete``: intraclass correlations of all ratings, from variance components, where
-    not all raters rated each item; ``scored``: agreement on scores, where these were requested.
+    pooled them; ``raters``: ids, of two raters only; ``complete``: number of items that all raters
+    rated; ``policies``: the headline under each policy for missing ratings; ``categories``: each
+    category against the others; ``incomplete``: intraclass correlations of all ratings, from
+    variance components, where not all raters rated each item; ``scored``: agreement on scores, None
+    where it was not requested.
     """
 
     population: str
@@ -139,7 +140,10 @@ def _compute_values(
 def select_displayed(
     ratings: np.ndarray, scale: QuestionScale, *, models: Sequence[int]
 ) -> np.ndarray:
-    """Return the ratings that coefficients are of: without models, unless they are pooled."""
+    """Return the ratings on which coefficients are based.
+
+    Those of models are left out where people rate too, unless the lead pooled them.
+    """
     is_model = np.isin(ratings["rater"], models)
     separate = bool(is_model.any() and not is_model.all()) and not scale.pooled
     return ratings[~is_model] if separate else ratings
@@ -148,7 +152,7 @@ def select_displayed(
 def compute_scored_agreement(
     ratings: np.ndarray, scale: QuestionScale, project: Project, score_source: str
 ) -> ScoredAgreement:
-    """Return the agreement on scores: the categories' values, or the means of an item attribute."""
+    """Return the agreement on scores of categories: their values, or means of an item attribute."""
     if len(np.unique(ratings["item"])) * scale.k > MAX_CELLS:
         return scored_agreement.build_undefined_scores("too_many_items")
     scores, reason = scale.values, "no_scores" if scale.values is None else None
@@ -167,7 +171,7 @@ def compute_scored_agreement(
 
 
 def _read_item_scores(items: np.ndarray, project: Project, name: str) -> np.ndarray:
-    """Return the number in an attribute of each item (M,), NaN where there is none."""
+    """Return the number in this attribute of each item (M,), NaN where it has none."""
     scores_by_item: dict[int, float] = {}
     rows = Item.objects.filter(project=project, attributes__has_key=name)
     for pk, attributes in rows.values_list("pk", "attributes").iterator(5_000):
@@ -179,9 +183,9 @@ def _read_item_scores(items: np.ndarray, project: Project, name: str) -> np.ndar
 
 
 def _compute_rater_coefficients(ratings: np.ndarray, scale: QuestionScale) -> Values:
-    """Compute coefficients that need to know who rated what.
+    """Compute the coefficients that depend on which rater gave which rating.
 
-    Conger's kappa, Kendall's W, intraclass correlations.
+    They are Conger's kappa, Kendall's W and the intraclass correlations.
     """
     custom = scale.matrix is not None
     listed = registry.iter_coefficients(scale=scale.kind, custom=custom)
@@ -228,7 +232,10 @@ def _compute_incomplete_iccs(
 
 
 def _sort_coefficients(values: Values, scale: QuestionScale) -> Values:
-    """Return the values in the order of the registry; pair means follow them."""
+    """Return the values in the order of the registry, followed by the means over pairs.
+
+    Means with rank weights are left out where the categories have no order.
+    """
     names = [name for name, _entry in registry.iter_coefficients(scale=scale.kind, custom=True)]
     of_pairs = [name for name in values if name.startswith(MEAN_PAIRWISE)]
     is_ordered = scale.type.ordered
@@ -239,7 +246,10 @@ def _sort_coefficients(values: Values, scale: QuestionScale) -> Values:
 def _build_policy(
     rule: MissingDataPolicy, intervals: bootstrap.Intervals, clusters: QuestionClusters | None
 ) -> MissingDataPolicy:
-    """Return a policy for missing ratings, with a bootstrap interval where only that exists."""
+    """Return the policy for missing ratings with its interval, widened for clusters.
+
+    The policy "paired" has a bootstrap interval if it has no other.
+    """
     name, value = rule.coefficient, rule.estimate
     if rule.name == "paired":
         value = bootstrap.add_intervals({name: value}, intervals)[name]

@@ -38,7 +38,7 @@ def to_trend_point(value: Value) -> ShortList:
 
 
 def to_trend_points(estimates: Mapping[str, Estimate]) -> dict[str, list[Any]]:
-    """Return name -> [[point], ...] of estimates (T,)."""
+    """Return name -> T lists of one trend point each, of estimates (T,)."""
     return {
         name: [[to_trend_point(value)] for value in estimate.to_values()]
         for name, estimate in estimates.items()
@@ -46,7 +46,7 @@ def to_trend_points(estimates: Mapping[str, Estimate]) -> dict[str, list[Any]]:
 
 
 def from_list(numbers: ShortList) -> Value:
-    """Return the Value of a short list or a trend point; fields that these do not hold are None."""
+    """Return the Value of a short list or a trend point; fields that it does not hold are None."""
     return cast("Value", EMPTY_VALUE | dict(zip(POINT_FIELDS, numbers, strict=False)))
 
 
@@ -64,10 +64,9 @@ def _to_json(part: Any) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class StoredResults:
-    """Results of a filter, and the clusters of the selected items; None where there are none.
+    """Results of a filter, and the clusters of the selected items (None without clusters).
 
-    Values are stored with the intervals of independent items, and widened when they are read, as
-    those of all ratings.
+    Intervals are stored as for independent items, and widened for clusters when they are read.
     """
 
     clusters: QuestionClusters | None = None
@@ -85,7 +84,7 @@ class StoredResults:
         return {name: _to_json(part) for name, part in vars(self).items()}
 
     def widen_interval(self, name: str, value: Value) -> Value:
-        """Return the Value of a coefficient with its interval widened for clusters."""
+        """Return the Value of a coefficient with its interval widened for clusters, if any."""
         widened: Value = self.clusters.widen_interval(name, value) if self.clusters else value
         return widened
 

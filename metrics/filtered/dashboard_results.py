@@ -46,11 +46,11 @@ MAX_ORDERED_ITEMS = 5_000
 
 @dataclass(frozen=True, kw_only=True)
 class DashboardResults(TrendResults):
-    """The agreement of the selected ratings, and all that a dashboard shows beside it.
+    """The agreement of the selected ratings, and the other results that a dashboard shows.
 
-    ``n_items``: the number of items that the filter selects; None: all items of the project.
-    ``raters``: at most MAX_TABLE_RATERS, ``heat_map_raters``: at most MAX_HEATMAP_RATERS, those
-    with the most ratings; ``pairs``: those among the latter.
+    ``n_items``: the number of items that the filter selects; None if it selects all.
+    ``raters``: the MAX_TABLE_RATERS with the most ratings, or fewer; ``heat_map_raters``: ids of
+    the MAX_HEATMAP_RATERS with the most, or fewer; ``pairs``: the pairs of the latter.
     """
 
     n_ratings: int
@@ -77,8 +77,8 @@ class DashboardResults(TrendResults):
 class SelectedRatings:
     """The ratings that a filter selects (M,), as ROW.
 
-    ``is_model``: a mask of the ratings of models; ``is_excluded``: of those that the headline is
-    not based on (results.headline.random_sample).
+    ``is_model`` (M,): mask of the ratings of models; ``is_excluded`` (M,): mask of the ratings on
+    which the headline is not based (results.headline.random_sample).
     """
 
     ratings: np.ndarray
@@ -95,7 +95,7 @@ class SelectedRatings:
         return np.unique(self.ratings["rater"][self.is_model & self.separates_models])
 
     def select_displayed(self, scale: QuestionScale) -> np.ndarray:
-        """Return the ratings to display: without models, unless these are pooled or alone."""
+        """Return the ratings to display: without models, unless these are pooled or rate alone."""
         return self.ratings[self.build_display_mask(scale)]
 
     def build_display_mask(self, scale: QuestionScale) -> np.ndarray:
@@ -115,7 +115,8 @@ def compute_dashboard(
     """Compute the results of a filtered dashboard.
 
     Where both people and models rate, it shows people, unless the lead pooled them.
-    ``cluster_numbers`` (M,): those of the selected ratings' items.
+    ``cluster_numbers`` (M,): the cluster of each selected rating's item; None without clusters.
+    ``n_items``: number of items that the filter selects; None for all.
     """
     ratings, displayed = selected.ratings, selected.select_displayed(scale)
     raters, n_ratings = np.unique(ratings["rater"], return_counts=True)
@@ -166,9 +167,9 @@ def _build_diagnosis(
 def _compute_parts(
     selected: SelectedRatings, scale: QuestionScale, pair_means: PairMeans, means: Values
 ) -> AgreementParts:
-    """Compute the parts of the agreement, as for all ratings.
+    """Compute the parts of the agreement, in the form that is stored for all ratings.
 
-    ``pair_means``: the means over pairs; ``means``: those by shared items.
+    ``pair_means``: means over all pairs; ``means``: mean pairwise kappas by shared items.
     """
     builder, row = build_headline_from_ratings(selected.ratings, selected.is_model, scale)
     patterns, n_items = builder.patterns, builder.n_items
@@ -199,7 +200,7 @@ def _add_pair_means(values: Values, means: Values) -> Values:
 
 
 def _count_tables(ratings: np.ndarray, raters: np.ndarray, scale: QuestionScale) -> PairTables:
-    """Return the tables of the pairs among these raters."""
+    """Return the tables of all pairs of these raters."""
     among = ratings[np.isin(ratings["rater"], raters)]
     return tally.count_pair_tables(among["item"], among["rater"], among["code"], scale.k)
 
@@ -250,7 +251,10 @@ def compute_trend(ratings: np.ndarray, scale: QuestionScale) -> Trend:
 def _iter_trend_chunks(
     period_index: np.ndarray, pattern: np.ndarray, n_items: np.ndarray, shape: tuple[int, int]
 ) -> Iterator[np.ndarray]:
-    """Yield items by pattern (2, D, P) of the newest periods: of each period, and up to its end."""
+    """Yield arrays (2, D, P) of the newest periods: items by pattern of each, and up to its end.
+
+    ``period_index``, ``pattern`` and ``n_items`` are parallel; ``shape``: (periods, patterns).
+    """
     n_periods, n_patterns = shape
     first = max(0, n_periods - MAX_POINTS)
     total = np.bincount(
@@ -272,9 +276,9 @@ def _iter_trend_chunks(
 
 
 def find_most_disputed(ratings: np.ndarray, scale: QuestionScale) -> StoredDisputes:
-    """Return weighting -> [[item, counts, distance], ...] of the newest items.
+    """Return weighting -> [[item, counts, distance], ...], n_items, and is_complete.
 
-    At most as many items as MAX_CELLS allows.
+    The newest items are searched, as many as MAX_CELLS allows; ``is_complete``: these are all.
     """
     items = np.unique(ratings["item"])
     max_items = max(1, MAX_CELLS // scale.k)
@@ -286,9 +290,10 @@ def find_most_disputed(ratings: np.ndarray, scale: QuestionScale) -> StoredDispu
 
 
 class ItemOrder(TypedDict):
-    """The first items of each order of an item list, and the number of items with ratings.
+    """The first items of a question in each order of an item list, and how many items have ratings.
 
-    ``ratings``: ids by number of ratings; ``disagreement``: ids by weighting.
+    ``ratings``: item ids by number of ratings; ``disagreement``: weighting -> item ids by
+    disagreement.
     """
 
     n_items: int
@@ -324,9 +329,9 @@ def compute_item_order(ratings: np.ndarray, scale: QuestionScale) -> ItemOrder:
 
 
 def _count_ratings(ratings: np.ndarray, items: np.ndarray, k: int) -> np.ndarray:
-    """Return (n, k) ratings of each of these items.
+    """Return the counts (n, k) of ratings of these items by category.
 
-    The ids are sorted and consecutive among those of all rated items.
+    The item ids ascend, and no other rated item lies between them.
     """
     if not len(items):
         return np.zeros((0, k), np.int64)

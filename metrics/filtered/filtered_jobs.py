@@ -135,7 +135,7 @@ BODIES = {
 
 
 def _list_separate_models(row: FilteredResult) -> list[int]:
-    """Return the models, whose results are separate from those of people; none for EVERY_KIND."""
+    """Return the ids of models, whose results are separate from people's; none for EVERY_KIND."""
     if row.spec.get("kind") == EVERY_KIND:
         return []
     models = row.question.project.raters.filter(kind=Rater.Kind.MODEL)
@@ -158,7 +158,8 @@ def _compute_clusters(
 def _load_ratings(rows: Any, scale: QuestionScale) -> np.ndarray:
     """Return the ratings (M,) as ROW, with ``code`` as the index in declared order.
 
-    Those of retired categories are left out. One statement, so that all are of the same moment.
+    Ratings of retired categories are left out. One query reads all, so that they are of the same
+    moment.
     """
     columns = rows.order_by().values_list(
         "item_id", "rater_id", "counted", "counted_day", "seconds"
@@ -214,12 +215,12 @@ def _count_values(
 
 
 def _has_groups(counts: Counter[str]) -> bool:
-    """Return True if the values of an attribute group items, instead of identifying them."""
+    """Return True if an attribute groups items: it has few values, or items that share a value."""
     return len(counts) <= MAX_UNIQUE_VALUES or len(counts) < counts.total()
 
 
 def format_value(value: object) -> str | None:
-    """Return a single value as the databases write it; None if it cannot be filtered by."""
+    """Return a single value as the databases write it; None if it cannot be used in a filter."""
     if isinstance(value, bool):
         return "true" if value else "false"
     text = str(value) if isinstance(value, str | int | float) else ""
@@ -237,7 +238,7 @@ MAX_STORED = 40  # for a question
 
 @dataclass(frozen=True)
 class FilteredRequest:
-    """A request for a filtered result: its kind, the filter, one or two raters, and scores."""
+    """A request for a filtered result: its kind, the filter, up to two raters, and scores."""
 
     kind: str
     filter: RatingFilter
@@ -261,11 +262,11 @@ class FilteredRequest:
 def get_or_request_filtered_result(
     question: Question, request: FilteredRequest, *, version: int
 ) -> FilteredResult:
-    """Return the stored result, or request it; a stale one is computed again.
+    """Return the stored result, or request it; request a stale one again.
 
     ``version``: the current CountState.version. The body, which may be large, is loaded when it is
-    accessed; that of filter choices immediately. A page must not fail because a full or busy
-    database accepts no request: then nothing is requested until the page asks again.
+    accessed; that of filter choices immediately. If the database is full or busy, nothing is
+    requested and no error raised: the page shows what is stored, and requests again later.
     """
     rows = FilteredResult.objects.filter(question=question, key=request.key)
     if request.kind != FilteredResult.Kind.CHOICES:
@@ -335,7 +336,10 @@ def get_or_request_filter_choices(question: Question) -> FilterChoices | None:
 
 
 def validate_filter(question: Question, rating_filter: RatingFilter) -> None:
-    """Raise BadRequest for a filter by values that do not exist, as far as these are computed."""
+    """Raise BadRequest for a filter by values that do not exist.
+
+    Until a worker has computed the current values, only raters are validated.
+    """
     _validate_raters(question, rating_filter)
     if not (
         rating_filter.group

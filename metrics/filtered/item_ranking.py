@@ -27,7 +27,7 @@ Ranking = tuple[list[int], int | None]
 
 
 def register_rankings() -> None:
-    """Offer the orders to lists of packages below, under the names of the API's fields."""
+    """Register the orders by the names of the API's fields, for item lists of lower packages."""
     for order in ORDERS:
         name = "rated_at" if order == "rated" else order
         ITEM_RANKINGS.register(functools.partial(_list_ids, order), name)
@@ -43,9 +43,9 @@ def _list_ids(order: str, question: Question) -> list[int] | None:
 def rank_items(
     question: Question, scale: QuestionScale, *, order: str, weights: str
 ) -> Ranking | None:
-    """Return the items with ratings in one of ORDERS; None while a worker is sorting.
+    """Return the ids of rated items in this order, one of ORDERS, and the number of rated items.
 
-    Ties: the newer item first.
+    Ties: the newer item first. None while a worker is sorting.
     """
     if order == "rated":
         return _rank_by_time(question)
@@ -55,7 +55,7 @@ def rank_items(
 def _rank_by_time(question: Question) -> Ranking:
     """Return the item ids, last rated first, and the number of items with ratings.
 
-    The number is None where these are not all.
+    The number is None if more than MAX_SORTED_RATINGS ratings exist; then older items are left out.
     """
     latest = Rating.objects.current().newest_for_question(question)
     item_ids = list(latest.values_list("item_id", flat=True)[: MAX_SORTED_RATINGS + 1])

@@ -34,7 +34,7 @@ from .compact_values import (
 
 
 class PairRow(TypedDict):
-    """A pair of raters: their ids, shared items and kappas by weighting.
+    """A pair of raters: ids ``a`` and ``b``, number ``n`` of shared items, and kappas by weighting.
 
     ``cells``: the non-zero cells of their table, as [row, column, items].
     """
@@ -59,9 +59,9 @@ def list_pairs(
     weights: str,
     clusters: QuestionClusters | None,
 ) -> list[PairAgreement]:
-    """Return the pairs among these raters, under one weighting.
+    """Return the pairs of existing raters with their kappa under one weighting.
 
-    The rows of an older scale may lack the weighting.
+    ``raters``: by id. Rows without this weighting, as those of an older scale, are left out.
     """
     return [
         PairAgreement.from_kappa(
@@ -79,9 +79,10 @@ def list_pairs(
 
 @dataclass(frozen=True)
 class PairMeans:
-    """Mean kappas of pairs by name: of all raters, of the peers, and of each rater's pairs.
+    """Mean kappas of pairs, by name: of all pairs, of pairs of peers, and for each rater.
 
-    The pairs of a rater are those with the peers: people, where models are separate, else all.
+    Peers are people where models are separate, else all raters; a rater's mean is over the pairs
+    with peers.
     """
 
     pooled: Values
@@ -92,7 +93,10 @@ class PairMeans:
 def compute_mean_pairwise(
     ratings: np.ndarray, raters: np.ndarray, scale: QuestionScale, *, is_peer: np.ndarray
 ) -> PairMeans:
-    """Return the mean defined kappas of pairs under each weighting; ``is_peer``: of raters (R,)."""
+    """Return the means of the pairs' defined kappas under each weighting.
+
+    ``raters`` (R,): ascending ids; ``is_peer`` (R,): mask of the raters that are peers.
+    """
     weightings = scale.build_weight_matrices()
     names = [get_weighted_name(MEAN_PAIRWISE, name) for name in weightings]
     # Rows: each rater with the peers, the pairs of all raters, and those of the peers.
@@ -126,7 +130,7 @@ def compute_mean_pairwise(
 def compute_mean_kappas_by_shared_items(
     ratings: np.ndarray, patterns: tally.PatternCounts, scale: QuestionScale
 ) -> Values:
-    """Return the mean pairwise kappas by shared items (results.pair_results).
+    """Return mean pairwise kappas, with intervals, of the MAX_PAIRS pairs that share most items.
 
     ``patterns``: the patterns of these ratings.
     """

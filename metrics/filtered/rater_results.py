@@ -40,7 +40,7 @@ Weeks = dict[str, list[float | None]]  # values of the newest weeks, by coeffici
 
 
 class RaterRow(TypedDict):
-    """A rater in a dashboard: number of ratings, median seconds, values, and sparklines."""
+    """A rater in a dashboard: number of ratings, median seconds, values, and weekly values."""
 
     id: int
     n: int
@@ -91,9 +91,10 @@ def build_rater_rows(
     *,
     is_peer: np.ndarray | None = None,
 ) -> list[RaterRow]:
-    """Return a row for each rater.
+    """Return a row for each of the raters.
 
-    ``is_peer``: mask of the ratings to compare with; None for all.
+    ``pairwise_means``: means over pairs by rater; ``is_peer``: mask of the ratings to compare with,
+    None for all.
     """
     ids, tables, moments, n_items = _tally_peers(ratings, raters, scale, is_peer)
     estimates = scale.estimate_peers(tables, moments, n_items)
@@ -124,9 +125,10 @@ def _tally_peers(
     scale: QuestionScale,
     is_peer: np.ndarray | None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray]:
-    """Return the peer counts of these raters; zeros without shared items.
+    """Return ids, tables, moments and n_items of these raters against the peers.
 
-    ids (R,) ascending, tables (R, k, k), moments (R, k, k, k) or None, n_items (R,).
+    ids (R,) ascending, tables (R, k, k), moments (R, k, k, k) or None, n_items (R,). They are zeros
+    for raters without shared items.
     """
     k = scale.k
     ids = np.sort(raters)
@@ -149,9 +151,9 @@ def _tally_peers(
 def _compute_sparklines(
     ratings: np.ndarray, raters: np.ndarray, scale: QuestionScale, is_peer: np.ndarray | None
 ) -> dict[int, Weeks]:
-    """Return rater -> coefficient -> values of the newest weeks.
+    """Return rater -> coefficient -> values of the newest SPARK_WEEKS weeks, oldest first.
 
-    All other ratings serve as peers only.
+    None for a week with too few items. Ratings of other raters and weeks serve as peers only.
     """
     if not len(ratings):
         return {}
@@ -178,9 +180,9 @@ def _compute_sparklines(
 def _estimate_by_day(
     ratings: np.ndarray, day: np.ndarray, scale: QuestionScale, is_peer: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray, dict[str, Estimate]]:
-    """Return raters (T,), days (T,) and estimates (T,) against the others.
+    """Return raters (T,), days (T,) and estimates (T,) of the raters against their peers.
 
-    Of the ratings whose ``day`` is not PEERS_ONLY.
+    Ratings whose ``day`` is PEERS_ONLY are compared with, but have no estimate of their own.
     """
     columns = ratings["item"], ratings["rater"], ratings["code"]
     peer_tables = tally.count_peer_tables(*columns, scale.k, day=day, others=is_peer)

@@ -234,7 +234,7 @@ def _compare_diagnosis(
 ) -> None:
     """Compare the stored diagnosis with one computed from the stored counts and the ratings.
 
-    Whether these counts are right is compared elsewhere (_compare_patterns, _compare_pairs).
+    The stored counts themselves are compared by _compare_patterns and _compare_pairs.
     """
     if not recount.n_ratings:
         return

@@ -10,9 +10,10 @@ from core.hooks import Hook
 
 @dataclass(frozen=True)
 class RegisteredAudit:
-    """An audit of stored data.
+    """An audit of data that a higher package stores.
 
-    ``find_differences`` recomputes it and lists where it differs; ``repair`` stores it again.
+    ``find_differences`` recomputes a question's data and describes each difference; ``repair``
+    stores the recomputed data.
     """
 
     find_differences: Callable[[int], list[str]]

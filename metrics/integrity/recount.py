@@ -47,7 +47,7 @@ class Recount:
     def for_question(
         cls, question_id: int, width: int, kinds: RaterKinds, rater_id: int | None = None
     ) -> Recount:
-        """Count all ratings, or those of the items of one rater."""
+        """Count all ratings, or with ``rater_id`` all ratings of the items that the rater rated."""
         no_rows = np.zeros(0, np.int64)
         recount = cls(
             0,
@@ -117,9 +117,9 @@ class Recount:
 
 
 def _iter_complete_items(question_id: int, rater_id: int | None) -> Iterator[np.ndarray]:
-    """Yield the counted ratings in batches that contain all ratings of their items.
+    """Yield the counted ratings (arrays of ROW) in batches that contain all ratings of their items.
 
-    Of the items of one rater where ``rater_id`` is given. Arrays of ROW.
+    With ``rater_id``, those of the items which that rater rated.
     """
     last_item = -1
     counted = Rating.objects.filter(question_id=question_id, counted__gt=NO_CODE)
@@ -150,9 +150,9 @@ def _iter_complete_items(question_id: int, rater_id: int | None) -> Iterator[np.
 
 @dataclass
 class PeerRows:
-    """Peer counts by (rater, day), including ALL_DAYS, also of raters without shared items.
+    """Peer counts of G keys (rater, day), including ALL_DAYS and raters without shared items.
 
-    Lists and arrays of the same length G.
+    Each list or array has one entry for each key.
     """
 
     keys: list[tuple[int, int]]
@@ -192,9 +192,9 @@ ResultsByKey = dict[Any, Any]
 def get_expected_and_stored_periods(
     state: CountState, recount: Recount, scale: QuestionScale
 ) -> tuple[ResultsByKey, ResultsByKey]:
-    """Return the expected and the stored results, by (span, first day).
+    """Return the expected and the stored results of periods, each by (span, first day).
 
-    Each: [values of the period, cumulative values, headline, cumulative values of people].
+    An entry: [values of the period, cumulative values, headline, cumulative values of people].
     """
     expected = _compute_period_results(state, recount, scale)
     stored = {}
@@ -247,7 +247,7 @@ def _compute_period_results(
 def _join_populations(
     recount: Recount, scale: QuestionScale
 ) -> tuple[np.ndarray, GroupedPatterns, np.ndarray]:
-    """Return the days (D,), the patterns (P) of all populations and their items by day (D, P)."""
+    """Return the days (D,), the patterns (P) of all populations, and the items of each (D, P)."""
     parts = [counts.split_by_day() for counts in recount.patterns.values()]
     days = np.unique(np.concatenate([part_days for part_days, _counts, _items in parts]))
     by_day = np.zeros((len(days), sum(len(counts) for _days, counts, _items in parts)), np.int64)
@@ -270,10 +270,10 @@ def _join_populations(
 def get_expected_and_stored_raters(
     question_id: int, recount: Recount, scale: QuestionScale
 ) -> tuple[ResultsByKey, ResultsByKey]:
-    """Return the expected and the stored results: rater -> [number of own ratings, values].
+    """Return the expected and the stored results, each {rater: [number of own ratings, values]}.
 
-    Days, weeks and months have no stored results: they are computed from counts, which are compared
-    themselves.
+    Results are stored over all time only; those of periods follow from the counts, which are
+    compared elsewhere.
     """
     expected = _compute_rater_results(PeerRows.from_recount(recount, scale.width), recount, scale)
     means = rater_results.compute_mean_pairwise_by_rater([question_id], sorted(expected))

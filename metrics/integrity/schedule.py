@@ -35,9 +35,10 @@ MAX_STORED_DIFFERENCES = 20
 
 
 def run_due_audits() -> list[int]:
-    """Audit the questions whose audit is oldest, if a round is due, and return their ids.
+    """Audit the questions whose audit is oldest, if a round is due; return their ids.
 
-    As many questions as have MAX_RATINGS together, at least one.
+    A round has the questions that fit into a budget of MAX_RATINGS, of which each costs its ratings
+    and QUESTION_COST; but at least one. Ids of failed audits are left out.
     """
     audited: list[int] = []
     if AuditResult.objects.filter(audited_at__gt=timezone.now() - AUDIT_INTERVAL).exists():
@@ -99,7 +100,10 @@ def _list_due_questions() -> QuerySet[CountState, tuple[int, int]]:
 
 
 def _sample_rater(question_id: int) -> int | None:
-    """Return a random rater with not too many ratings; None to audit the whole question."""
+    """Return a random rater with at most MAX_RATINGS_OF_RATER ratings, or else with the fewest.
+
+    Return None if the question is small enough to be audited as a whole, or has no rater.
+    """
     if not CountState.objects.filter(pk=question_id, ratings__gt=MAX_RATINGS).exists():
         return None
     raters = PeerTally.objects.filter(question_id=question_id, day=ALL_DAYS)
@@ -112,7 +116,7 @@ def _sample_rater(question_id: int) -> int | None:
 
 
 class AuditSummary(TypedDict):
-    """Age of the last audit, and how many questions were audited and differ."""
+    """Age of the newest audit, and the numbers of questions that were audited and that differ."""
 
     seconds_ago: float
     questions: int

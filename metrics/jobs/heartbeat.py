@@ -24,7 +24,7 @@ REMOVED_AFTER = datetime.timedelta(hours=1)  # of a worker that was stopped or k
 
 @dataclass
 class _ThisProcess:
-    """This process: its name, and whether it has swept under that name."""
+    """This process: the name of its worker, and whether it has recorded a sweep under that name."""
 
     name: str
     has_swept: bool = False
@@ -41,7 +41,8 @@ def set_worker_name(name: str) -> None:
 def record_sweep() -> None:
     """Record that this process has just swept, at most once in RECORD_INTERVAL.
 
-    Ended processes that had its name are removed.
+    Records older than REMOVED_AFTER are removed; the first record under a name also removes those
+    of earlier processes of that name.
     """
     now = timezone.now()
     name = f"{_this_process.name[:180]}:{os.getpid()}"

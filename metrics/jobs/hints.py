@@ -20,7 +20,10 @@ _last_runs: dict[int, tuple[float, float]] = {}
 
 
 def wait_for_turn(question_id: int) -> None:
-    """Sleep until this process may count the question again, at most LONGEST_PAUSE_SECONDS."""
+    """Sleep until the pause after this process's last run of the question is over.
+
+    The pause is proportional to that run's duration, at most LONGEST_PAUSE_SECONDS.
+    """
     ended, duration = _last_runs.get(question_id, (0.0, 0.0))
     pause = min(LONGEST_PAUSE_SECONDS, PAUSE_FACTOR * duration) - (time.monotonic() - ended)
     if pause > 0:

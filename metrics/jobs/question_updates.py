@@ -60,7 +60,8 @@ _SAVED_COLUMNS = (
 def update_small_questions(*, excluded: set[int]) -> int:
     """Count and refresh some small pending questions, if there are two or more; return how many.
 
-    ``excluded``: the questions that imports are filling. A failure changes nothing.
+    ``excluded``: ids of the questions that imports are filling. If it fails, it changes nothing and
+    returns 0.
     """
     try:
         candidates = counting.list_small_uncounted_questions(excluded)
@@ -89,7 +90,7 @@ def _update_candidates(candidates: list[int]) -> int:
 
 
 def _save_states(states: list[CountState]) -> None:
-    """Write the columns that counting and refreshing change, in one round trip."""
+    """Write those columns of the states that counting and refreshing change, in one round trip."""
     adapt_datetime = connection.ops.adapt_datetimefield_value
     rows = [
         (
@@ -108,9 +109,9 @@ def _save_states(states: list[CountState]) -> None:
 
 
 def _refresh_results(batch: counting.SmallQuestionCounts) -> None:
-    """Compute and store the results of these questions that counting changed.
+    """Compute and store the results of the batch's questions and raters that counting changed.
 
-    Under the questions' locks and in the transaction of counting, which marks nothing stale.
+    Call it under the questions' locks, in the transaction of counting, which marks nothing stale.
     """
     scale = batch.scale
     if batch.changed_questions:
@@ -151,7 +152,7 @@ REFRESH_INTERVAL = datetime.timedelta(seconds=60)  # while a backlog is counted
 
 
 class RemainingWork(enum.Enum):
-    """Work left on a question when the time of a worker is over: counting or refreshing."""
+    """Work left on a question when the time of a worker is over."""
 
     NOTHING = "nothing"
     MORE = "more"  # the time was up
@@ -160,7 +161,7 @@ class RemainingWork(enum.Enum):
 
 
 def update_question(question_id: int) -> int:
-    """Count everything uncounted of a question, then refresh its results.
+    """Count all uncounted ratings of a question, then refresh its results.
 
     Waits for workers that count a range of it. Returns the number of items counted here.
     """
@@ -253,10 +254,10 @@ def list_pending_questions() -> list[int]:
 
 
 def count_pending_ratings(question: Question, state: CountState | None) -> int:
-    """Return how many ratings changed and are not in the question's results.
+    """Return the number of changed ratings that are not in the question's results yet.
 
-    They are uncounted, or counted after the last refresh. 0 only when every result of the question
-    is final; 1 where no rating is pending, but results must still be computed.
+    They are uncounted, or were counted after the last refresh. The number is 0 only when every
+    result of the question is final; 1 where no rating is pending, but a result is.
     """
     return count_pending_ratings_of_questions(
         [question], {} if state is None else {question.pk: state}

@@ -41,7 +41,7 @@ class RatingFileError(Exception):
 
 
 class FileRow(NamedTuple):
-    """A rating of the file; its time is in UTC where the file names no zone."""
+    """A rating of the file. Its time is read as UTC where the file names no time zone."""
 
     line: int
     item: str
@@ -52,9 +52,9 @@ class FileRow(NamedTuple):
 
 @dataclass(frozen=True)
 class TableOptions:
-    """Options for the columns of a table, as those of `manage.py import_file`.
+    """Options for the columns of a table, like those of `manage.py import_file`.
 
-    ``cluster``: the column, or the attribute of the items, that items of one cluster share.
+    ``cluster``: the column or item attribute whose value identifies the cluster of an item.
     ``duplicates``: a key of DUPLICATE_POLICIES, or empty.
     """
 
@@ -70,9 +70,9 @@ class TableOptions:
 
 @dataclass
 class FileRows:
-    """The ratings of one question of a file, and what was understood of the file.
+    """The ratings of one question of a file, and how the file was understood.
 
-    ``clusters``: the cluster of each item that has one.
+    ``clusters``: {item: its cluster} of the items that have one.
     """
 
     understood: FileInterpretation
@@ -128,9 +128,9 @@ def _read_records(
     *,
     cluster: str,
 ) -> None:
-    """Read a file into ``file_rows``: rows of the question, clusters, questions, skipped records.
+    """Read a file into ``file_rows``: the question's ratings, clusters, and keys of all questions.
 
-    Raises RatingFileError.
+    Skipped records are counted. Raises RatingFileError.
     """
     skipped, problems = SkippedRecordCounts(), ProblemList()
     questions: dict[str, None] = {}
@@ -252,10 +252,10 @@ def _build_row(
 
 
 def select_ratings(rows: Sequence[FileRow], duplicates: str) -> list[FileRow]:
-    """Return one rating of each item and rater, in the order in which they first occur.
+    """Return one rating of each item and rater, in the order in which these first occur.
 
-    It is the last one, or the first one unless ``duplicates`` is "last" or empty: by time where all
-    of them have one, else by row.
+    It is the last one if ``duplicates`` is "last" or empty, else the first one. Their order is that
+    of time if all of them have a time, else that of the rows.
     """
     is_last = duplicates in ("", "last")
     groups: dict[tuple[str, str], list[FileRow]] = {}
@@ -265,7 +265,7 @@ def select_ratings(rows: Sequence[FileRow], duplicates: str) -> list[FileRow]:
 
 
 def _sort_by_time(group: Sequence[FileRow]) -> Sequence[FileRow]:
-    """Return the rows in the order of their times, or as they are if one has none."""
+    """Return the rows sorted by time, or unchanged if any has no time."""
     times = [row.time for row in group if row.time is not None]
     return sorted(group, key=attrgetter("time")) if len(times) == len(group) > 1 else group
 

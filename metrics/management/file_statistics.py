@@ -75,9 +75,9 @@ def compute_pair_statistics(ratings: RatingFile, text: str, scale: QuestionScale
 def compute_file_score_agreement(
     ratings: RatingFile, score_source: str
 ) -> scored_agreement.ScoredAgreement:
-    """Return agreement on scores, which are the categories' values or those of a file item,score.
+    """Return the agreement on scores: the categories' values, or scores of items from a file.
 
-    Raises RatingFileError for a file that cannot be read.
+    The columns of the file are item and score. Raises RatingFileError if it cannot be read.
     """
     n_categories = len(ratings.categories)
     scores: np.ndarray | None = np.array(ratings.values, float)
@@ -220,9 +220,10 @@ def build_scale(ratings: RatingFile, *, scale: str, weights: str, matrix: Any) -
 def compute_file_headline(
     ratings: RatingFile, *, scale: str, weights: str, matrix: Any, models: Sequence[str]
 ) -> ReportDict:
-    """Return `headline` and the same coefficient of `people`, `models` and `people_models`.
+    """Return `headline`, its coefficient by group of raters, and the numbers of people and models.
 
-    Raises ValueError for a model that rated nothing, or custom weights without a matrix.
+    The groups are `people`, `models` and `people_models`. Raises ValueError for a model that rated
+    nothing, or custom weights without a matrix.
     """
     for model in models:
         if model not in ratings.raters:
@@ -258,7 +259,7 @@ GROUPS = ("headline", "people", "models", "people_models")
 def compute_cluster_effects(
     ratings: RatingFile, scale: QuestionScale, column: str, *, models: Sequence[str]
 ) -> QuestionClusters:
-    """Compute the design effects of a file, of the people where models rated, too."""
+    """Compute the design effects of a file's clusters: on people only, where both kinds rated."""
     rows = np.empty(len(ratings.item), ROW)
     rows["item"], rows["rater"], rows["code"] = ratings.item, ratings.rater, ratings.code
     is_model = np.isin(rows["rater"], [ratings.raters.index(model) for model in models])
@@ -268,10 +269,10 @@ def compute_cluster_effects(
 
 
 def widen_report(report: ReportDict, clusters: QuestionClusters) -> ReportDict:
-    """Return the report with the intervals shown (NAME.low, NAME.high) widened for clusters.
+    """Return the report with the displayed intervals (NAME.low, NAME.high) widened for clusters.
 
-    The published intervals (NAME.ci_low, NAME.ci_high) stay as other programs print them. Those of
-    intraclass correlations, which have no others, are widened.
+    The published intervals (NAME.ci_low, NAME.ci_high) stay as other programs print them, except
+    those of intraclass correlations, which are the displayed ones.
     """
     widened = dict(report)
     for name, value in report.items():

@@ -47,11 +47,12 @@ MAX_EXAMPLES = 20  # repeats that are listed
 
 @dataclass(frozen=True)
 class RatingFile:
-    """The ratings of a file as arrays (M,): item, rater, code, one rating for each item and rater.
+    """The ratings of a file, one of each item and rater, as arrays (M,): item, rater and code.
 
-    `categories` in order, with the basis of this order (`label_order`, or "option"); `repeats`:
-    number of earlier ratings that were left out; `missing`: number of ratings without a label;
-    `notes` on how the labels were read; `clusters`: the cluster of each item that has one.
+    `items`, `raters` and `categories` are what the numbers in these arrays index; `order_basis`:
+    what the order of the categories is based on (`label_order`, or "option"); `repeats`: number of
+    repeated ratings that were left out; `missing`: number of ratings without a label; `notes` on
+    how the labels were read; `clusters`: the cluster of each item that has one.
     """
 
     item: npt.NDArray[np.int64]
@@ -74,9 +75,10 @@ class RatingFile:
         return count_patterns(self.item, self.code, len(self.categories))
 
     def list_order_notes(self, scale: str | None) -> list[LabelNote]:
-        """Return a note if the scale needs an unknown order, or none was chosen for ordered labels.
+        """Return a note where the order of the categories is in doubt, else an empty list.
 
-        ``scale`` is None if the user chose none.
+        It is in doubt where the scale needs an order that is unknown, or where the labels seem
+        ordered and the user chose no scale (``scale`` is None).
         """
         guess = guess_order(self.categories)
         kind = ""
@@ -113,9 +115,9 @@ def read_rating_file(
 ) -> RatingFile:
     """Read a file of any format that can be imported; one rating of each item and rater counts.
 
-    Labels are read as an import reads them, with the decisions `labels`. Categories are `order`,
-    else the labels of the file in the order that an import guesses. Their values are `values`, else
-    the labels' own numbers, else 1, 2, ... Raises RatingFileError.
+    Labels are read as by an import with the decisions `labels`. The categories are `order`, by
+    default the file's labels in the order that an import guesses. Their values are `values`, by
+    default the labels' own numbers, or 1, 2, 3 and so on. Raises RatingFileError.
     """
     table = table or TableOptions()
     if not path.is_file():
@@ -180,7 +182,7 @@ def read_rating_file(
 def _select_ratings(
     rows: list[FileRow], duplicates: str, understood: FileInterpretation
 ) -> list[FileRow]:
-    """Return one rating of each item and rater, and complete what was understood.
+    """Return one rating of each item and rater; store the repeats and counts in ``understood``.
 
     Raises RatingFileError if the user has to decide about repeats.
     """
@@ -204,10 +206,10 @@ def _select_ratings(
 def _read_labels(
     rows: list[FileRow], options: LabelOptions, order: Sequence[str]
 ) -> tuple[list[FileRow], list[LabelNote]]:
-    """Return the rows that have a label, with this label, and notes on the labels.
+    """Return the rows with a label, as interpreted, and notes on the labels.
 
-    Labels that `order` names are no codes for missing values. Raises RatingFileError for labels
-    that may be one, or may be the same, because either number would be wrong in the other case.
+    Labels named in `order` are never codes for missing values. Raises RatingFileError for labels
+    that may be such codes, or variants of one label: the user has to decide.
     """
     counts = Counter(row.label for row in rows)
     reading = interpret_labels(counts, options, existing=order)

@@ -86,10 +86,10 @@ class CountState(models.Model):
 
 
 class BacklogRange(Leased):
-    """A range of a question's items that one worker is counting.
+    """A range of a question's items that one worker has claimed for counting.
 
-    While the row exists with the worker's lease, no other worker has counted any item of the range
-    since the lease was claimed (metrics.counting.backlog).
+    While a worker holds the lease of the row, no other worker counts items of the range
+    (metrics.counting.backlog).
     """
 
     question = models.ForeignKey(Question, models.CASCADE, related_name="+")
@@ -108,7 +108,7 @@ class BacklogRange(Leased):
 
 
 class Population(models.TextChoices):
-    """The raters that are compared with each other, or people with models."""
+    """The raters that are compared: with each other, or people with models."""
 
     ALL = "all", _("all raters")
     PEOPLE = "people", _("people")
@@ -119,10 +119,10 @@ class Population(models.TextChoices):
 class PatternTally(models.Model):
     """Number of items with each vector of category counts, for one day or all days.
 
-    The day is that of the item's second rating by the population, from which on the item can be
-    compared; that of its only rating, where there is no second; and in the population "between",
-    the later of the days of the first person and of the first model. So a later rating moves no
-    item to another day, and a model none of the people's. The row of ALL_DAYS sums over all days.
+    An item belongs to the day of its second rating by the population, from which on it can be
+    compared, or of its only one. In the population "between" it belongs to the day on which both a
+    person and a model have rated it. So later ratings move no item to another day, and ratings of
+    models move none of the people's. The row of ALL_DAYS sums over all days.
 
     Where models are not separate, all rows are of the population "all".
     """
@@ -208,8 +208,8 @@ class PairTally(models.Model):
 class PeerTally(models.Model):
     """A rater's ratings of one day, or of all days, against all other ratings of the same items.
 
-    The counts of a day are of the ratings that could be compared from that day on
-    (agreement.counts.tally.compute_comparison_days); ``n_ratings`` are those given on it.
+    Table, moments and ``n_items`` of a day count the ratings that could first be compared on it
+    (agreement.counts.tally.compute_comparison_days); ``n_ratings`` those given on it.
     """
 
     question = models.ForeignKey(Question, models.CASCADE, related_name="+", db_index=False)
@@ -243,7 +243,7 @@ class PeerTally(models.Model):
 class Worker(models.Model):
     """A worker process, with the time of its last sweep.
 
-    Shown to administrators; nothing depends on it.
+    Administrators see it; nothing depends on it.
     """
 
     name = models.CharField(max_length=200, unique=True)  # hostname:process id

@@ -16,8 +16,8 @@ from projects.models import Question, Rater
 def build_number_expression(path: str) -> Cast:
     """Return an expression for a number in a JSON column, to filter and sort by; NULL for null.
 
-    ``path``: ``column__key__key``. On SQLite, Django turns a JSON null into the text "null", which
-    would become 0.
+    ``path``: ``column__key__key``. A plain KT would return the text "null" on SQLite, and its cast
+    would be 0.
     """
     return Cast(NullIf(KT(path), Value("null")), models.FloatField())
 
@@ -91,7 +91,7 @@ class RaterResult(models.Model):
 
 
 class Diagnosis(models.Model):
-    """Findings on a question's disagreement, computed with its results. One row a question."""
+    """Findings on a question's disagreement, computed with its results; one row per question."""
 
     question = models.OneToOneField(
         Question, models.CASCADE, primary_key=True, related_name="diagnosis"
@@ -115,7 +115,7 @@ class Diagnosis(models.Model):
 class AuditResult(models.Model):
     """The result of the last automatic audit of a question (metrics.integrity.schedule).
 
-    Shown to administrators.
+    Administrators see it.
     """
 
     question = models.OneToOneField(Question, models.CASCADE, primary_key=True, related_name="+")

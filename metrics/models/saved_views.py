@@ -48,7 +48,7 @@ class SavedView(models.Model):
 
 
 class ShareLinkQuerySet(models.QuerySet["ShareLink"]):
-    """Share links."""
+    """QuerySet of share links."""
 
     def unexpired(self) -> ShareLinkQuerySet:
         """Return the links that are neither revoked nor expired."""
@@ -90,8 +90,8 @@ class ShareLink(models.Model):
     def is_active(self) -> bool:
         """True while the link opens its view.
 
-        It does so until it is revoked or expires, while the site allows links (setting
-        SHARE_LINKS), and while its creator leads the project.
+        The link is neither revoked nor expired, the site allows links (setting SHARE_LINKS), and
+        the creator of the link leads the project.
         """
         return (
             settings.SHARE_LINKS

@@ -37,7 +37,7 @@ def compute_intervals(counts: np.ndarray, n_items: np.ndarray, scale: QuestionSc
     """Return name -> {"low", "high", "bootstrap": number of replicates} for patterns (P, k).
 
     ``n_items`` (P,): numbers of items. Percentile intervals with a fixed seed: the same counts give
-    the same interval. Coefficients without an interval are left out.
+    the same interval. Coefficients that have no bootstrap interval are left out.
     """
     names = registry.list_bootstrap_names(scale.kind)
     if not names or n_items[counts.sum(axis=1) >= 2].sum() < 2:
@@ -78,7 +78,7 @@ def add_missing_interval(name: str, value: Value, bootstrap_intervals: Intervals
 def compute_pooled_and_people_intervals(
     patterns: GroupedPatterns, n_items: np.ndarray, scale: QuestionScale
 ) -> tuple[Intervals, Intervals]:
-    """Compute the intervals of all raters and of people; none of people where no model rates.
+    """Return the intervals of all raters and those of people, {} where models are not separate.
 
     ``n_items`` (P,): number of items with each pattern.
     """
@@ -90,7 +90,10 @@ def compute_pooled_and_people_intervals(
 def add_headline_intervals(
     headline: HeadlineResult, coefficients: Values, patterns: PatternCounts, scale: QuestionScale
 ) -> Values:
-    """Return the coefficients with bootstrap intervals; add the missing one to the headline."""
+    """Return the coefficients with bootstrap intervals where they have none.
+
+    The headline's value gets one too, in place.
+    """
     intervals = compute_intervals(patterns.counts, patterns.n_items, scale)
     headline["value"] = add_missing_interval(headline["name"], headline["value"], intervals)
     return add_intervals(coefficients, intervals)

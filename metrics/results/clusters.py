@@ -40,7 +40,7 @@ HEADLINE_COEFFICIENTS: tuple[Literal["values", "coefficients"], ...] = ("values"
 
 
 class ClusterDescription(TypedDict):
-    """The clusters of items as in the API; None while a worker has not computed a number."""
+    """The clusters of items as in the API; a number is None until a worker has computed it."""
 
     attribute: str
     n_clusters: int | None
@@ -51,10 +51,10 @@ class ClusterDescription(TypedDict):
 
 @dataclass(frozen=True)
 class QuestionClusters:
-    """The clusters of a question's items: the attribute, their number, and the design effects.
+    """The clusters of a question's items: attribute, numbers, and design effects.
 
-    `n_clusters` and `n_items` count items that can be compared. ``effects``: name of a coefficient
-    -> [effect], or CATEGORIES -> an effect for each category in declared order.
+    `n_clusters` and `n_items` count only items that can be compared. ``effects``: {name of a
+    coefficient: [effect]}, and CATEGORIES: an effect for each category in declared order.
     """
 
     attribute: str
@@ -66,7 +66,7 @@ class QuestionClusters:
     def from_state(cls, state: CountState | None, project: Project) -> QuestionClusters | None:
         """Return the stored effects; None where the project has no clusters.
 
-        None also until a worker has computed those of the current attribute.
+        Also None until a worker has computed the effects for the current attribute.
         """
         stored = state.cluster_effects if state is not None else {}
         if not project.cluster_attribute or stored.get("attribute") != project.cluster_attribute:
@@ -100,7 +100,7 @@ class QuestionClusters:
         return cls(attribute, **asdict(compute_cluster_effects(patterns, estimate)))
 
     def describe(self, name: str) -> ClusterDescription:
-        """Return the clusters as in the API; ``name``: the coefficient whose effect is shown."""
+        """Return the clusters as in the API, with the design effect of the coefficient ``name``."""
         return {
             "attribute": self.attribute,
             "n_clusters": self.n_clusters,
@@ -117,8 +117,8 @@ class QuestionClusters:
     def get_effect(self, name: str) -> float:
         """Return the design effect of a coefficient.
 
-        Without one of its own it is that of Fleiss' kappa with the same weights, else without
-        weights; 1 where none is stored.
+        If none is stored for it, return that of Fleiss' kappa with the same weights, else without
+        weights, else 1.
         """
         weighting = next((part for part in WEIGHTINGS if name.endswith(f"_{part}")), "none")
         if name in ICCS:
@@ -193,7 +193,7 @@ class QuestionClusters:
 def describe_clusters(
     project: Project, clusters: QuestionClusters | None, name: str
 ) -> ClusterDescription | None:
-    """Return what the API says about the project's clusters and their effect on a coefficient.
+    """Return the API's description of the project's clusters, with their effect on a coefficient.
 
     None where the project has no clusters; the numbers are None until a worker has computed them.
     """
@@ -245,7 +245,7 @@ def compute_headline_clusters(
     *,
     attribute: str,
 ) -> QuestionClusters:
-    """Compute the design effects of clusters among the ratings that the headline is of.
+    """Compute the design effects of clusters among the ratings on which the headline is based.
 
     ``ratings``: an array (M,) with item and code in declared order; ``clusters`` (M,): numbers of
     get_cluster_numbers; ``is_model`` (M,): mask of the models' ratings, which are left out where

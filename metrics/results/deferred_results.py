@@ -35,10 +35,10 @@ logger = logging.getLogger(__name__)
 
 
 def refresh_deferred_results(*, seconds: float = math.inf) -> None:
-    """Recompute deferred results that are stale, of all questions.
+    """Recompute the stale deferred results of all questions, in random order.
 
-    A failure of one question does not delay the others. After ``seconds``, uncounted ratings take
-    precedence. The order is random, so that parallel workers seldom compute the same.
+    So parallel workers seldom compute the same. A failure of one question does not delay the
+    others. After ``seconds``, it stops as soon as there are uncounted ratings.
     """
     deadline = time.monotonic() + seconds
     ids = list(
@@ -71,7 +71,7 @@ def _build_stale_deferred_filter() -> Q:
 def recompute_deferred_results(question_id: int) -> None:
     """Recompute the deferred results of a question if they are stale.
 
-    If ratings are counted meanwhile, the results are not stored, but computed again later.
+    If ratings are counted meanwhile, nothing is stored, and a later sweep computes them again.
     """
     stale = CountState.objects.filter(_build_stale_deferred_filter())
     state = stale.select_related("question__project").filter(pk=question_id).first()

@@ -54,12 +54,12 @@ class PairDetails:
 
     @property
     def n_equal(self) -> int:
-        """Number of items that both rated alike."""
+        """Number of items to which both raters gave the same category."""
         return int(np.trace(self.table))
 
     @property
     def has_rare_answers(self) -> bool:
-        """True if too few items have another answer than the most frequent one."""
+        """True if some, but fewer than MIN_RARE_ITEMS, items deviate from the commonest answer."""
         frequent = int(np.argmax(self.table.sum(axis=0) + self.table.sum(axis=1)))
         n_rare = self.n_items - int(self.table[frequent, frequent])
         return 0 < n_rare < MIN_RARE_ITEMS
@@ -87,7 +87,10 @@ class PairDetails:
 
 
 def load_pair_table(question: Question, a: Rater, b: Rater, scale: QuestionScale) -> np.ndarray:
-    """Return the (k, k) table of the items that both rated, ``a`` in rows; else zeros."""
+    """Return the (k, k) table of the items that both raters rated, ``a`` in rows.
+
+    All cells are zero if they share no item.
+    """
     first, second = sorted((a.pk, b.pk))
     rows = PairTally.objects.filter(question=question, rater_a=first, rater_b=second).values_list(
         "width", "table"

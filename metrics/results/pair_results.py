@@ -37,7 +37,7 @@ FEW_ITEMS = 10  # a pair with fewer items is uncertain, too: its interval may be
 
 @dataclass(frozen=True)
 class PairAgreement:
-    """Two raters and their kappa under one weighting, of all ratings or of those of a filter."""
+    """Two raters and their kappa under one weighting, for all ratings or those of a filter."""
 
     rater_a: Rater
     rater_b: Rater
@@ -55,9 +55,9 @@ class PairAgreement:
         weights: str,
         clusters: QuestionClusters | None,
     ) -> PairAgreement:
-        """Return the pair with this kappa under these weights, and with the interval of clusters.
+        """Return the pair with this kappa, its interval widened for clusters.
 
-        ``kappa``: value, low, high and reason.
+        ``kappa``: value, low, high, and the reason if it is undefined; ``weights``: its weighting.
         """
         number, low, high, reason = kappa
         value: Value = {
@@ -95,9 +95,9 @@ def list_most_active_raters(question_id: int) -> list[Rater]:
 
 
 def list_extreme_raters(question_id: int, name: str, *, lowest: bool) -> list[Rater]:
-    """Return the raters with the highest or lowest agreement with the others.
+    """Return the raters with the lowest or highest values of the coefficient ``name``.
 
-    By the coefficient ``name``, of raters with enough items, at most MAX_HEATMAP_RATERS.
+    At most MAX_HEATMAP_RATERS, of the raters who share MIN_COMPARED_ITEMS items with others.
     """
     rows = RaterResult.objects.filter(question=question_id).annotate(
         value=build_number_expression(f"coefficients__{name}__value"),
@@ -110,9 +110,9 @@ def list_extreme_raters(question_id: int, name: str, *, lowest: bool) -> list[Ra
 
 
 def sort_by_agreement(raters: Sequence[Rater], pairs: Sequence[PairAgreement]) -> list[Rater]:
-    """Sort raters by the mean of their kappas among these pairs, weighted by items, highest first.
+    """Sort raters by the item-weighted mean of their kappas among these pairs, highest first.
 
-    Raters who disagree with the others are at the end, raters without a kappa last; ties by key.
+    Raters without a kappa come last; ties by key.
     """
     sums: dict[int, list[float]] = {rater.pk: [0.0, 0.0] for rater in raters}
     for pair in pairs:
@@ -145,10 +145,7 @@ def build_natural_key(key: str) -> tuple[Any, ...]:
 
 
 def load_tables_among(question_id: int, raters: Sequence[int], scale: QuestionScale) -> PairTables:
-    """Return the tables of all pairs among these raters that share an item.
-
-    Categories in declared order.
-    """
+    """Return the tables, in declared order, of all pairs among these raters that share an item."""
     rows = filter_pairs_among(question_id, raters).order_by("rater_a_id", "rater_b_id")
     stored = list(rows.values_list("rater_a_id", "rater_b_id", "width", "table"))
     raters_a, raters_b = np.array([row[:2] for row in stored], np.int64).reshape(-1, 2).T
@@ -184,11 +181,10 @@ def list_pairs_of_rater(question: Question, rater: Rater, weights: str) -> list[
 
 
 def list_pair_ids(question: Question, weights: str, sort: str) -> list[int]:
-    """Return ids of the pairs with the most shared items, sorted by shared items or kappa.
+    """Return ids of at most MAX_LISTED_PAIRS pairs, sorted by shared items or kappa.
 
-    At most MAX_LISTED_PAIRS; undefined kappas last. Among half a million pairs, those with the
-    lowest and highest kappa share two items by chance: a list of them would need a sort of all
-    pairs and be meaningless.
+    They are the pairs with the most shared items; undefined kappas come last. A sort of all pairs
+    by kappa would cost more, and begin with pairs whose few shared items agree by chance.
     """
     pairs = PairTally.objects.filter(question=question).order_by(
         "-n_items", "rater_a_id", "rater_b_id"
@@ -236,9 +232,9 @@ def _build_pair(
 def decode_tables(
     rows: Sequence[tuple[int, bytes | memoryview]], scale: QuestionScale
 ) -> np.ndarray:
-    """Return the tables (P, k, k) of stored (width, table) of P pairs, rater a in rows.
+    """Return the tables (P, k, k) in declared order of P stored pairs, rater a in rows.
 
-    Categories in declared order.
+    ``rows``: (width, table) of each pair.
     """
     widths, tables = [row[0] for row in rows], [row[1] for row in rows]
     return scale.reorder_to_declared(
@@ -250,10 +246,10 @@ MAX_PAIRS = 20_000  # those with the most shared items; the others have almost n
 
 
 def add_means_over_pairs(state: CountState, values: GroupValues) -> GroupValues:
-    """Return the values with the mean kappas of all pairs that share items, and of pairs of people.
+    """Return the values with the mean kappas (Light 1971) of all pairs, and of pairs of people.
 
-    Source: Light 1971. Call it under the question's lock, as the sums of the kappas are in
-    ``state``.
+    Pairs that share no item are left out. Call it under the question's lock: ``state`` holds the
+    sums of the kappas.
     """
     sums = store.create_pair_sums() | state.pair_sums
     with_means = replace(
@@ -271,7 +267,11 @@ def add_means_over_pairs(state: CountState, values: GroupValues) -> GroupValues:
 
 
 def _build_means(state: CountState, pair_filter: Q, sums: store.PairSums, values: Values) -> Values:
-    """Return the mean of the defined kappas of these pairs, under each weighting."""
+    """Return the mean of the pairs' defined kappas under each weighting.
+
+    ``sums``: sum and number of these kappas; ``pair_filter`` selects the pairs; ``values``: theirs
+    by name, from which the sample sizes are taken.
+    """
     means = {}
     for name, (total, n_pairs) in sums.items():
         if name == CUSTOM and not n_pairs:
@@ -289,7 +289,7 @@ def _build_means(state: CountState, pair_filter: Q, sums: store.PairSums, values
 def compute_question_mean_kappas(all_time: AllTimePatterns) -> Values:
     """Return name -> mean pairwise kappa of a question under each weighting.
 
-    Of people where models are separate, unless the lead pooled them.
+    The pairs are those of people where models are separate, unless the lead pooled them.
     """
     pairs = PairTally.objects.filter(question=all_time.question_id)
     if all_time.is_people_only:
@@ -316,8 +316,8 @@ def compute_mean_kappas(
 ) -> Values:
     """Return name -> mean of these pairs' kappas under each weighting, with intervals.
 
-    ``pairs`` (3, P): rater a, rater b and shared items; ``kappas``: their kappas under each
-    weighting, None where undefined; ``patterns``: counts (P, k) and numbers of items (P,).
+    ``pairs`` (3, P): rater a, rater b and shared items; ``kappas``: for each weighting, P kappas,
+    None where undefined; ``patterns``: counts (P', k) and numbers of items (P',).
     """
     means: Values = {}
     weights = scale.build_weight_matrices()

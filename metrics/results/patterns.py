@@ -28,7 +28,7 @@ from .values import Values
 
 @dataclass(frozen=True)
 class GroupValues:
-    """The values of one period by name: of all ratings, of people and of models.
+    """The values of one period by name: of all raters, of people and of models.
 
     `between`: the Value of one coefficient between people and models. Where models are not
     separate, only `pooled` is set.
@@ -42,11 +42,10 @@ class GroupValues:
 
 @dataclass(frozen=True)
 class GroupedPatterns:
-    """counts (P, k), or (P, 2 k) with separate counts of people and models; in declared order.
+    """Patterns of items: counts (P, k), or (P, 2 k) of people and of models, in declared order.
 
-    ``population`` (P,): the metrics.models.Population whose items have the pattern, each of which
-    counts its items on days of its own; None where all items of a pattern count for all
-    populations.
+    ``population`` (P,): the metrics.models.Population for which the items with the pattern count,
+    because each population has days of its own; None where all items count for all populations.
     """
 
     counts: np.ndarray
@@ -97,7 +96,7 @@ class GroupedPatterns:
     def iter_values(
         self, n_items: np.ndarray, scale: QuestionScale, name: str
     ) -> Iterator[GroupValues]:
-        """Yield the values for each row of n_items (D, P), in order; the same of equal rows.
+        """Yield the values for each row of n_items (D, P), in order; equal rows share one object.
 
         ``name``: the coefficient that is computed between people and models. All rows are computed
         in one call: the formulas are vectorised, and a call costs as much as a thousand rows. Many
@@ -140,10 +139,7 @@ class GroupedPatterns:
     def estimate_people_with_models(
         self, n_items: np.ndarray, scale: QuestionScale, name: str
     ) -> Estimate:
-        """Estimate agreement of people with models, as that coefficient defines it.
-
-        Its weights and its model of chance agreement are used.
-        """
+        """Estimate agreement of people with models, by the weights and chance model of ``name``."""
         n_items = self.select_items(n_items, Population.BETWEEN)
         weights, chance = get_weights_and_chance(name, scale, self.pooled, n_items)
         return between_group_kappa(
@@ -162,8 +158,8 @@ def get_weights_and_chance(
 ) -> tuple[np.ndarray | None, ChanceModel]:
     """Return the weights (k, k) of a coefficient and its model of chance agreement.
 
-    The weights are None if only equal categories count. The ordinal distances of alpha are those of
-    all ratings (P, k).
+    The weights are None if only equal categories agree. The ordinal distances of alpha depend on
+    the ratings: they are those of all items of the patterns ``counts`` (P, k).
     """
     if name == "percent_agreement":
         return None, "none"
@@ -186,8 +182,8 @@ def get_weights_and_chance(
 class AllTimePatterns:
     """The patterns of a question over all days.
 
-    ``n_items`` (P,): number of items with each pattern; ``model_raters``: ids of raters;
-    ``clusters``: the clusters of the items, where they are known.
+    ``n_items`` (P,): number of items with each pattern; ``model_raters``: ids of the models;
+    ``clusters``: None without clusters, or before their effects are computed.
     """
 
     question_id: int

@@ -46,9 +46,8 @@ class QuestionAgreement:
     """The coefficients of a question, its headline and details, with their intervals.
 
     ``coefficients``: of all raters; ``pairwise_means``: the mean pairwise kappas by shared items
-    (results.pair_results); ``clusters``: those of the items, whose intervals the values have;
-    None where there are none; ``counted_at``: when the ratings were counted, for those of a filter
-    None.
+    (results.pair_results); ``clusters``: the clusters of items for which the intervals are widened,
+    None without any; ``counted_at``: when the ratings were counted, None for those of a filter.
     """
 
     coefficients: Values
@@ -79,7 +78,7 @@ class QuestionAgreement:
     def get_unweighted(self, name: str) -> tuple[str, Value] | None:
         """Return name and Value of a weighted coefficient without its weights.
 
-        None where it has no weights, or where they change nothing.
+        None if it has no weights, or if they change nothing.
         """
         unweighted_name = get_unweighted_name(name)
         if unweighted_name == name or "unweighted" not in self.headline:
@@ -97,10 +96,10 @@ class QuestionAgreement:
 
 @dataclass(frozen=True)
 class AgreementParts:
-    """The parts of a QuestionAgreement as they are stored, without intervals of clusters.
+    """The parts of a QuestionAgreement as stored, with the intervals of independent items.
 
-    ``bootstrap``, ``bootstrap_people``: the intervals of values without a standard error, of all
-    raters and of people.
+    ``bootstrap``, ``bootstrap_people``: intervals of the coefficients without a standard error, for
+    all raters and for people.
     """
 
     coefficients: Values

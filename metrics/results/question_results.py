@@ -38,11 +38,11 @@ from .values import ResultDetails
 
 @dataclass(frozen=True)
 class QuestionUpdate:
-    """Periods of a question whose results are to be computed, with their patterns.
+    """The periods of a question whose results are to be computed, with their patterns.
 
-    ``headline``: its headline, with the items by pattern over all days (P,); ``changed``: the
+    ``headline``: its builder, with the items by pattern over all days (P,); ``changed``: the
     periods that changed; ``cumulative``: the periods whose cumulative results must be recomputed,
-    empty where these are ``deferred``.
+    none if these are ``deferred``.
     """
 
     state: CountState
@@ -77,10 +77,11 @@ class QuestionUpdate:
         )
 
     def stack_items(self) -> np.ndarray:
-        """Return the items by pattern (n, P) of the results to be computed.
+        """Return the items by pattern (n, P) of each result to be computed.
 
-        A period has the items that can be compared from then on. Items with one rating enter the
-        expected agreement of all days, and of all items up to a period's end.
+        First those of all days, then of the changed periods, then up to each cumulative period's
+        end. Periods have only comparable items; items with one rating enter the expected agreement
+        of all days and the cumulative results.
         """
         all_time, is_comparable = self.headline.n_items, self.headline.patterns.is_comparable
         return np.concatenate(
@@ -148,12 +149,12 @@ PeriodValues = dict[tuple[str, datetime.date], GroupValues]  # by unit and first
 
 
 def _take_by_period(values: Iterator[GroupValues], spans: Sequence[PeriodPatterns]) -> PeriodValues:
-    """Return {period: the next of the values}."""
+    """Take the next values for each period of the spans; return {(span, first date): values}."""
     return {(span.span, start): next(values) for span in spans for start in span.list_start_dates()}
 
 
 class ResultRows:
-    """Rows of results to be written, by the columns that must be kept in existing rows."""
+    """Rows of results to be written, grouped by the columns to be kept in existing rows."""
 
     def __init__(self, complete: Iterable[tuple[Any, ...]] = ()) -> None:
         self.complete = list(complete)
@@ -183,9 +184,10 @@ def compute_and_store_results(
     scale: QuestionScale,
     labels: Sequence[list[str]] | None = None,
 ) -> None:
-    """Compute and write the results of questions of this scale, whose ``labels`` may differ.
+    """Compute and store the results of questions with this scale, in one call of the formulas.
 
-    Their items all refer to the same patterns. The formulas are called once.
+    Their items all refer to the same patterns. ``labels``: those of each question's categories;
+    None if they are those of the scale.
     """
     values = patterns.iter_values(
         np.concatenate([update.stack_items() for update in updates]),
@@ -206,7 +208,10 @@ def compute_and_store_results(
 
 @dataclass(frozen=True)
 class StoredPatterns:
-    """Stored patterns: counts (P), and the items (R, P) of each question and day (R, 2)."""
+    """Stored patterns of several questions: P patterns, and their items by question and day.
+
+    ``keys`` (R, 2): question id and day; ``n_items`` (R, P).
+    """
 
     patterns: GroupedPatterns
     keys: np.ndarray
@@ -256,7 +261,10 @@ class StoredPatterns:
 def load_patterns(
     question_id: int, scale: QuestionScale, day_filter: Q
 ) -> tuple[GroupedPatterns, np.ndarray, np.ndarray, np.ndarray]:
-    """Load patterns (P), items over all days (P,), selected days (D,) and their items (D, P)."""
+    """Load patterns (P), items over all days (P,), selected days (D,) and their items (D, P).
+
+    ``day_filter`` selects the PatternTally rows of single days.
+    """
     rows = PatternTally.objects.filter(day_filter | Q(day=ALL_DAYS), question_id=question_id)
     stored = StoredPatterns.from_rows(list(rows.order_by("day")), scale)
     return stored.patterns, *stored.select_question(question_id)
@@ -265,10 +273,10 @@ def load_patterns(
 def compute_details(
     patterns: GroupedPatterns, n_items: np.ndarray, scale: QuestionScale
 ) -> ResultDetails:
-    """Return the details of a result: items by number of ratings, categories, and more.
+    """Return the details of a result: items by number of ratings, and the categories.
 
-    Items by number of ratings of all raters; ratings by category and agreement on each category
-    versus the others of the raters shown: of people, unless the lead pooled models with them.
+    The items count all raters' ratings. Each category has its ratings, and the agreement on it
+    versus the others, by the raters shown: people, unless the lead pooled models with them.
     """
     return compute_details_by_row(patterns, n_items[None], scale)[0]
 
@@ -324,7 +332,7 @@ _COLUMNS = (
 
 
 def _save_rows(rows: list[tuple[Any, ...]], *, kept_columns: Collection[str] = ()) -> None:
-    """Write rows, and keep the ``kept_columns`` of existing periods.
+    """Write rows; in existing ones, the ``kept_columns`` keep their values.
 
     A row: question, span, start, coefficients, cumulative, details, headline, people_cumulative.
     """

@@ -39,7 +39,7 @@ RATED_DAYS = Q(n_ratings__gt=0)  # on which ratings were given
 def filter_rater_days(
     question: Question, rater: Rater, days: Q = COMPARED_DAYS | RATED_DAYS
 ) -> QuerySet[PeerTally]:
-    """Return the peer counts of the single days on which a rating was given or first compared.
+    """Return the rater's peer counts of days when ratings were given or first comparable.
 
     ``days``: COMPARED_DAYS, RATED_DAYS or both.
     """
@@ -109,7 +109,8 @@ def get_newest_days(questions: Iterable[int]) -> dict[int, datetime.date]:
 def count_ratings_since(question: Question, date: datetime.date) -> int:
     """Return the number of counted ratings that were given on this day or later.
 
-    0 if a file brought ratings without times since then: these have the day of their import.
+    Return 0 if a file was imported since then whose ratings lack times: these have the day of their
+    import.
     """
     untimed = ImportRun.filter_untimed(question.project_id).filter(created_at__date__gte=date)
     days = PeerTally.objects.filter(question=question, day__gte=(date - EPOCH).days)
@@ -136,9 +137,9 @@ def list_newest_periods(
     number: int,
     days: Q = COMPARED_DAYS | RATED_DAYS,
 ) -> list[tuple[Any, ...]]:
-    """Return (first day, Value of each name) of the newest ``number`` periods, oldest first.
+    """Return (first day, Value of each name) of the newest ``number`` periods; one query.
 
-    One query.
+    The oldest comes first.
     """
     newest = filter_newest_days(question, rater, span, number, days=days)
     return _list_period_values(newest.values_list(*COLUMNS), scale, span, names)[-number:]
@@ -170,9 +171,9 @@ def list_newest_periods_of_raters(
     scale: QuestionScale,
     number: int,
 ) -> list[tuple[Any, ...]]:
-    """Return (rater, first day, Value) of the newest ``number`` periods of all these raters.
+    """Return the newest ``number`` rows (rater, first day, Value) of all these raters; one query.
 
-    Oldest first; one query.
+    A row is for one period of one rater. The oldest comes first.
     """
     # The oldest periods may belong to all raters; the limit ensures that none of them is cut.
     days = _filter_days(question, raters).order_by("-day")
@@ -190,9 +191,9 @@ def get_recent_values(
     scale: QuestionScale,
     back: datetime.timedelta,
 ) -> dict[int, list[tuple[Any, int]]]:
-    """Return rater -> value and number of items of the recent periods, oldest first; two queries.
+    """Return {rater: (value, number of items) of recent periods, oldest first}; two queries.
 
-    ``back``: how long before the newest period of all raters a period may begin.
+    Listed are the periods that begin less than ``back`` before the newest one of all raters.
     """
     days = _filter_days(question, raters, COMPARED_DAYS)
     last_day = days.aggregate(last=Max("day"))["last"]
@@ -215,9 +216,9 @@ def get_trends_by_question(
     scales: Mapping[int, QuestionScale],
     names: Mapping[int, str],
 ) -> dict[int, list[tuple[datetime.date, Any]]]:
-    """Return (first day, Value) of the periods of these days, by question; one query.
+    """Return {question id: (first day, Value) of each period of these days}; one query.
 
-    ``names``: a coefficient for each question; the days are of one rater for each.
+    ``days``: the peer counts of one rater of each question; ``names``: coefficients by question id.
     """
     rows = sorted(days.values_list("question_id", *COLUMNS), key=itemgetter(0))
     return {

@@ -38,9 +38,9 @@ WITHOUT_MOMENTS = COLUMNS[:-1]  # if no interval is needed
 
 @dataclass(frozen=True)
 class PeerSums:
-    """Peer counts by rater and day (or first day of a period).
+    """Peer counts by rater and day (or first day of a period), ready for the formulas.
 
-    Keys (G, 2), ascending, and the arrays of metrics.agreement.coefficients.groups.
+    ``keys`` (G, 2), ascending; the arrays are as in metrics.agreement.coefficients.groups.
     """
 
     keys: np.ndarray
@@ -55,7 +55,7 @@ class PeerSums:
     ) -> PeerSums:
         """Build the sums from rows of COLUMNS of one question, one for each rater and day.
 
-        Without ``intervals``: from rows of WITHOUT_MOMENTS.
+        ``intervals=False``: the rows have the columns WITHOUT_MOMENTS, and estimates no intervals.
         """
         rows = sorted(tallies, key=itemgetter(0, 1))
         width = scale.width
@@ -99,9 +99,9 @@ class PeerSums:
 class RaterAgreement:
     """A rater's agreement with the peers over all time, with its intervals.
 
-    Of all ratings (models.RaterResult), or of those of a filter. ``seconds``: the median of the
-    newest timed ratings, or None; ``table``: the own categories by those of the peers on the same
-    items; lists of raters leave it out.
+    It is computed from all ratings (models.RaterResult), or from those of a filter. ``seconds``:
+    the median of the newest timed ratings, or None; ``table``: the rater's categories by those of
+    the peers on the same items, empty in lists of raters.
     """
 
     rater: Rater
@@ -136,8 +136,7 @@ RATERS_AT_ONCE = 5  # where several workers share the raters of a question
 def refresh_stale_raters(question_id: int, scale: QuestionScale) -> bool | None:
     """Compute the results of up to MAX_RATERS raters whose peer counts changed.
 
-    Returns None if there are none, else whether there are more. Under the question's lock, in its
-    transaction.
+    Return None if there are none, else whether more are left. Call it under the question's lock.
     """
     stale = _filter_stale(question_id)
     raters = list(stale.order_by("rater_id").values_list("rater_id", flat=True)[:MAX_RATERS])
@@ -152,10 +151,10 @@ def refresh_stale_raters(question_id: int, scale: QuestionScale) -> bool | None:
 
 
 def refresh_unlocked_raters(question_id: int, scale: QuestionScale) -> bool:
-    """Compute the stale results of a few raters that no other worker has; False if there are none.
+    """Compute the stale results of a few raters that no other worker has locked.
 
-    To be called by several workers in parallel, each in a transaction that keeps the counts from
-    changing. A rater's row of all days is the lock.
+    Return False if there are none. Several workers may call it in parallel, each in a transaction
+    in which the counts cannot change. The lock of a rater is the PeerTally row of all days.
     """
     stale = _filter_stale(question_id)
     unlocked = stale.select_for_update(skip_locked=True, of=("self",)).order_by("rater_id")
@@ -187,7 +186,7 @@ def refresh_rater_results(scope: CountScope, raters: Collection[int], scale: Que
 def _save_seconds(scope: CountScope, raters: list[int]) -> None:
     """Store the median seconds of the raters whose newest rating was timed.
 
-    Two more queries for each of these raters.
+    It takes two further queries for each of these raters.
     """
     ratings = Rating.objects.filter(question__in=scope.questions, code__gt=NO_CODE)
     ratings = ratings.order_by("-changed_at", "-id")
@@ -240,17 +239,20 @@ def _save_results(
 
 
 def add_sample_sizes(values: Values, means: Values) -> Values:
-    """Return a rater's means over pairs, with the sample sizes of the values against the peers."""
+    """Return a rater's means over pairs, with the sample sizes of the comparison with the peers.
+
+    ``values``: the rater's values against the peers; ``means``: those over pairs.
+    """
     return copy_sample_sizes(means, values["vs_peers"])
 
 
 def compute_mean_pairwise_by_rater(
     questions: Sequence[int], raters: list[int]
 ) -> dict[int, Values]:
-    """Return rater -> {"mean_pairwise_kappa": Value, ...}.
+    """Return rater -> {"mean_pairwise_kappa": Value, ...}, an entry for each weighting.
 
-    The mean of the rater's defined kappas with each other rater; with people alone, where models
-    are separate.
+    A mean is over the rater's defined kappas with each other rater, or with each person where
+    models are separate.
     """
     if not raters:
         return {}

@@ -33,7 +33,7 @@ MAX_CUMULATIVE_DAYS = 62  # days of cumulative results that are computed at once
 def refresh_results(question_id: int) -> bool:
     """Compute the stale results of a question from its counts; return True if any was stale.
 
-    In transactions of bounded length, so that no rater waits long for the database.
+    It uses transactions of bounded length, so that no rater waits long for the database.
     """
     changed = False
     while (has_more := _refresh_project_and_some_raters(question_id)) is not None:
@@ -49,7 +49,7 @@ def refresh_results(question_id: int) -> bool:
 def _refresh_project_and_some_raters(question_id: int) -> bool | None:
     """Refresh a question's stale results, and those of some of its raters.
 
-    Returns None if nothing was stale, else whether more is.
+    Returns None if nothing was stale, else whether any results still are.
     """
     try:
         state = lock_count_state(question_id)
@@ -84,10 +84,10 @@ def _refresh_project_and_some_raters(question_id: int) -> bool | None:
 
 @transaction.atomic
 def _refresh_raters_in_parallel(question_id: int) -> bool:
-    """Refresh the results of some raters, in parallel with other workers; False when none is stale.
+    """Refresh the results of some raters, in parallel with other workers; False if none is left.
 
-    Each worker shares the question's lock, so that no count changes meanwhile. SQLite has no such
-    locks, and one writer.
+    Workers share the question's lock, so that no count changes meanwhile. Also False if the scale
+    has changed, and on SQLite, which has no such locks.
     """
     if connection.vendor != "postgresql":
         return False
@@ -156,9 +156,10 @@ def _recompute_kappas_and_mark_stale(state: CountState, scale: QuestionScale) ->
 
 
 def _refresh_project(state: CountState, scale: QuestionScale, days: list[int]) -> None:
-    """Refresh the project's results: of all days, of the periods of ``days``, and cumulative ones.
+    """Refresh the question's results: of all days, of periods with ``days``, and cumulative ones.
 
-    Cumulative results are recomputed from the first of the days on.
+    Cumulative results are recomputed from the first of the days on, or deferred where too many
+    later days have ratings.
     """
     question_id = state.question_id
     day_filter, deferred = Q(pk__isnull=True), False

@@ -28,7 +28,7 @@ ICC_NAMES = ("icc2", "icc3")
 
 
 class ScoredAgreement(TypedDict):
-    """Agreement on scores; ``reason``: why scores are not available, or None."""
+    """Agreement on scores; ``reason``: why there are no scores, or None."""
 
     reason: str | None
     scores: list[float]  # of the categories
@@ -44,7 +44,7 @@ def build_undefined_scores(reason: str) -> ScoredAgreement:
 def compute_category_scores(
     code: np.ndarray, score: np.ndarray, k: int
 ) -> tuple[np.ndarray | None, str | None]:
-    """Return the mean gold score of each category (k,), or None with the reason.
+    """Return (mean gold score of each category (k,), None), or (None, reason) if undefined.
 
     ``score`` (M,): the gold score of each rating's item, NaN for an item without one. An unused
     category gets the mean of the others.
@@ -66,11 +66,11 @@ def compute_category_scores(
 def compute_score_agreement(
     item: np.ndarray, rater: np.ndarray, code: np.ndarray, scores: np.ndarray
 ) -> ScoredAgreement:
-    """Compute the agreement of ratings (M,) on scores (k,): `coefficients` maps name -> Value.
+    """Compute the agreement of ratings (M,) on the scores (k,) of their categories.
 
-    For two raters: weighted kappa, which is Lin's concordance, and Pearson's correlation. For any
-    number of raters: Fleiss' kappa, alpha, and the intraclass correlations of the items that all
-    raters rated.
+    `coefficients` maps name -> Value. Two raters have weighted kappa, which is Lin's concordance,
+    and Pearson's correlation. Any number of raters have Fleiss' kappa, alpha, and the intraclass
+    correlations of the items that all raters rated.
     """
     if np.ptp(scores) == 0:
         return build_undefined_scores("equal_scores")

@@ -12,7 +12,7 @@ Values = dict[str, Value]  # by the name of the coefficient
 
 
 class CategoryAgreement(TypedDict):
-    """The ratings of a category, and its agreement versus the other categories."""
+    """The number of ratings of a category, and the agreement on it versus the other categories."""
 
     label: str
     ratings: int
@@ -29,7 +29,7 @@ class ResultDetails(TypedDict, total=False):
 
 
 class RandomSample(TypedDict):
-    """Numbers of ratings in the random sample and left out, and its coefficients."""
+    """Numbers of ratings in and outside the random sample, and the coefficients of the sample."""
 
     n_ratings: int
     left_out: int
@@ -39,11 +39,11 @@ class RandomSample(TypedDict):
 class HeadlineResult(TypedDict, total=False):
     """A headline: the choice of the coefficient, and its values (results.headline).
 
-    ``unweighted``: the same coefficient without weights, where weights change it. ``values``:
-    intraclass correlations of complete items. Where models are separate: the same
-    coefficient of each group (`all`, `people`, `models`, `between`), and all `coefficients` of
-    people. Where the headline is based on the random sample: `sample`, and the replaced parts of
-    the headline of all ratings (`pooled`).
+    ``unweighted``: the same coefficient without weights, if weights change it. ``values``:
+    intraclass correlations of complete items. Where models are separate, `all`, `people`, `models`
+    and `between` are the same coefficient of each group, and `coefficients` all those of people.
+    If the headline is based on the random sample, `sample` describes it, and `pooled` holds the
+    replaced parts of the headline of all ratings.
     """
 
     name: str
@@ -104,7 +104,7 @@ def get_number(values: Mapping[str, Value], name: str) -> float | None:
 
 
 def copy_sample_sizes(values: Mapping[str, Value], source: Value) -> Values:
-    """Return the values by name, with the numbers of items and ratings of another value."""
+    """Return the values by name, each with the numbers of items and ratings of ``source``."""
     n_items, n_ratings = source["n_items"], source["n_ratings"]
     return {
         name: {**value, "n_items": n_items, "n_ratings": n_ratings}

@@ -32,11 +32,11 @@ def sparkline(
     span: str = "week",
     n_items: int | None = None,
 ) -> SafeString:
-    """Render a sparkline of at least two values, one a ``span``, with gaps for undefined values.
+    """Render a sparkline of the values, one a ``span``, with gaps for None; "" with fewer than two.
 
     Its height covers ``least`` or more, or exactly ``scale``, so that lines of one table are
     comparable. Its label for screen readers has the first and the last value, and the number of
-    periods and items. In a file, it is the values.
+    periods and items. In a file, the values replace it.
     """
     defined = [value for value in values or [] if value is not None]
     if len(defined) < 2 or values is None:
@@ -65,9 +65,9 @@ def sparkline(
 
 @register.simple_tag
 def agreement_sparkline(trend: RecentWeeks | None) -> SafeString:
-    """Render the headline of a question over the newest weeks.
+    """Render a sparkline of a question's headline over the newest weeks; "" without a trend.
 
-    On the scale from 0 to 1, so that a flat line and a varying one look different in a list.
+    It has the scale from 0 to 1, so that a flat line and a varying one look different in a list.
     """
     if trend is None:
         return mark_safe("")
@@ -75,7 +75,7 @@ def agreement_sparkline(trend: RecentWeeks | None) -> SafeString:
 
 
 def _describe_line(defined: Sequence[float], span: str, n_items: int | None) -> str:
-    """Return the first and the last value of a line, and what it is based on."""
+    """Return the label of a line: first and last value, and numbers of periods and items."""
     n, language = len(defined), get_language()
     period_counts = {
         "day": ngettext("%(n)s day", "%(n)s days", n),
@@ -96,7 +96,7 @@ def _describe_line(defined: Sequence[float], span: str, n_items: int | None) -> 
 
 
 def _build_path(points: Sequence[tuple[float, float] | None]) -> list[str]:
-    """Return the path through the points, interrupted where one is missing."""
+    """Return the SVG path commands through the points, interrupted where a point is None."""
     commands, is_pen_down = [], False
     for point in points:
         if point:
@@ -152,7 +152,7 @@ def interval_chart(value: Estimate | None, low: float = -0.2, high: float = 1.0)
 
 @register.simple_tag
 def share_bar(part: int, of: int) -> SafeString:
-    """Render a bar for a part of a total."""
+    """Render a bar whose filled part is the share ``part`` / ``of``."""
     width = 100 * part / of if of else 0
     return format_html(
         '<svg class="share-bar" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">'
@@ -175,7 +175,10 @@ def paired_bars(own_share: float, others_share: float) -> SafeString:
 
 @register.simple_tag
 def change_bar(part: float | None, move: float | None) -> SafeString:
-    """Render a bar from zero to the left (down) or right (up); the full width is the change."""
+    """Render the contribution ``part`` to the change ``move`` as a bar from zero; "" without one.
+
+    A positive part points to the right. Half the width is the whole change.
+    """
     if part is None or not move:
         return mark_safe("")
     width = min(abs(part / move), 1.0) * 58
@@ -193,7 +196,7 @@ MARK_RADIUS = 6.5  # of each circle, in a box of 24
 
 @register.inclusion_tag("_mark.html")
 def agreement_mark(value: float) -> dict[str, str]:
-    """Render the mark: circles that overlap by the value, touching at 0 and one at 1."""
+    """Return the coordinates of the mark: two circles that touch at value 0 and coincide at 1."""
     distance = MARK_RADIUS * (1 - min(max(value, 0.0), 1.0))  # of a center from the middle
     half_height = math.sqrt(MARK_RADIUS**2 - distance**2)
     numbers = {
@@ -235,8 +238,8 @@ def band_scale(value: Estimate, scheme: str, target: float | None = None) -> Saf
 
 
 def _mark_svg_safe(html: str) -> SafeString:
-    """Mark HTML as safe in which only numbers vary, as they are written here.
+    """Mark HTML as safe that this module built from formatted numbers only.
 
-    Escaping would be slow: a page has hundreds of these.
+    Escaping it would be slow: a page has hundreds of these.
     """
     return mark_safe(html)  # noqa: S308

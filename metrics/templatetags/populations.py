@@ -16,8 +16,8 @@ register = template.Library()
 def population_badge(selection: Selection, people_only: bool = True) -> SafeString:
     """Return a badge that says whose ratings a part of a page shows.
 
-    Only where both people and models rate and the page shows both; ``people_only``: the part leaves
-    the models out, unless the lead pooled them.
+    It is empty unless the page shows ratings of both people and models. ``people_only``: the part
+    leaves models out, unless the lead pooled them.
     """
     if not filter_bar.is_mixed(selection):
         return SafeString("")

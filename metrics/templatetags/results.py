@@ -51,7 +51,8 @@ register.filter("interval", number_formats.format_interval)
 def exact_time(moment: datetime.datetime) -> str:
     """Format a time with its time zone, which Django's filter omits.
 
-    Only with it are times in the repeated hour at the end of daylight saving time distinct.
+    Without the zone, times in the hour that occurs twice when daylight saving time ends would be
+    ambiguous.
     """
     return f"{moment:%Y-%m-%d %H:%M:%S %Z}"
 
@@ -139,7 +140,7 @@ def n_done(steps: Sequence[SetupStep]) -> int:
 def band_badge(estimate: Estimate | None, scheme: str) -> SafeString:
     """Render the band of a coefficient with a dot, whose colour is its position in the scheme.
 
-    "not enough data yet" where the interval or the number of items does not allow to name a band.
+    The text is "not enough data yet" if the interval is too wide, or the items too few, for a band.
     """
     band = bands.find_band(estimate["value"], scheme) if estimate else None
     if estimate is None or band is None:
@@ -164,8 +165,7 @@ def benchmark_band(estimate: Estimate | None, scheme: str) -> str:
     """Return the band that the true value reaches or exceeds with 95 % probability.
 
     Empty without a standard error or an interval, with too little data, and for the lowest band,
-    which every value reaches. The lower half of the interval shown, not the standard error, says
-    how far down the true value may lie.
+    which every value reaches. The standard error is taken from the lower half of the interval.
     """
     if not estimate or estimate["se"] is None or estimate["low"] is None:
         return ""
@@ -186,7 +186,7 @@ def fits_scheme(name: str, scheme: str) -> bool:
 def compare_with_target(estimate: Estimate, target: float) -> str:
     """Return "above", "below" or "unsure": whether an estimate reaches the project's target.
 
-    "unsure" where the interval contains the target.
+    The interval decides, and is unsure where it contains the target; without one, the value.
     """
     low, high = estimate.get("low"), estimate.get("high")
     if low is not None and low >= target:
@@ -213,8 +213,8 @@ def explain(context: template.Context, name: str, own: Estimate | None = None) -
     """Render a button that explains a coefficient, a column or a term.
 
     The text opens beside the button without JavaScript; the glossary has all texts. With the
-    estimate ``own``, the text also shows where it lies on the scale. A page contains each text
-    once, however many buttons it has.
+    estimate ``own``, the text also shows where the value lies on the scale. A page contains each
+    text once, however many buttons it has.
     """
     title, text = display_names.get_explanation(name)
     entry, project = coefficient_advice.find_advice(name), context.get("project")
@@ -261,9 +261,10 @@ def _matches_formula(own: Estimate) -> bool:
 
 @register.simple_tag
 def has_untimed_imports(project: Project, rater: Rater | None = None) -> bool:
-    """Return True if a file brought ratings without times: they have the time of the import.
+    """Return True if a file with ratings without times was imported in the project.
 
-    With a rater, only if the rater has imported ratings.
+    Such ratings have the time of the import. With ``rater``, True only if ratings of that rater
+    were imported, too.
     """
     if not ImportRun.has_untimed_ratings(project.pk):
         return False

@@ -48,7 +48,7 @@ ANNOTATION_SOURCES: Hook[Callable[[Question, Rater | None], Annotations]] = Hook
 def show_chart(request: HttpRequest, project_id: int, name: str, form: str) -> HttpResponse:
     """Return one chart of a project.
 
-    ``form``: json (specification, rows and locale) or csv (rows). Tables (TABLES) have only csv.
+    ``form``: json (specification, rows and locale) or csv (rows). TABLES exist as csv only.
     """
     project = get_project(request.user, project_id, role=Member.Role.VIEWER)
     return build_chart_response(request, project, name, form)
@@ -130,7 +130,7 @@ def _build_rater_trend(request: HttpRequest, selection: Selection) -> ChartData:
 
 
 def _build_model_versions(request: HttpRequest, selection: Selection) -> ChartData:
-    """Build a line for each prompt version of a model, of all ratings."""
+    """Build a chart, based on all ratings, with a line for each prompt version of a model."""
     rater = _get_rater(request, selection, "rater")
     versions = raters.list_prompt_versions(selection.question, rater)
     period = raters.choose_period(selection.period)
@@ -153,7 +153,7 @@ def _build_rater_bias(request: HttpRequest, selection: Selection) -> ChartData:
 def _build_trend(
     source: ResultSource, name: str, *, bias: bool = False, extra_annotations: Annotations = ()
 ) -> ChartData:
-    """Build the trend of a rater or a pair. ``bias``: the axis is centered on zero."""
+    """Build the trend chart of a rater or a pair; with ``bias``, its axis is centered on zero."""
     trend = source.get_trend(name)
     (points,) = trend.lines
     rows = _build_trend_rows(points, cumulative=False)
@@ -176,7 +176,10 @@ def _list_guideline_annotations(points: list[trend_points.TrendPoint]) -> list[t
 def _list_annotations_from_sources(
     selection: Selection, rater: Rater | None = None
 ) -> list[tuple[str, str]]:
-    """Return the annotations of packages above, of the question's trend or of one rater's."""
+    """Return the annotations of higher packages for a trend: the question's, or one rater's.
+
+    None with a filter.
+    """
     if selection.filter:
         return []
     return [
@@ -187,9 +190,9 @@ def _list_annotations_from_sources(
 
 
 def _build_trend_rows(points: list[trend_points.TrendPoint], *, cumulative: bool = True) -> Rows:
-    """Return the rows of the points with a value.
+    """Return a chart row for each point that has a value; the others are gaps in the chart.
 
-    An undefined point leaves a gap, which the table explains.
+    With ``cumulative``, a row has the value up to the end of its period, too.
     """
     return [
         {
@@ -280,7 +283,7 @@ def _build_change_chart(request: HttpRequest, selection: Selection) -> ChartData
 def build_confusion_rows(table: list[list[int]], labels: list[str]) -> Rows:
     """Return a k x k table as rows: own, other, n, share of the row, share of all disagreement.
 
-    The share of the disagreement (``disagreement_share``) is 0 on the diagonal.
+    ``disagreement_share`` is 0 on the diagonal.
     """
     n_differing = sum(map(sum, table)) - sum(row[index] for index, row in enumerate(table))
     return [

@@ -66,7 +66,7 @@ class CoefficientRow:
     """A coefficient with its estimate and the name of its band.
 
     ``has_band_mismatch``: the band scheme was made for another coefficient; ``is_uncertain``: there
-    is not enough data to name a band.
+    are too few data to name a band.
     """
 
     name: str
@@ -134,7 +134,7 @@ def _build_coefficients_context(
 
 @dataclass(frozen=True)
 class ScoreSource:
-    """Source of the scores of categories: "values", or "item.NAME"; empty for none."""
+    """Source of the categories' scores: "values", "item.NAME" (an attribute), or empty for none."""
 
     name: str = ""
 
@@ -162,7 +162,7 @@ class ScoreSource:
 
 
 def _list_iccs(estimates: Values) -> list[tuple[str, Value, Value]]:
-    """Return each form with the estimates of a single rater and of the mean of all raters."""
+    """Return (name, estimate of a single rater, estimate of the raters' mean) of each ICC form."""
     return [
         (name, estimates[name], estimates[f"{name}k"]) for name in ICCS[:3] if name in estimates
     ]
@@ -175,7 +175,7 @@ def get_rater_pair(raters: list[int]) -> tuple[Rater, Rater]:
 
 
 def list_rater_keys(selection: Selection) -> list[str]:
-    """Return keys to choose a pair from: those of the raters with the most ratings."""
+    """Return the keys of the raters with the most ratings, from which a pair can be chosen."""
     rows: Any = pair_results.filter_most_active_results(selection.question.pk)
     keys = rows.values_list("rater__key", flat=True)
     return sorted(keys, key=pair_results.build_natural_key)
@@ -187,9 +187,9 @@ RATERS = "raters"  # shown in the table of raters
 
 @dataclass(frozen=True)
 class CoefficientPurpose:
-    """A question that a user may have, and the coefficient that answers it.
+    """A purpose of a user, and the coefficient that serves it.
 
-    ``where``: the page that shows it: empty (all coefficients), PAIR or RATERS.
+    ``where``: the page that shows the coefficient: empty (all coefficients), PAIR or RATERS.
     """
 
     label: str | Promise
@@ -234,7 +234,7 @@ def _build_table_row(
 
 
 def list_purposes(facts: HeadlineFacts, *, n_models: int) -> list[CoefficientPurpose]:
-    """Return other purposes that suit such a question, each with its coefficient."""
+    """Return the purposes, other than the headline's, that suit a question with these facts."""
     kappa = get_weighted_name(headline_rules.COHEN, facts.weighting)
     suggestions = [
         CoefficientPurpose(_("One answer prevails"), "gwet_ac1"),

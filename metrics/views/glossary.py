@@ -80,7 +80,7 @@ def show_statistics_handbook(request: HttpRequest) -> HttpResponse:
 def _load_document(path: Path, language: str) -> tuple[str, list[DocumentSection]]:
     """Return the title and the sections of the document.
 
-    ``language`` must be the active language: headings that are names of coefficients are in it.
+    ``language`` must be the active language: coefficients are recognized by headings in it.
     """
     coefficient_by_title = {
         _(title): name for name, (title, _text) in registry.COEFFICIENT_TEXTS.items()

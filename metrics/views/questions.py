@@ -18,10 +18,10 @@ LIVE = LiveSettings(seconds=2, summary=True, fragments=("questions", "getting-st
 
 
 def is_overview_requested(request: HttpRequest) -> bool:
-    """Return True if the URL names nothing but the project.
+    """Return True if the URL has no parameter besides the project.
 
-    Any other parameter is one of the dashboard of a question. False also for an open dashboard of
-    the only question that polls after a second question was added.
+    Any other parameter belongs to the dashboard of a question. False also for the poll of a
+    dashboard that was opened when the project had only one question.
     """
     if live_updates.is_live_request(request) and not request.headers.get(
         "X-Fragments", ""
@@ -33,9 +33,9 @@ def is_overview_requested(request: HttpRequest) -> bool:
 def render_overview(
     request: HttpRequest, project: Any, questions: Sequence[Question], *, heading: str = ""
 ) -> HttpResponse:
-    """Render the overview.
+    """Render the overview of the questions.
 
-    ``heading``: title of the page where it is not the project's main page.
+    ``heading``: title of the page if it is not the project's main page.
     """
     fresh = MultiQuestionFreshness.for_questions(questions)
     unchanged = live_updates.get_unchanged_response(request, project, fresh, LIVE)

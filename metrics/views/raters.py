@@ -54,7 +54,7 @@ class ModelVersion:
 
 
 def list_prompt_versions(question: Question, rater: Rater) -> list[ModelVersion]:
-    """Return the newest versions of the rater's model, oldest first; empty with fewer than two."""
+    """Return the newest prompt versions of the rater's model, oldest first; [] for fewer than 2."""
     if not rater.model:
         return []
     version_raters = Rater.objects.filter(project=rater.project_id, model=rater.model).order_by(
@@ -69,14 +69,14 @@ def list_prompt_versions(question: Question, rater: Rater) -> list[ModelVersion]
 
 
 def choose_period(requested: str | None) -> str:
-    """Return the period of the trends: weeks unless months are requested; days would be noise."""
+    """Return the period of the trends: month if requested, else week; days have too few items."""
     return requested if requested in (PeriodUnit.WEEK, PeriodUnit.MONTH) else PeriodUnit.WEEK.value
 
 
 def build_chart_rows(
     question: Question, model_versions: list[ModelVersion], span: str, name: str
 ) -> list[vega_lite.Row]:
-    """Return the points of the trends of all versions."""
+    """Return the defined points of the trends of all versions, as rows of a chart."""
     labels = {version.rater.pk: version.label for version in model_versions}
     scale = QuestionScale.for_question(question)
     rows = rater_periods.list_newest_periods_of_raters(
@@ -100,7 +100,7 @@ def build_chart_rows(
 
 
 def build_columns(project: Project, raters: Collection[int]) -> ProvidedColumns:
-    """Return the columns for these raters, in five queries whatever their number."""
+    """Return the columns on these raters, in five queries however many they are."""
     questions = list(project.questions.prefetch_related("categories"))
     if not questions:
         return ProvidedColumns([])
@@ -179,7 +179,7 @@ def build_context(selection: Selection, source: RaterSource) -> dict[str, object
 def get_confusion_table(agreement: RaterAgreement | None) -> list[list[int]]:
     """Return the table of the rater's categories by those of the peers on the same items.
 
-    Empty without ratings.
+    Empty without an agreement.
     """
     return agreement.table if agreement else []
 

@@ -44,7 +44,7 @@ ProjectPageView = Callable[[HttpRequest, Project], HttpResponse]
 
 @dataclass(frozen=True)
 class SharedPage:
-    """The functions that render a page and its charts, for a project whose access was checked."""
+    """The functions that render a page and its charts for a project to which access was checked."""
 
     page: ProjectPageView
     charts: Mapping[str, ProjectPageView]
@@ -67,7 +67,7 @@ SHARED_PAGES.register(
 @require_safe
 @sensitive_variables("secret")
 def show_shared_page(request: HttpRequest, secret: str) -> HttpResponse:
-    """Show the view of a link, or that the link has ended."""
+    """Show the view of a share link; status 410 if the link has ended, 404 if there is none."""
     link = _find_link(secret)
     if link is None or not link.is_active:
         status = 404 if link is None else 410
@@ -116,7 +116,7 @@ def _hide_names(link: ShareLink) -> AbstractContextManager[None]:
 
 
 def _restrict_request(request: HttpRequest, link: ShareLink) -> HttpRequest:
-    """Make the request an anonymous request for the saved view, whatever its URL and user are."""
+    """Change the request to an anonymous one for the saved view, whatever its URL and user are."""
     restricted: Any = request
     restricted.GET = QueryDict(link.view.query)
     restricted.META["QUERY_STRING"] = ""
@@ -208,7 +208,7 @@ def show_saved_views(request: HttpRequest, project_id: int) -> HttpResponse:
 @require_POST
 @sensitive_variables("secret")
 def update_view(request: HttpRequest, project_id: int, view_id: int) -> HttpResponse:
-    """Rename, share or delete a saved view, as ``do`` says. For leads."""
+    """Rename, share or delete a saved view, as ``do`` says; for leads only."""
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
     view = get_object_or_404(SavedView, project=project, pk=view_id)
     action = request.POST.get("do", "")
@@ -273,8 +273,8 @@ def _render_list(
 ) -> HttpResponse:
     """Render the page of all saved views.
 
-    ``changed_view``: the view that was changed; ``link``: a new share link, and whether it
-    ``shows_names``; ``errors``: {field: error}.
+    ``new``: values of the form for a new view; ``changed_view``: the view that was changed;
+    ``link``: URL of a new share link, and whether it ``shows_names``; ``errors``: {field: error}.
     """
     views = saved_views.list_saved_views(project)
     links: dict[int, list[ShareLink]] = {view.pk: [] for view in views}

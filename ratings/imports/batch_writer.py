@@ -51,9 +51,9 @@ def write_staged_rows(
     archive: MediaArchive | None = None,
     heartbeat: Heartbeat = lambda: None,
 ) -> None:
-    """Write all rows that are left; raises ImportStopped or LeaseLost.
+    """Write all staged rows that are not yet written. Raises ImportStopped or LeaseLost.
 
-    ``archive`` has the media files that the items refer to.
+    ``archive`` has the media files that the items refer to; ``heartbeat`` is called between files.
     """
     size = BATCH_SIZES[connection.vendor]
     write_batch = _BatchWriter(run).write
@@ -73,14 +73,17 @@ def write_staged_rows(
 
 
 class _BatchWriter:
-    """Writes batches, each in one transaction with the progress of the run."""
+    """Writes batches of rows, each in one transaction with the progress of the run."""
 
     def __init__(self, run: ImportRun) -> None:
         self.run = run
         self.pause_ends = 0.0  # monotonic time until which other writers have a chance
 
     def write(self, write_rows: Callable[[], dict[str, int]], *, n_done: int) -> None:
-        """Write one batch after the pause."""
+        """Write one batch by ``write_rows``; ``n_done`` rows of the run are written then.
+
+        On SQLite, wait first to let other writers have their turn.
+        """
         if connection.vendor == "sqlite":
             time.sleep(max(0.0, self.pause_ends - time.monotonic()))
         started = time.monotonic()
@@ -98,7 +101,7 @@ class _BatchWriter:
 
 
 def count_changed_ratings(staged_rows: StagedRows, project: Project, heartbeat: Heartbeat) -> int:
-    """Return the number of current ratings of the project that get another label.
+    """Return the number of the project's current ratings to which the file gives another label.
 
     The last rating of a question, item and rater in the file counts.
     """
@@ -125,9 +128,9 @@ def count_changed_ratings(staged_rows: StagedRows, project: Project, heartbeat: 
 
 
 def iter_batches(rows: Iterable[StagedRating], *, size: int) -> Iterator[list[RatingGroup]]:
-    """Yield batches of at least ``size`` rows, grouped by question, item and rater.
+    """Yield batches of at least ``size`` rows as groups of the same question, item and rater.
 
-    A group is never split.
+    A group is never split; the last batch may be smaller.
     """
     batch: list[RatingGroup] = []
     count = 0
@@ -145,7 +148,10 @@ def iter_batches(rows: Iterable[StagedRating], *, size: int) -> Iterator[list[Ra
 def _split_group(
     group: RatingGroup, policy: str
 ) -> tuple[StagedRating, StagedRating | None, RatingGroup]:
-    """Return the current rating of a group, its repeat or None, and the rows for the history."""
+    """Return a group's current rating, its repeat or None, and the earlier answers for the history.
+
+    ``policy`` is a key of DUPLICATE_POLICIES.
+    """
     if policy == "last":
         return group[-1], None, group[:-1]
     if policy == "first":
@@ -224,7 +230,7 @@ class RatingWriter:
     def _build_judgements(
         self, batch: list[RatingGroup], item_ids: dict[str, int]
     ) -> tuple[JudgementsByQuestion, JudgementsByQuestion]:
-        """Return the ratings to record, and those to record as repeats of the current ones."""
+        """Return the judgements to record as ratings, and those to record as repeats."""
         judgements: dict[str, list[Judgement]] = {}
         repeats: dict[str, list[Judgement]] = {}
         existing = (
@@ -255,7 +261,7 @@ class RatingWriter:
     def _find_existing_ratings(
         self, batch: list[RatingGroup], item_ids: dict[str, int]
     ) -> set[int]:
-        """Return the ids of the first rows of groups that have a rating in the project already."""
+        """Return the ids of first rows of groups for which the project already has a rating."""
         rows = Rating.objects.current().filter(
             question__in={self._get_question(group[0].question).pk for group in batch},
             item__in={item_ids[group[0].item] for group in batch},
@@ -285,7 +291,7 @@ class RatingWriter:
         )
 
     def _get_guidelines_version(self, rating: StagedRating) -> int | None:
-        """Return the version of the guidelines; 0 (unknown) if the project does not have it."""
+        """Return the guidelines version; 0 (unknown) if the project has no such version."""
         if rating.guidelines is None:
             return None
         return rating.guidelines if rating.guidelines <= self.newest_guidelines else 0

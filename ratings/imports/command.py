@@ -1,4 +1,4 @@
-"""Import of a file without the wizard, as on the command line: unset options are guessed."""
+"""Import of a file without the wizard: options that are not set are guessed."""
 
 from __future__ import annotations
 
@@ -65,7 +65,8 @@ def import_file(
 ) -> FileResult:
     """Validate a file, and write it unless it has problems or this is a dry run.
 
-    ``path`` is its name in messages. ``show_understood`` is called before anything is stored.
+    ``path`` is the name of the file in messages. ``show_understood`` is called with the
+    interpretation before any rating is stored.
     """
     result = FileResult(path)
     with translation.override("en"):
@@ -152,7 +153,7 @@ def _apply_options_and_check(run: ImportRun, result: FileResult, options: Import
 def _interpret_questions(
     run: ImportRun, new_scales: Map[str, NewQuestionScale]
 ) -> dict[str, InterpretedQuestion]:
-    """Return the questions with numbers of their labels; scale and order if they are new."""
+    """Return the file's questions with numbers of ratings by label; scale and order of new ones."""
     questions: dict[str, InterpretedQuestion] = {}
     for key, details in services.list_questions(run):
         missing = [
@@ -170,7 +171,7 @@ def _interpret_questions(
 
 
 def _recheck_with_suggested_members(run: ImportRun, options: ImportOptions) -> None:
-    """Add suggested members to the mapping and check the file again, if there are any."""
+    """Match raters with suggested members if the options allow it, and check the file again."""
     mapping = ImportMapping.from_run(run)
     suggested_members = run.summary.get("suggested_members", {}) if options.match_raters else {}
     new_members = {
@@ -197,7 +198,7 @@ def _check_or_write_file(run: ImportRun) -> None:
 def _build_mapping(
     run: ImportRun, options: ImportOptions
 ) -> tuple[ImportMapping, TableHead | None]:
-    """Return the run's mapping with the options applied, and the head of a table.
+    """Return the run's mapping with the options applied, and the head of a table or None.
 
     Raises InvalidImportOptions.
     """
@@ -291,9 +292,9 @@ def _select_question(
 def _build_new_scales(
     run: ImportRun, result: FileResult, options: ImportOptions
 ) -> dict[str, NewQuestionScale]:
-    """Return the scales of the questions to create, and add a problem for each unknown one.
+    """Return the scales of the questions to create; add a problem for each unusable option.
 
-    A scale that only the user can know is empty.
+    A scale is empty if only the user can know it.
     """
     new_scales: dict[str, NewQuestionScale] = {}
     keys = services.list_new_question_keys(run)
@@ -322,9 +323,10 @@ def _build_new_scales(
 def _choose_scale(
     key: str, labels: list[str], options: ImportOptions, *, is_only: bool
 ) -> NewQuestionScale:
-    """Return the scale of a new question: of the options, else guessed from its labels.
+    """Return the scale of a new question, from the options or else guessed from its labels.
 
-    Raises InvalidImportOptions if an order is needed and unknown.
+    Raises InvalidImportOptions if an order is needed and unknown, or if it lacks labels of the only
+    question (``is_only``).
     """
     scale = options.scales.get(key, options.scales.get("", ""))
     guess = guess_order(labels)

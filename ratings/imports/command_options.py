@@ -37,11 +37,11 @@ SIMILAR_ITEMS_NOTE = (
 
 @dataclass(frozen=True)
 class ImportOptions:
-    """Options of an import; an empty option is guessed.
+    """Options of an import without the wizard; an empty option is guessed.
 
     ``columns`` are (role, name of the column), ``members`` (rater key in the file, user name),
-    ``questions`` (key in the file, key in the project). ``match_raters``: accept suggested members
-    for raters with the e-mail address or the name of a member.
+    ``questions`` (key in the file, key in the project). ``match_raters``: match raters whose key or
+    name is that of a member.
     """
 
     source: str = ""
@@ -65,19 +65,19 @@ class ImportOptions:
 
 
 class FileProblem(ReportedProblem):
-    """A problem with the file that has it."""
+    """A reported problem with the name of its file."""
 
     file: str
 
 
 class ReportedNote(StoredNote):
-    """A note on labels with its text."""
+    """A stored note on labels with its text."""
 
     message: str
 
 
 class ReportedLabels(TypedDict):
-    """Labels of a question with numbers of ratings, and notes; scale and order if it is new."""
+    """Labels of a question with numbers of ratings and notes; scale and order of a new question."""
 
     labels: dict[str, int]
     notes: list[ReportedNote]
@@ -90,8 +90,8 @@ class ReportedLabels(TypedDict):
 class FileResult:
     """Result of the import of one file.
 
-    ``labels`` are by question. ``stored``: whether the rows are in the
-    project now; in a dry run, whether they would be.
+    ``labels`` maps each question to its labels. ``stored``: the rows are in the project now; in a
+    dry run, they would be.
     """
 
     path: Path
@@ -124,7 +124,7 @@ class FileResult:
         self.add_problem_group(group)
 
     def add_problem_group(self, group: ProblemGroup) -> None:
-        """Add problems because of which the file is not imported."""
+        """Add a group of problems that prevent the import of the file."""
         self.problems.append({"file": str(self.path), **group.to_json()})
 
 
@@ -167,9 +167,10 @@ def add_check_results(run: ImportRun, result: FileResult, options: ImportOptions
 def _add_problem_on_unread_answers(
     run: ImportRun, result: FileResult, options: ImportOptions
 ) -> None:
-    """Add a problem if all answers of the file are left out, unless only its items are wanted.
+    """Add a problem if the import would store items but none of the file's answers.
 
-    Also if a table of ratings has none.
+    Only if answers were skipped, or a table of ratings has none; not if the layout "items" is
+    chosen.
     """
     skipped = run.summary["skipped_records"].keys()
     has_own_layout = run.mapping["source"] in TABLE_SOURCES and run.mapping["layout"] != "items"
@@ -184,7 +185,7 @@ def _add_problem_on_unread_answers(
 
 
 def _add_label_notes(run: ImportRun, result: FileResult) -> None:
-    """Add notes on how labels were interpreted; undecided ones become problems of the file."""
+    """Add notes on how labels were interpreted; those that need a decision become problems."""
     questions = services.list_questions(run)
     for key, details in questions:
         notes: list[ReportedNote] = [

@@ -1,4 +1,4 @@
-"""Interpretation of a file: column roles, questions, skipped parts; for wizard and commands."""
+"""Interpretation of a file: column roles, questions, skipped parts; for wizard and command."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ REPEATED_ROWS_TEXT = (
 class InterpretedColumn(NamedTuple):
     """A column of the file with its role and the reason for it.
 
-    ``role`` is a key of ROLE_TEXTS, ``detail`` the rater, question, item or label that it stands
-    for.
+    ``role`` is a key of ROLE_TEXTS; ``detail`` is the rater, question, item or label that the
+    column stands for, if any.
     """
 
     name: str
@@ -54,15 +54,15 @@ class InterpretedColumn(NamedTuple):
         return str(COLUMN_REASONS[self.reason])
 
     def format(self) -> str:
-        """Return the line on the column in the user's language."""
+        """Return the line about the column in the user's language."""
         return f"{self.name}: {self.role_text} ({self.reason_text})"
 
 
 @dataclass
 class InterpretedQuestion:
-    """A question: its labels with numbers of ratings; scale and order if it is new.
+    """A question: its labels with numbers of ratings; a new question also has scale and order.
 
-    ``missing`` are the texts of the file that were read as missing values.
+    ``missing`` are the texts of the file that are read as missing values.
     """
 
     labels: dict[str, int] = field(default_factory=dict)
@@ -85,7 +85,7 @@ class Repeats:
 
 @dataclass
 class SkippedParts:
-    """Parts of the file that are skipped for one reason, with first lines and values."""
+    """Parts of the file that are skipped for one reason: number, first lines and first values."""
 
     count: int
     lines: list[int] = field(default_factory=list)
@@ -96,10 +96,10 @@ class SkippedParts:
 class FileInterpretation:
     """Layout, columns, questions, numbers and skipped parts of a file.
 
-    ``sheets`` are those that are read. ``default_rater`` is the rater of all ratings of a table
-    without raters. ``zone`` is that of times that name none, empty if each does. ``questions`` has
-    for each question its labels in their order, the scale and what else is known. ``counts`` are
-    numbers of items, raters and ratings, ``left_out`` maps a reason to the skipped parts.
+    ``sheets`` are the sheets that are read. ``default_rater`` is the rater of all ratings of a
+    table without raters. ``zone`` applies to times that name none; it is empty if all do.
+    ``questions`` are by key. ``counts`` are numbers of items, raters and ratings, ``left_out`` maps
+    a reason to the parts skipped for it.
     """
 
     source: str
@@ -196,11 +196,14 @@ class FileInterpretation:
         return _format_repeats(self.repeats)
 
     def _has_item_ids(self) -> bool:
-        """Return whether items have IDs that the user knows, and no computed ones."""
+        """Return whether the items have IDs from the file, not computed ones or row numbers."""
         return not self.layout or any(column.role == "item" for column in self.columns)
 
     def format_repeated_rows(self) -> str:
-        """Return what to decide if a table without rater column repeats items, else ""."""
+        """Return what the user has to decide about repeated items of a table, else "".
+
+        Only for tables without a column of raters.
+        """
         if not (self.layout == "wide" or self.default_rater) or not self.repeats.count:
             return ""
         rows = {item: (first, second) for item, _, first, _, second, _ in self.repeats.examples}
@@ -251,13 +254,13 @@ def _get_value_detail(mapping: ImportMapping, index: int, name: str) -> str:
 
 
 def _get_default_rater(mapping: ImportMapping) -> str:
-    """Return the rater of a table that names none, else an empty text."""
+    """Return the rater of all ratings of a table without raters, else an empty text."""
     has_raters = {"rater", "count"} & mapping.columns.keys() or mapping.key_separator
     return mapping.default_rater if mapping.layout == "long" and not has_raters else ""
 
 
 def _get_zone(mapping: ImportMapping, head: TableHead) -> str:
-    """Return the zone for times in the file that name none, empty if all times name theirs."""
+    """Return the zone for times in the file that name none; empty if all name one."""
     index = mapping.columns.get("rated_at")
     if index is None or all(is_zoned_or_not_a_time(text) for text in head.columns[index].filled):
         return ""
@@ -265,20 +268,20 @@ def _get_zone(mapping: ImportMapping, head: TableHead) -> str:
 
 
 def format_doubt(mapping: ImportMapping, head: TableHead) -> str:
-    """Return what a person has to decide."""
+    """Return the text on what the user has to decide because of the mapping's doubt."""
     text, _options = DOUBTS[mapping.doubt]
     return str(text) % _list_doubt_values(mapping, head)
 
 
 def format_command_doubt(mapping: ImportMapping, head: TableHead) -> str:
-    """Return what a person has to decide, and the options of the commands that decide it."""
+    """Return the text on what the user has to decide, with the command options that decide it."""
     text, options = DOUBTS[mapping.doubt]
     values = _list_doubt_values(mapping, head)
     return f"{str(text) % values} ({options % values})" if options else str(text) % values
 
 
 def _list_doubt_values(mapping: ImportMapping, head: TableHead) -> dict[str, object]:
-    """Return the values of the texts of DOUBTS."""
+    """Return name -> value of the placeholders in the texts of DOUBTS."""
     columns = [head.names[index] for index in mapping.doubtful_columns]
     interpreted = list_columns(mapping, head)
     raters = [column.name for column in interpreted if column.role == "rater_column"]
@@ -309,12 +312,12 @@ def _list_doubt_values(mapping: ImportMapping, head: TableHead) -> dict[str, obj
 
 
 def _format_column_options(role: str, columns: list[str]) -> str:
-    """Return the options that give the first columns a role."""
+    """Return the command options that give the first of these columns a role."""
     return " ".join(f"{role}={quote_argument(name)}" for name in columns[:MAX_LISTED_COLUMNS])
 
 
 def _join_first_names(names: list[str]) -> str:
-    """Return the first names of columns or sheets."""
+    """Return the first of the names (of columns or sheets) as one text."""
     first_names = names[:MAX_LISTED_COLUMNS]
     return ", ".join(first_names) + ("" if first_names == names else ", …")
 

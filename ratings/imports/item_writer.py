@@ -23,10 +23,10 @@ from ratings.models import Assignment, ImportRun, Rating
 
 
 class ImportStopped(Exception):
-    """The project has changed since the check, so that rows cannot be written.
+    """Rows cannot be written because the project has changed since the check.
 
-    ``kind`` is the reason (see `problems.describe_write_failure`), ``value`` the key or label that
-    it is about.
+    ``kind`` is the reason (see `problems.describe_write_failure`), ``value`` the key or label
+    concerned.
     """
 
     def __init__(self, kind: str, value: str) -> None:
@@ -60,7 +60,8 @@ class ItemWriter:
     def store_files(self, batch: Sequence[StagedContent], heartbeat: Heartbeat) -> None:
         """Store the media files of the items on disk, before the transaction begins.
 
-        Nobody waits for a large file then, and a file whose items are never written does no harm.
+        So no lock is held while a large file is stored. A file whose items are never written does
+        no harm.
         """
         for content in batch if self.archive else ():
             if self.archive and content.body is not None:
@@ -132,7 +133,7 @@ class ItemWriter:
             raise ImportStopped("categories", label) from None
 
     def create_empty_items(self, keys: Sequence[str]) -> None:
-        """Create items without a body, in this order; existing ones stay.
+        """Create items without a body, in this order, unless they exist.
 
         Another process may have created the same item meanwhile.
         """

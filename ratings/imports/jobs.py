@@ -120,7 +120,7 @@ def _validate_and_store_report(run: ImportRun) -> None:
 
 
 def _store_report(run: ImportRun, report: FileReport) -> None:
-    """Store the result of the validation with the run."""
+    """Store the result of the validation in the run, and release the run."""
     previous = {name: run.summary[name] for name in ("encoding_problem",) if name in run.summary}
     results = {name: value for name, value in vars(report).items() if name != "problems"}
     leases.release_run(
@@ -175,7 +175,7 @@ def _mark_failed(run: ImportRun, kind: str, value: str, **changes: Any) -> None:
 
 
 def _record_event(run: ImportRun) -> None:
-    """Record that a run is done or failed; before the writing there may be no project."""
+    """Record an event that the run is done or failed; none for a run without a project."""
     if run.project is None:
         return
     record_event(
@@ -194,9 +194,9 @@ def _record_event(run: ImportRun) -> None:
 
 
 def _build_heartbeat(run: ImportRun, progress: Callable[[], dict[str, Any]]) -> Heartbeat:
-    """Return a function that renews the lease and stores the progress, once in `HEARTBEAT_SECONDS`.
+    """Return a function that renews the run's lease and stores ``progress()``.
 
-    It is meant to be called often.
+    It may be called often, and acts at most once in `HEARTBEAT_SECONDS`. Raises LeaseLost.
     """
     last_time = time.monotonic()
 
@@ -210,7 +210,7 @@ def _build_heartbeat(run: ImportRun, progress: Callable[[], dict[str, Any]]) -> 
 
 
 def resume_stalled_imports() -> int:
-    """Run every import without a worker, clean up, and return the number of imports."""
+    """Run every import that needs work and has no worker, and clean up; return their number."""
     run_ids = list(
         ImportRun.objects.filter(leases.build_claimable_filter())
         .order_by("id")

@@ -26,9 +26,9 @@ WORKING_STATES = (ImportRun.State.CHECKING, ImportRun.State.WRITING)
 
 
 def build_claimable_filter() -> Q:
-    """Return the filter for runs without a worker, or whose worker sent no heartbeat lately.
+    """Return the filter for runs that need work and have no worker with a recent heartbeat.
 
-    Runs whose file this host cannot get are left to the host that has it.
+    Runs whose file is only on another host are left out.
     """
     separate_folders = shared_folders.get_separate_folders(shared_folders.IMPORTS).values("token")
     has_file = ~Q(folder__in=separate_folders)
@@ -42,8 +42,8 @@ def build_claimable_filter() -> Q:
 def get_question_ids_being_written() -> set[int]:
     """Return the ids of the questions into which a worker is writing a short import.
 
-    Counting them meanwhile would only take the processor and SQLite's single write lock from the
-    import.
+    Their ratings are better counted afterwards: counting would take the processor, and SQLite's
+    only write lock, from the import.
     """
     has_worker = Q(heartbeat_at__gte=timezone.now() - HEARTBEAT_TIMEOUT) & ~Q(lease="")
     runs = ImportRun.objects.filter(
@@ -68,7 +68,8 @@ def claim_run(run_id: int) -> ImportRun | None:
 def update_run(run: ImportRun, **changes: Any) -> None:
     """Write the changes to the run and renew the lease.
 
-    Raises LeaseLost, having written nothing, if the lease has been lost.
+    Raises LeaseLost, having written nothing, if another worker has the lease or the state has
+    changed.
     """
     changes.setdefault("heartbeat_at", timezone.now())
     update_leased_row(run, get_leased_rows(run).filter(state=run.state), **changes)

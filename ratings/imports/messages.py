@@ -1,4 +1,4 @@
-"""Messages for everything that can be wrong with an imported file."""
+"""Messages about everything that can be wrong with an imported file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Actions of the lead on an import run: create, read again, check, write, discard."""
+"""Actions on an import run: create, read again, check, write, discard."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ HOTKEYS = "123456789"
 
 
 class NewQuestionScale(NamedTuple):
-    """Scale, labels in their order and text of a question that the import creates.
+    """Scale, ordered labels and text of a question that the import creates.
 
-    ``order_basis``: what a guessed order is based on (see `label_order`).
+    ``order_basis``: basis of a guessed order (see `label_order`), or empty.
     """
 
     scale: str
@@ -82,7 +82,7 @@ def create_run(
 def _save_run(**columns: Any) -> ImportRun:
     """Create a run; store its file in the database if other hosts need it.
 
-    Then also delete old files that belong to no run.
+    In that case, also delete old files that belong to no run.
     """
     run = ImportRun.objects.create(
         **columns,
@@ -105,9 +105,9 @@ def _guess_mapping(mapping: ImportMapping, path: Path, project: Project | None) 
 
 
 def _build_rater_key(file_name: str) -> str:
-    """Return the rater key for a file without raters.
+    """Return the rater key for a file without raters: the file's name without extension.
 
-    Tools name the file of a person after them, so the key is the file's name.
+    Tools name a person's file after the person.
     """
     stem = PurePath(upload_limits.clean_upload_name(file_name)).name.split(".")[0].strip()
     return stem[: fields.MAX_KEY_LENGTH].strip() or "file"
@@ -123,7 +123,7 @@ def _get_project_labels(project: Project | None) -> set[str]:
 def reread_file(
     *, run: ImportRun, encoding: str, delimiter: str, source: str = "", sheets: str = ""
 ) -> bool:
-    """Apply another way to read the file and guess again; return False if the run has moved on.
+    """Read the file in another way and guess again; return False if the run is in a later state.
 
     Raises UnreadableFileError, having changed nothing, if the file cannot be read like this.
     """
@@ -137,7 +137,10 @@ def reread_file(
 
 
 def start_check(*, run: ImportRun, mapping: ImportMapping | None = None) -> bool:
-    """Start the check of the file, with another mapping; return False if the run has moved on."""
+    """Start the check of the file; return False if the run's state does not allow it.
+
+    ``mapping`` replaces the stored mapping, unless it is None.
+    """
     changes = {} if mapping is None else {"mapping": mapping.to_json()}
     restartable_states = (State.MAPPING, State.INVALID, State.CHECKED, State.FAILED)
     reset_fields = {
@@ -154,9 +157,9 @@ def start_check(*, run: ImportRun, mapping: ImportMapping | None = None) -> bool
 
 
 def reopen_columns(*, run: ImportRun) -> bool:
-    """Return to the selection of columns, dropping a check in progress.
+    """Return to the selection of columns, cancelling a check in progress.
 
-    Returns False if the run has moved on.
+    Returns False if the run's state does not allow it.
     """
     return _update_run_in_state(
         run,
@@ -171,11 +174,11 @@ def reopen_columns(*, run: ImportRun) -> bool:
 def start_writing(
     *, run: ImportRun, duplicate_policy: str, new_scales: Map[str, NewQuestionScale], by: Any
 ) -> Project:
-    """Create the project and questions that are new, and start the writing.
+    """Create the project and questions that are new, start the writing, and return the project.
 
-    ``new_scales`` has the scale of each new question by its key (see `list_new_question_keys`).
-    Raises errors of project and question rules, or LeaseLost if the run moved on; then nothing
-    changes.
+    ``new_scales`` maps the key of each new question (see `list_new_question_keys`) to its scale.
+    Raises errors of project and question rules, or LeaseLost if the run is no longer checked; then
+    nothing changes.
     """
     mapping = ImportMapping.from_run(run)
     mapping.duplicate_policy = duplicate_policy
@@ -224,9 +227,9 @@ def list_questions(run: ImportRun) -> list[tuple[str, StoredQuestion]]:
 
 
 def get_single_question(run: ImportRun, mapping: ImportMapping) -> Question | None:
-    """Return the one question that all rows belong to.
+    """Return the existing question to which all rows belong.
 
-    None means that it does not exist yet or that there are several.
+    None if it does not exist yet or if there are several.
     """
     if run.question or run.project is None or mapping.use_file_questions or not mapping.question_id:
         return run.question

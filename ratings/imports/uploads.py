@@ -40,9 +40,9 @@ ABANDONED_SECONDS = 3600.0  # age in seconds at which a file without a run is de
 class StoredFile:
     """A stored upload.
 
-    ``source`` is a name of SOURCES. ``encoding`` is None if the file is not UTF-8 and nothing else
-    reveals its encoding; ``encoding_error`` then has the first byte that is not UTF-8. ``encoding``
-    is empty if the file is not text.
+    ``source`` is a name of SOURCES. ``encoding`` is empty if the file is not text, and None if the
+    text is not UTF-8 and its encoding is unknown; ``encoding_error`` then names the first byte that
+    is not UTF-8.
     """
 
     path: str
@@ -162,10 +162,10 @@ PART_BYTES = 1 << 20
 
 
 def needs_database_copy(path: str) -> bool:
-    """Return True if other hosts need the file of this path from the database.
+    """Return True if other hosts need a copy of the file in the database.
 
-    False for a file with an archive of media: the archive is not copied, and only the host that has
-    it can import the file.
+    False for a file with a media archive, which is not copied: only the host that has the archive
+    can import the file.
     """
     if zip_archives.has_media_archive(get_absolute_path(path)):
         return False
@@ -186,9 +186,9 @@ def store_in_database(run: ImportRun, suffix: str = "") -> None:
 
 
 def ensure_local_file(run: ImportRun, suffix: str = "", *, refresh: bool = False) -> Path:
-    """Return the path of a file of the run, after fetching it from the database if it is missing.
+    """Return the path of a file of the run, fetched from the database if it is missing here.
 
-    With ``refresh`` it is fetched anyway: another host may have a newer one.
+    With ``refresh`` it is fetched in any case, as another host may have stored a newer one.
     """
     path = get_absolute_path(f"{run.path}{suffix}")
     if run.in_database and (refresh or not path.exists()):

@@ -44,7 +44,7 @@ CHUNK_BYTES = 1 << 18
 
 
 def validate_directory_size(path: Path) -> None:
-    """Raise UnreadableFileError if the central directory is missing or too large for the memory."""
+    """Raise UnreadableFileError if the ZIP directory is missing or lists too many files."""
     with path.open("rb") as file:
         size = file.seek(0, 2)
         file.seek(max(0, size - MAX_COMMENT_BYTES - _END_RECORD.size))
@@ -68,8 +68,8 @@ def has_media_archive(path: Path) -> bool:
 def open_manifest(path: Path) -> IO[bytes]:
     """Move an uploaded ZIP archive aside, and return its manifest opened for reading.
 
-    Raises UnreadableFileError without having changed anything. Reading the manifest with
-    `iter_chunks` raises it, too, if the manifest is damaged.
+    Raises UnreadableFileError without having changed anything. If the manifest is damaged,
+    `iter_chunks` raises it while the manifest is read.
     """
     try:
         with zipfile.ZipFile(path) as archive:
@@ -202,7 +202,7 @@ class MediaArchive:
         return cls(archive_path) if archive_path.is_file() else None
 
     def find_file(self, name: str, kind: str) -> zipfile.ZipInfo | None:
-        """Return the image, audio or video file for a name in the manifest, or None."""
+        """Return the archive's file for a name in the manifest if it is of this kind, else None."""
         file = self.files.get(name.replace("\\", "/").removeprefix("./"))
         if file is None:
             return None
@@ -254,7 +254,7 @@ Body = dict[str, Any]
 
 
 def iter_file_references(body: Body) -> Iterator[tuple[str, str]]:
-    """Yield (kind, name) of the media of a body that are names, not URLs."""
+    """Yield (kind, name) for each medium of a body that is a file's name, not a URL."""
     for kind in MEDIA_ROLES:
         value = body.get(kind)
         if isinstance(value, str) and value and "://" not in value and value[0] != "/":
@@ -264,10 +264,10 @@ def iter_file_references(body: Body) -> Iterator[tuple[str, str]]:
 def replace_names_by_urls(
     project: Project | None, bodies: dict[str, Body], archive: MediaArchive | None = None
 ) -> dict[str, str]:
-    """Replace names of media files by URLs in the bodies; return the names without a file.
+    """Replace names of media files by URLs in the bodies; return item -> name without a file.
 
-    Returns item -> name. Media in the archive of a file that
-    creates a project have no URL yet. Raises UnreadableFileError if the archive is damaged.
+    While the import creates the project, media in the archive have no URL yet, and their names
+    stay. Raises UnreadableFileError if the archive is damaged.
     """
     unresolved = []
     for key, body in bodies.items():

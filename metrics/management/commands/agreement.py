@@ -176,7 +176,7 @@ class Command(BaseCommand):
 
 @dataclass(frozen=True)
 class _FileResults:
-    """Everything that the command prints of a file; None where it was not requested."""
+    """The results that the command prints for a file; None for those not requested."""
 
     ratings: rating_file.RatingFile
     report: ReportDict
@@ -319,7 +319,7 @@ _GROUP_LABELS = {"people": "people", "models": "models", "people_models": "peopl
 
 
 def _format_headline(file_headline: ReportDict) -> list[str]:
-    """Return the lines on the headline; also on people and models where both rated."""
+    """Return the lines on the headline; also on people and models where models rated."""
     estimate = file_headline["headline"]
     lines = [
         f"read first: {estimate['name']} ({file_statistics.REASON_TEXTS[estimate['why']]})",

@@ -52,9 +52,8 @@ class DisputedItems:
 def find_newest_disputed(all_time: AllTimePatterns) -> StoredDisputes:
     """Return the most disputed of the newest items, by their counted ratings.
 
-    The ratings are those of people where models are separate, unless the lead pooled them.
-    ``is_complete`` is added to the result of `find_most_disputed`: whether these are all items with
-    ratings.
+    The ratings are those of people where models are separate, unless the lead pooled them. The
+    result is that of `find_most_disputed` with ``is_complete``: whether no older item has ratings.
     """
     scale = all_time.scale
     rows = Rating.objects.filter(question_id=all_time.question_id).order_by("-item_id")
@@ -76,9 +75,10 @@ def find_newest_disputed(all_time: AllTimePatterns) -> StoredDisputes:
 def find_most_disputed(
     items: np.ndarray, counts: np.ndarray, scale: QuestionScale
 ) -> StoredDisputes:
-    """Return the items with the largest disagreement; ties by more ratings, then newer first.
+    """Return {"n_items": n, weighting: [[id, counts, disagreement], ...]}, the most disputed first.
 
-    Ids (n,), counts (n, k) -> {"n_items": n, weighting -> [[id, counts, distance], ...]}.
+    ``items`` (n,): ids; ``counts`` (n, k). At most MAX_DISPUTED_ITEMS for each weighting; ties:
+    items with more ratings first, then newer ones.
     """
     result: dict[str, object] = {"n_items": len(items)}
     total = counts.sum(axis=1)
@@ -119,7 +119,10 @@ def rank_items(items: np.ndarray, total: np.ndarray, value: np.ndarray) -> np.nd
 
 
 def compute_disagreement(counts: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return (n,) mean of 1 - w over the pairs of ratings of each item; 0 with fewer than two."""
+    """Return the disagreement (n,) of items: the mean of 1 - weight over their pairs of ratings.
+
+    ``counts`` (n, k), ``weights`` (k, k). It is 0 with fewer than two ratings.
+    """
     total = counts.sum(axis=1)
     distance = np.einsum("nj,jl,nl->n", counts, 1 - weights, counts)
     return distance / np.maximum(total * (total - 1), 1)
@@ -193,10 +196,10 @@ def list_recent_differences(
     rating_filter: RatingFilter = NO_FILTER,
     limit: int = 10,
 ) -> list[PeerDifference]:
-    """Return the rater's recent ratings from which most others differ, newest first.
+    """Return recent ratings of the rater from which most others differ, newest first.
 
-    Only the 300 ratings that changed last are searched. Imported ratings changed at the same time:
-    they are sorted by the times when they were given.
+    At most ``limit``, among the 300 ratings that changed last. Imported ratings, which changed at
+    the same time, are in the order in which they were given.
     """
     own_ratings = list(
         rating_filter.filter_ratings(

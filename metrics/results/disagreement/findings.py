@@ -71,7 +71,7 @@ MAX_RATINGS_READ = 100_000
 
 @dataclass(frozen=True)
 class QuestionDiagnosis:
-    """Findings on a question's disagreement, of all its ratings or of those of a filter.
+    """Findings on a question's disagreement, among all its ratings or those of a filter.
 
     The fields are those of models.Diagnosis.
     """
@@ -82,7 +82,7 @@ class QuestionDiagnosis:
 
     @property
     def outlying_rater_ids(self) -> list[int]:
-        """The ids of the raters below the others."""
+        """The ids of outlying raters, those with the greatest impact first."""
         return list(get_outlying_raters(self.findings))
 
     @property
@@ -93,11 +93,11 @@ class QuestionDiagnosis:
 
 @dataclass(frozen=True)
 class DisplayedRatings:
-    """The ratings that findings are based on: those of people, where models are separate.
+    """The ratings that findings are based on: without models, where these are separate.
 
     ``counts`` (P, k), ``n_items`` (P,): their patterns; ``tables``: those of the pairs of the heat
     map; ``ratings`` (M,): item, rater and code (index in declared order) of the newest items;
-    ``clusters`` (M,): the number of the cluster of each rating's item, None of independent items.
+    ``clusters`` (M,): the number of the cluster of each rating's item, None without clusters.
     """
 
     counts: np.ndarray
@@ -130,8 +130,9 @@ def compute_question_diagnosis(all_time: AllTimePatterns, means: Values) -> Ques
 
 
 def find_question_findings(all_time: AllTimePatterns, means: Values) -> Findings:
-    """Return the findings on all ratings of a question; on those of people where models rate too.
+    """Return the findings on all ratings of a question.
 
+    Where models are separate, they are on the ratings of people, unless the lead pooled them.
     Findings on raters are based on the pairs of the heat map.
     """
     if not len(all_time.n_items):
@@ -172,7 +173,7 @@ def find_question_findings(all_time: AllTimePatterns, means: Values) -> Findings
 def list_findings(
     agreement: QuestionAgreement, displayed: DisplayedRatings, scale: QuestionScale
 ) -> Findings:
-    """Return the findings on an agreement and the ratings that it displays, unsorted."""
+    """Return the findings on an agreement and on the displayed ratings, unsorted."""
     return [
         *diagnose_patterns(displayed, scale),
         *find_coefficient_differences(agreement, scale),
@@ -199,7 +200,11 @@ def _read_newest_ratings(all_time: AllTimePatterns) -> np.ndarray:
 def diagnose_outlying_raters(
     displayed: DisplayedRatings, scale: QuestionScale, headline_weights: str
 ) -> Findings:
-    """Return one finding with the raters below the others on the same items, or none."""
+    """Return a list of one finding with the outlying raters, or an empty list.
+
+    An outlying rater agrees less with the others than the others do with each other, on the same
+    items.
+    """
     ratings = displayed.ratings
     raters = outlying_raters.find_outlying_raters(
         ratings["item"],
@@ -221,9 +226,9 @@ def is_band_withheld(findings: Findings) -> bool:
 
 
 def get_outlying_raters(findings: Findings) -> dict[int, tuple[float, int]]:
-    """Return {rater id: (mean difference, number of items)} of the raters below the others.
+    """Return {rater id: (mean difference, number of items)} of outlying raters in stored findings.
 
-    From stored findings, those with the greatest impact first.
+    Those with the greatest impact come first.
     """
     return {
         rater: (difference, n_items)
@@ -261,10 +266,10 @@ def _compare_weightings(name: str, agreement: QuestionAgreement) -> DiagnosticFi
 
 
 def find_coefficient_differences(agreement: QuestionAgreement, scale: QuestionScale) -> Findings:
-    """Return a finding for each other coefficient that differs from the headline, with the reason.
+    """Return a finding, with the reason, for each coefficient that differs from the headline.
 
-    Weights are compared on ordered scales of three categories or more only: without an order they
-    would depend on the order of declaration, and two categories have no weights.
+    Weightings are compared only on ordered scales of three categories or more: without an order,
+    weights would depend on the order of declaration, and with two categories they change nothing.
     """
     headline = sample_headline.get_all_ratings_headline(agreement.headline)
     coefficients, means = agreement.population_coefficients, agreement.pairwise_means
@@ -300,7 +305,10 @@ def find_coefficient_differences(agreement: QuestionAgreement, scale: QuestionSc
 
 
 def sort_and_filter_findings(findings: Findings) -> Findings:
-    """Return the findings, most important first, without one that an ICC finding replaces."""
+    """Return the findings, most important first.
+
+    "consistency_only" is left out where "consistent_apart" applies too.
+    """
     names = {finding["name"] for finding in findings}
     if "consistent_apart" in names:
         findings = [finding for finding in findings if finding["name"] != "consistency_only"]

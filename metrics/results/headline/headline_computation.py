@@ -39,9 +39,9 @@ from .sample_headline import ALL, MODELS, PEOPLE, merge_sample_headline
 class RaterGroup:
     """Raters of one kind, or all raters: their number, patterns and values.
 
-    Patterns (P, k) and numbers of items (P,), and the values of these by name. `tables` returns the
-    tables (n, k, k) of the first rater with each other one: with two raters their table; and where
-    all items are complete, every rater's margins.
+    ``counts`` (P, k) and ``n_items`` (P,): patterns; ``values``: those of the patterns, by name.
+    `tables` returns the tables (n, k, k) of the first rater with each other rater. With two raters
+    it is their table; where all items are complete, the margins of the tables are every rater's.
     """
 
     n_raters: int
@@ -75,7 +75,7 @@ class RaterGroup:
         return cohen.kappa(tables[0], weights).to_value()
 
     def count_own_categories(self) -> np.ndarray:
-        """Return how often each rater uses each category (R, k), where all items are complete."""
+        """Return how often each rater uses each category (R, k); for complete items only."""
         tables = self.tables()
         return np.stack([tables[0].sum(axis=1), *(pair.sum(axis=0) for pair in tables)])
 
@@ -95,10 +95,10 @@ RaterGroups = dict[str, RaterGroup]
 
 @dataclass(frozen=True)
 class CountedRaters:
-    """The people and models with counted ratings, and the tables of each group.
+    """The numbers of people and models with counted ratings, and the pair tables of each group.
 
-    ``sample_headline``: the headline of the random sample, in place of that of all ratings
-    (CountState.sample_headline).
+    ``only_models``: whether all raters are models. ``sample_headline``: the stored parts of the
+    random sample's headline (CountState.sample_headline), which replace those of all ratings.
     """
 
     n_people: int
@@ -224,7 +224,7 @@ def _load_first_rater_tables_by_question(
 
 @dataclass(frozen=True)
 class HeadlineBuilder:
-    """Builds a question's headline: chooses the coefficient, and collects its values."""
+    """Builder of a question's headline: chooses the coefficient, and collects its values."""
 
     raters: CountedRaters
     patterns: GroupedPatterns
@@ -238,7 +238,7 @@ class HeadlineBuilder:
 
     @cached_property
     def choice(self) -> Headline:
-        """The coefficient that the rules give for these counts, or the one that the lead chose."""
+        """The coefficient that the lead chose, or else that the rules give for these counts."""
         scale = self.scale
         group = self.raters.build_groups(self.patterns, self.n_items, GroupValues({}))[
             self.group_name
@@ -253,7 +253,7 @@ class HeadlineBuilder:
 
     @property
     def weighting(self) -> str:
-        """The weighting of pairs and raters: that of the headline, or else of the question."""
+        """The weighting for pairs and raters: that of the headline, or else of the question."""
         if self.choice.name.startswith((headline_rules.COHEN, headline_rules.FLEISS)):
             return headline_rules.get_weighting(self.choice.name)
         return HeadlineFacts(self.scale.kind, 0, self.scale.weights).weighting
@@ -261,9 +261,9 @@ class HeadlineBuilder:
     def build_headline(self, row: GroupValues) -> HeadlineResult:
         """Build the headline over all days (Result.headline).
 
-        It holds the choice, its Value (`value`) and group (`population`) and the intraclass
-        correlations (`values`); and where models are separate, the same coefficient of each group
-        and all coefficients of people.
+        It holds the choice, its Value (`value`), its group (`population`) and intraclass
+        correlations (`values`). Where models are separate, it also holds the same coefficient of
+        each group, and all coefficients of people.
         """
         groups = self.raters.build_groups(self.patterns, self.n_items, row)
         group, name = groups[self.group_name], self.choice.name
@@ -305,10 +305,10 @@ class HeadlineBuilder:
         return {name: group.get_value(name, self.scale) for name in headline_rules.ICCS}
 
     def build_period_headline(self, row: GroupValues) -> dict[str, object]:
-        """Return the headline's value of one period.
+        """Return the number (`value`) of the trend coefficient in one period.
 
-        Where models are separate, also the people's values of the trend coefficients, and the
-        headline's trend coefficient of models and between.
+        Where models are separate, also the people's values of the coefficients with a trend
+        (`people`), and the trend coefficient of `models` and `between` people and models.
         """
         if row.people is None or row.models is None:
             return {"value": get_number(row.pooled, self.trend_coefficient)}

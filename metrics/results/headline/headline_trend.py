@@ -75,9 +75,9 @@ def get_headline(question: Question, scale: QuestionScale) -> Mapping[str, Any]:
 
 
 def is_two_rater_headline(stored_headline: Mapping[str, Any], reason: str | None) -> bool:
-    """Return True if the headline is of two raters, so that the counts of one give its trend.
+    """Return True if the headline is of two raters, so that one rater's peer counts give its trend.
 
-    ``reason``: why the headline is undefined.
+    ``reason``: why the headline is undefined, or None.
     """
     if stored_headline["name"] in ICCS:
         people, models = stored_headline["n_people"], stored_headline["n_models"]
@@ -89,12 +89,12 @@ def is_two_rater_headline(stored_headline: Mapping[str, Any], reason: str | None
 
 
 def is_two_rater_coefficient(name: str) -> bool:
-    """Return True if the trend of this coefficient is computed from one of two raters."""
+    """Return True if the trend of the coefficient is computed from one rater's peer counts."""
     return name.startswith(COHEN) or name in ICCS
 
 
 def get_peer_kappa_name(name: str) -> str:
-    """Return the name of Cohen's kappa among the values of one of the two raters."""
+    """Return the name that Cohen's kappa with the same weights has among a rater's coefficients."""
     return get_weighted_name("vs_peers", get_weighting(name))
 
 
@@ -114,8 +114,8 @@ def get_icc_trend(
 ) -> TrendPoints:
     """Return the trend of an intraclass correlation of two raters, oldest first.
 
-    Of the ``newest`` periods, or of ``size`` periods after that day. One query, of no more days
-    than these periods can have.
+    It has the ``newest`` periods, or the first ``size`` periods after the day ``after``. One query
+    reads the peer counts, of no more days than these periods can have.
     """
     rater = get_trend_rater(question)
     if rater is None:
@@ -146,9 +146,9 @@ def get_icc_trends(
     scales: Mapping[int, QuestionScale],
     names: Mapping[int, str],
 ) -> dict[int, TrendPoints]:
-    """Return the trends of intraclass correlations of several questions by id; one query.
+    """Return {question id: trend of an intraclass correlation of two raters}; one query.
 
-    ``days``: the peer counts of one rater for each question; ``names``: a coefficient for each.
+    ``days``: the peer counts of one rater of each question; ``names``: coefficients by question id.
     """
     rows = sorted(days.values_list("question_id", "day", "width", "table"), key=itemgetter(0, 1))
     return {
@@ -162,9 +162,9 @@ def get_icc_trends(
 def _compute_icc_points(
     rows: Collection[Sequence[Any]], scale: QuestionScale, span: str, name: str
 ) -> TrendPoints:
-    """Return the trend points of a correlation of two raters.
+    """Return the trend points of a correlation of two raters; none where categories have no values.
 
-    ``rows``: (day, width, table) of one of them, oldest first; [] where categories have no values.
+    ``rows``: (day, width, table) of one of the two raters, oldest first.
     """
     if not rows or scale.values is None:
         return []
@@ -185,16 +185,16 @@ def _compute_icc_points(
 
 
 def get_trend_rater(question: Question) -> Rater | None:
-    """Return the one of two raters whose stored periods give the trend of Cohen's kappa.
+    """Return that one of two raters whose peer counts give the trend; None without two raters.
 
-    Of two people the first. Of a person and a model the model, because every rater is compared with
-    people.
+    Of two people it is the first; of a person and a model it is the model, because every rater is
+    compared with people.
     """
     return get_trend_raters([question.pk]).get(question.pk)
 
 
 def get_trend_raters(questions: Collection[int]) -> dict[int, Rater]:
-    """Return the trend rater of several questions by id; one query."""
+    """Return {question id: trend rater}, as `get_trend_rater` chooses it; one query."""
     pairs = PairTally.objects.filter(question__in=questions).order_by("rater_a", "rater_b")
     pairs = pairs.select_related("rater_a", "rater_b").defer("table")
     pair_by_question: dict[int, PairTally] = {}

@@ -35,7 +35,7 @@ ROW = np.dtype([("item", "i8"), ("rater", "i8"), ("code", "i8")])
 
 
 class SampleFields(TypedDict, total=False):
-    """Fields of a CountState that depend on single ratings."""
+    """The fields of a CountState that are computed from single ratings instead of counts."""
 
     sample_headline: HeadlineResult
     sample_is_stale: bool
@@ -70,11 +70,11 @@ def replace_by_sample_headline(
     is_excluded: np.ndarray,
     scale: QuestionScale,
 ) -> HeadlineResult:
-    """Return the headline of the ratings that are not excluded; unchanged where none is.
+    """Return the headline of the ratings that are not excluded; unchanged if all are included.
 
     ``headline``: that of all ratings; ``ratings`` (M,): array with item, rater and code (index in
-    declared order); ``is_model``, ``is_excluded``: masks of the ratings of models, and of those to
-    leave out.
+    declared order); ``is_model`` (M,): mask of the ratings of models; ``is_excluded`` (M,): mask of
+    the ratings outside the random sample.
     """
     return merge_sample_headline(
         headline,
@@ -92,9 +92,9 @@ def compute_sample_headline(
     is_excluded: np.ndarray,
     scale: QuestionScale,
 ) -> HeadlineResult:
-    """Return the SAMPLE_PARTS of the headline of the ratings that are not excluded.
+    """Return the SAMPLE_PARTS of the headline of the random sample; empty if none is excluded.
 
-    `sample`: numbers of ratings, and all coefficients of the group. Empty where none is excluded.
+    `sample` has numbers of ratings and the group's coefficients; ``headline``: of all ratings.
     """
     if not is_excluded.any():
         return {}
@@ -162,10 +162,10 @@ def _select_choice(headline: HeadlineResult) -> HeadlineResult:
 def compute_fields_from_ratings(
     state: CountState, headline: HeadlineResult, scale: QuestionScale
 ) -> SampleFields:
-    """Return the new values of the fields of ``state`` that depend on single ratings, by name.
+    """Return the new values of those fields of ``state`` that are computed from single ratings.
 
-    These are the headline of the random sample, and the design effects of clusters of items; during
-    the pause, only that they are stale. ``headline``: that of all ratings.
+    These are the headline of the random sample and the design effects of clusters of items; until
+    ``sample_paused_until``, only that they are stale. ``headline``: that of all ratings.
     """
     question = state.question
     project = question.project

@@ -30,11 +30,11 @@ SAMPLE_PARTS = (
 
 
 def merge_sample_headline(headline: HeadlineResult, sample: HeadlineResult) -> HeadlineResult:
-    """Return a headline with the values of the random sample, keeping those of all ratings.
+    """Return a headline with the values of the random sample; those replaced are kept as `pooled`.
 
-    ``sample``: the result of random_sample.compute_sample_headline. The replaced parts are kept as
-    `pooled`. The headline is returned unchanged where there is no sample, or only that of another
-    coefficient, because the scale has just changed.
+    ``sample``: the result of random_sample.compute_sample_headline. The headline is returned
+    unchanged if there is no sample, or if the sample is of another coefficient because the scale
+    has just changed.
     """
     if not sample or sample["replaces"] != headline["name"]:
         return headline
@@ -53,5 +53,5 @@ def get_all_ratings_headline(headline: HeadlineResult) -> HeadlineResult:
 
 
 def _split_parts(headline: HeadlineResult, *, sampled: bool) -> dict[str, object]:
-    """Return the SAMPLE_PARTS of a headline, or its other parts."""
+    """Return the SAMPLE_PARTS of a headline (``sampled``), or its other parts."""
     return {name: value for name, value in headline.items() if (name in SAMPLE_PARTS) is sampled}

@@ -22,10 +22,10 @@ MAX_CELLS = 2_000_000  # of the patterns; a larger question gets no preview
 
 
 def preview_weights(question_id: int, weights: list[list[float]]) -> dict[str, object] | None:
-    """Return the weighted kappa under the declared weights (`now`) and under these (`then`).
+    """Return the weighted kappa under the declared weights (`now`) and under ``weights`` (`then`).
 
-    The third key is its `name`. None before anything is counted, for weights of another number of
-    categories, and where the patterns have more than MAX_CELLS cells.
+    The third key is the coefficient's `name`. None before anything is counted, if ``weights`` has
+    another number of categories, and if the patterns have more than MAX_CELLS cells.
     """
     question = Question.objects.filter(pk=question_id).first()
     state = CountState.objects.filter(pk=question_id).first()

@@ -19,7 +19,7 @@ MIN_FOLDED_RATERS = 3  # so many raters with smaller contributions are folded
 
 @dataclass(frozen=True)
 class Contribution:
-    """The contribution of one rater, category or kind of item to a change."""
+    """The contribution of a rater, a category, or items with one attribute value to a change."""
 
     kind: str  # "rater", "category", or the name of an item attribute
     name: str
@@ -29,7 +29,7 @@ class Contribution:
 
     @property
     def is_distinct(self) -> bool:
-        """True if it differs clearly from the others; False if stored before this was tested."""
+        """True if it clearly differs from the others; False if that was not tested when stored."""
         return self.values["contribution"] is not None and bool(self.values.get("is_distinct"))
 
     @property
@@ -53,7 +53,7 @@ class ChangeExplanation:
 
     @property
     def parts(self) -> list[Contribution]:
-        """All contributions."""
+        """The contributions of raters, then of categories, then of attribute values."""
         return [
             *self.raters,
             *self.categories,
@@ -72,13 +72,13 @@ class ChangeExplanation:
 
     @property
     def negligible_raters(self) -> list[Contribution]:
-        """Raters with a negligible contribution; empty where they are few."""
+        """Raters with a negligible contribution; empty if fewer than MIN_FOLDED_RATERS."""
         negligible = [part for part in self.raters if _is_negligible(part)]
         return negligible if len(negligible) >= MIN_FOLDED_RATERS else []
 
     @property
     def contributing_raters(self) -> list[Contribution]:
-        """All other raters."""
+        """The raters that are not in ``negligible_raters``."""
         negligible_raters = {part.rater for part in self.negligible_raters}
         return [part for part in self.raters if part.rater not in negligible_raters]
 
@@ -86,7 +86,7 @@ class ChangeExplanation:
     def is_clear(self) -> bool:
         """True if the change is more than chance (results.disagreement.recent_change).
 
-        False for an explanation that was stored before this was tested.
+        False if that was not tested when the explanation was stored.
         """
         return bool(self.result.get("is_clear"))
 
@@ -134,10 +134,10 @@ def build_explanation(attribution: Attribution) -> ChangeExplanation | None:
 
 
 def build_chart_rows(explanation: ChangeExplanation | None) -> list[vega_lite.Row]:
-    """Return the rows of the bar chart.
+    """Return the rows of the bar chart, one for each visible contribution.
 
-    Each has the label, the contribution, kappa without the part before and after, and the number of
-    ratings left out.
+    Each has label, contribution, rank, kappa without the part before and after, and the number of
+    ratings that are left out before and after. Without an explanation there are none.
     """
     return [
         {
@@ -172,9 +172,9 @@ def build_bar_chart(
 ) -> vega_lite.Spec:
     """Return a bar chart of the first ``max_bars`` contributions.
 
-    Pale unless the change is clear (``is_clear``). rows: label, contribution, before, after,
-    ratings_before, ratings_after, rank. Negative and positive bars have the two ends of a diverging
-    scale.
+    Bars are pale unless the change is clear (``is_clear``); negative and positive ones have the two
+    end colors of a diverging scale. Fields of rows: label, contribution, before, after,
+    ratings_before, ratings_after, rank.
     """
     visible_rows = [row for row in rows if row["rank"] <= max_bars]
     # leave room for the numbers beyond the bars
@@ -216,7 +216,7 @@ def _build_bar_layer(*, is_clear: bool) -> vega_lite.Spec:
 
 
 def _build_number_layers() -> list[vega_lite.Spec]:
-    """Return the numbers of negative contributions, and those of the others."""
+    """Return two layers of numbers at the bars: of negative contributions, and of the others."""
     text = vega_lite.build_field("contribution", "quantitative", format="+.2f")
     return [
         {

@@ -34,10 +34,10 @@ MAX_VERSIONS = 6  # the latest versions; each needs a filtered result of its own
 class VersionAgreement:
     """The headline coefficient of the ratings under one version of the guidelines.
 
-    ``version``: None for the ratings before the first one. ``from_date``, ``to_date``: the days of
-    its ratings; no first day before the first version, no last day for the version in force, and
-    no days for a version that was in force for less than a whole day. ``name``, ``estimate``: None
-    without ratings to compare, and while ``is_pending``.
+    ``version``: None for the ratings before the first version. ``from_date``, ``to_date``: first
+    and last whole day of the version; None for no first day before the first version, and for no
+    last day of the version in force. ``name``, ``estimate``: None without ratings to compare,
+    without a whole day, and while ``is_pending``.
     """
 
     version: GuidelineVersion | None
@@ -52,7 +52,8 @@ class VersionAgreement:
 class GuidelineEffect:
     """The change of agreement from one version of the guidelines to the next.
 
-    ``low``, ``high``: interval of the change (Zou & Donner 2008); 95% for all changes of the page.
+    ``low``, ``high``: interval of the change (Zou & Donner 2008), with 95 % coverage of all changes
+    on the page together.
     """
 
     before: VersionAgreement
@@ -90,7 +91,11 @@ def show_guideline_effect(request: HttpRequest, project_id: int) -> HttpResponse
 
 
 def list_version_agreements(selection: Selection) -> list[VersionAgreement]:
-    """Return the agreement under the latest versions, oldest first; requests missing results."""
+    """Return the agreement under the latest MAX_VERSIONS versions, oldest first.
+
+    Missing results are requested. Before these comes the agreement before the first version, if all
+    versions are listed and there are such ratings.
+    """
     versions = list(selection.project.guideline_versions.order_by("number"))
     zone = ZoneInfo(selection.project.time_zone)
     days = [version.created_at.astimezone(zone).date() for version in versions]
@@ -134,9 +139,9 @@ def _get_agreement(
 
 
 def list_effects(agreements: list[VersionAgreement]) -> list[GuidelineEffect]:
-    """Return the changes between versions that follow each other, oldest first.
+    """Return the changes between neighbouring versions that have a value, oldest first.
 
-    Versions without a value are left out; values of two coefficients are not compared.
+    Pairs whose values are of different coefficients are left out.
     """
     with_value = [row for row in agreements if row.version and row.estimate is not None]
     changes = [

@@ -38,7 +38,10 @@ def _get_change_template(change: float, *, is_clear: bool) -> str:
 
 
 def build_sentences(comparison: PeriodComparison, explanation: ChangeExplanation) -> list[str]:
-    """Return sentences on the change, whether it is more than chance, and what explains it."""
+    """Return sentences on the change, whether it may be chance, and its main causes.
+
+    If agreement is undefined in either period, a sentence says why.
+    """
     before = explanation.result["before"]
     after = explanation.result["after"]
     move = explanation.result["change"]
@@ -67,7 +70,7 @@ def build_sentences(comparison: PeriodComparison, explanation: ChangeExplanation
 
 
 def _describe_no_clear_change(comparison: PeriodComparison) -> str:
-    """Return that the change may be chance, or that none of several changes is clear."""
+    """Return the sentence that the change may be chance, or that no recent change is clear."""
     if comparison.default_kind != LAST_TWO or comparison.n_changes < 2:
         return _("This may be chance.")
     template = _("None of the last %(n)s changes is beyond chance.")
@@ -88,7 +91,10 @@ def _describe_shift(shift: Mapping[str, Any]) -> str:
 
 
 def _list_main_contributions(explanation: ChangeExplanation, move: float) -> list[Contribution]:
-    """Return the largest distinct contribution of each kind in the direction of the change."""
+    """Return the largest distinct contribution of each kind in the direction of the change.
+
+    Kinds: raters, categories, and each item attribute. ``move``: the signed change.
+    """
     strongest = []
     for parts in (
         explanation.raters,
@@ -113,7 +119,7 @@ def _list_opposing_raters(explanation: ChangeExplanation, move: float) -> list[C
 
 
 def _describe_contribution(part: Contribution) -> str:
-    """Return how agreement would have changed without the part."""
+    """Return the sentence on how agreement would have changed without this part of the ratings."""
     if part.rater:
         name = part.name
     elif part.of_items:

@@ -23,7 +23,7 @@ def build_cluster_note(project: Project, clusters: Any, name: str) -> str:
 
 
 def format_cluster_note(cluster: Mapping[str, Any] | None) -> str:
-    """Return the note on what `describe_clusters` returned."""
+    """Return the note on a description by `describe_clusters`; empty for None, or without items."""
     if cluster is None:
         return ""
     params = {"attribute": cluster["attribute"]}

@@ -19,9 +19,9 @@ CHANCE = _("chance")
 
 @dataclass(frozen=True)
 class CoefficientAdvice:
-    """Advice on a coefficient whose scale has 1 for full agreement.
+    """Advice on a coefficient on whose scale 1 is full agreement.
 
-    ``zero``: the meaning of 0.
+    ``distrust``: when to distrust the value; ``zero``: the meaning of 0.
     """
 
     distrust: Promise
@@ -79,10 +79,10 @@ WEIGHTING_ADVICE: dict[str, Promise] = {
 
 
 def find_advice(name: str) -> CoefficientAdvice | None:
-    """Return the advice on a coefficient, whatever its weights, or None."""
+    """Return the advice on a coefficient, whatever its weights; None if there is none."""
     return ADVICE.get(display_names.strip_weights(name))
 
 
 def find_weighting_advice(name: str) -> Promise | None:
-    """Return what the weights in a coefficient's name mean, or None."""
+    """Return the meaning of the weights in a coefficient's name; None without weights."""
     return WEIGHTING_ADVICE.get(name.rpartition("_")[2])

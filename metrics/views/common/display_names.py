@@ -48,7 +48,7 @@ NOT_COUNTED_TEXT = _("not counted yet")
 
 
 def get_coefficient_name(name: str) -> str | Promise:
-    """Return the display name of a coefficient, or its own name if it has none."""
+    """Return the display name of a coefficient, or ``name`` itself if it has none."""
     if title := _find_title(name):
         return title
     base, _sep, weights = name.rpartition("_")
@@ -154,7 +154,7 @@ def get_explanation(name: str) -> tuple[str | Promise, str]:
 
 
 def strip_weights(name: str) -> str:
-    """Return a coefficient's name without its weights, which is the key of its explanation."""
+    """Return the key of a coefficient's explanation: its name without its weights."""
     name = name.removesuffix(".chi2")
     if name in registry.COEFFICIENT_TEXTS or name in glossary.TERMS:
         return name

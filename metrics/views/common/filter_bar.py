@@ -44,7 +44,7 @@ KINDS = {PEOPLE: Rater.Kind.HUMAN.value, ALL: "", MODELS: Rater.Kind.MODEL.value
 
 @dataclass(frozen=True)
 class PopulationLink:
-    """A choice of the switch at the top of a page."""
+    """A choice of the switch between people, models and all raters at the top of a page."""
 
     label: Promise
     url: str
@@ -61,9 +61,9 @@ def is_mixed(selection: Selection) -> bool:
 def list_links(
     request: HttpRequest, selection: Selection, *, has_models: bool, transient: tuple[str, ...]
 ) -> list[PopulationLink]:
-    """Return the choices of the switch; none where no model rates.
+    """Return the choices of the switch between populations; none where no model rates.
 
-    ``transient``: parameters of the URL that another population drops.
+    ``transient``: URL parameters that a switch to another population drops.
     """
     if not has_models and not selection.filter.kind:
         return []
@@ -92,9 +92,9 @@ TRANSIENT_PARAMETERS = ("page", "sort")  # parameters that are dropped when the 
 
 @dataclass(frozen=True)
 class FilterField:
-    """A select of the filter bar.
+    """A select element of the filter bar.
 
-    Parameter name, label, selected value, and options (value, label).
+    ``name``: of the URL parameter; ``options``: (value, label).
     """
 
     name: str
@@ -107,7 +107,7 @@ class FilterField:
 class FilterChip:
     """An active part of the filter, and the URL of the page without it.
 
-    ``name``: its form field, if it has one.
+    ``name``: its form field, or empty.
     """
 
     label: str
@@ -117,7 +117,7 @@ class FilterChip:
 
 @dataclass(frozen=True)
 class DatePreset:
-    """A common date range, and the URL of the page with it."""
+    """A common date range: its label, the URL of the page with it, and whether it is selected."""
 
     label: str
     url: str
@@ -126,7 +126,7 @@ class DatePreset:
 
 @dataclass(frozen=True)
 class FilterBar:
-    """Everything that the filter bar of a page shows."""
+    """The contents of the filter bar of a page."""
 
     chips: list[FilterChip]
     presets: list[DatePreset]
@@ -180,7 +180,7 @@ class FilterBar:
 
 
 def describe_empty_selection(selection: Selection) -> str:
-    """Return the message for a filter that matches no rating, with the newest rating's day."""
+    """Return the message that no rating matches, with the day of the question's newest rating."""
     message = _("No ratings match.")
     newest_days = rater_periods.get_newest_days([selection.question.pk])
     newest = newest_days.get(selection.question.pk)
@@ -199,7 +199,10 @@ def _list_preset_days(project: Project) -> list[tuple[int, datetime.date]]:
 
 
 def _build_presets(request: HttpRequest, selection: Selection) -> list[DatePreset]:
-    """Return the last days, and the whole days since the guidelines were last changed."""
+    """Return the presets: the last days, and since the guidelines were last changed.
+
+    The latter begins on the day after the change, which has ratings under both versions.
+    """
     zone = zoneinfo.ZoneInfo(selection.project.time_zone)
     periods = [
         (_("%(n)s days") % {"n": n}, first_day)
@@ -262,7 +265,7 @@ def _build_excluded_rater_chips(request: HttpRequest, keys: tuple[str, ...]) -> 
 
 
 def format_filter_part(name: str, value: str) -> str:
-    """Return one parameter of a filter in words."""
+    """Return one URL parameter of a filter in words."""
     formatters: dict[str, Callable[[], str]] = {
         "from": lambda: _("from %(day)s") % {"day": value},
         "to": lambda: _("to %(day)s") % {"day": value},

@@ -35,11 +35,11 @@ def build_pair_matrix(
     values: Sequence[float] = (),
     undefined_pairs: Sequence[tuple[str, str]] = (),
 ) -> Spec:
-    """Return the heat map of rater pairs.
+    """Return the specification of the heat map of rater pairs.
 
-    rows: a, b, value, low, high, n_items, wide, url. Pairs with a wide interval are outlined.
-    ``values``: all values, the range of the colors. ``undefined_pairs``: pairs without a value,
-    which are struck through.
+    Fields of rows: a, b, value, low, high, n_items, wide, url. Pairs with a wide interval are
+    outlined. ``values``: all values, which give the range of the colors. ``undefined_pairs``: pairs
+    without a value, which are struck through.
     """
     high = max(values, default=1.0)
     low = min([*values, high - MIN_SPAN])
@@ -111,7 +111,7 @@ def get_matrix_height(n_raters: int) -> tuple[str, int]:
 
 
 def _build_scale(low: float, high: float) -> Spec:
-    """Return the scale of one hue, from light to dark on a light page."""
+    """Return the color scale, of one hue: from light to dark on a light page."""
     return {"domain": [low, high], "clamp": True, "interpolate": "lab"}
 
 
@@ -126,7 +126,11 @@ def _build_legend() -> Spec:
 
 
 def _build_ink(pale_test: str, shade: str, low: float, high: float) -> Spec:
-    """Return the color of numbers: dark cells, by their shade from low to high, have another."""
+    """Return the color of a cell's number, which contrasts with the cell.
+
+    ``pale_test``: condition for pale cells; ``shade``: field that determines the shade of the
+    others, from ``low`` to ``high``.
+    """
     on_pale = {"test": pale_test, "value": INK_ON_GROUND}
     on_dark = {
         "test": f"datum.{shade} > {low:.4f} + inkFlip * {high - low:.4f}",
@@ -146,7 +150,7 @@ def _build_numbers_layer(color: Spec, name: str, number_format: str) -> Spec:
 
 
 def _build_share_layers(max_share: float) -> list[Spec]:
-    """Return the cells by their share of the disagreement, and their numbers."""
+    """Return two layers: cells colored by their share of the disagreement, and their numbers."""
     diagonal_test = "datum.own === datum.other"
     color = build_field(
         "disagreement_share",
@@ -164,11 +168,11 @@ def _build_share_layers(max_share: float) -> list[Spec]:
 def build_confusion_table(
     labels: list[str], *, rows_title: str, columns_title: str, max_share: float = 1.0
 ) -> Spec:
-    """Return the heat map of a k x k table with its sums.
+    """Return the specification of the heat map of a k x k table with its sums.
 
-    rows: own, other, n, share (of the row), disagreement_share (0 on the diagonal). The color is
-    the share of all disagreement, so that rare rows are not conspicuous; the diagonal is grey.
-    ``max_share``: the largest of these shares.
+    Fields of rows: own, other, n, share (of the row), disagreement_share (0 on the diagonal). The
+    color is the share of all disagreement, so that rare rows are not conspicuous; the diagonal is
+    grey. ``max_share``: the largest of these shares.
     """
     titles = escape_title(rows_title), escape_title(columns_title)
     labels_with_sum = [*labels, _get_sum_label(labels)]
@@ -207,9 +211,10 @@ def _get_sum_label(labels: list[str]) -> str:
 def _build_sums_layer(
     x: Spec, y: Spec, sum_label: str, tooltip: list[Spec], *, summed_by: set[str]
 ) -> Spec:
-    """Return the layer of the sums of each row, of each column, or of all.
+    """Return the layer of the sums of each row, of each column, or of all cells.
 
-    ``summed_by``: own (rows), other (columns) or empty (all). They are drawn at ``sum_label``.
+    ``summed_by``: the fields that a sum is for: own (rows), other (columns) or none (all cells).
+    The sums are drawn at the category ``sum_label``.
     """
     sides = {"x": x, "y": y}
     for side, name in (("x", "other"), ("y", "own")):

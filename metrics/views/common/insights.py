@@ -39,7 +39,7 @@ from .number_formats import format_count, format_number, format_percent, get_lis
 class CategoryConfusion:
     """Two categories, their share of all disagreement, and the URL of the items concerned.
 
-    ``n_comparisons``: the comparisons that differ, of which it is the share, where they are known.
+    ``n_comparisons``: number of differing comparisons, of which ``share`` is a part; 0 if unknown.
     """
 
     a: str
@@ -90,9 +90,10 @@ def build_sentences(
     scheme: str,
     can_name_bands: bool,
 ) -> list[str]:
-    """Return the insights on stored findings, in the words of a band scheme.
+    """Return the insights on stored findings, with band names of this scheme.
 
-    Each finding is {"name", "figures"}. ``can_name_bands``: the page names the band of the value.
+    Findings on outlying raters and recent changes have sentences elsewhere. ``can_name_bands``:
+    whether the page names the band of the value.
     """
     rater_names = {rater.pk: str(rater) for rater in raters}
     sentences = []
@@ -107,16 +108,16 @@ def build_sentences(
 
 
 def get_stored_findings(questions: Iterable[int]) -> dict[int, Findings]:
-    """Return {question id: its stored findings}; one query."""
+    """Return {question id: its stored findings} of questions that have any results; one query."""
     rows = Diagnosis.objects.filter(question__in=list(questions))
     return dict(rows.values_list("question_id", "findings"))
 
 
 def get_outlier_raters_by_question(findings: Mapping[int, Findings]) -> dict[int, list[Rater]]:
-    """Return {question id: outlier raters}, those with the greatest impact first.
+    """Return {question id: outlier raters}, those with the greatest impact first; one query.
 
     An outlier agrees less with the others than they do with each other, on the same items and under
-    the weights of the headline (metrics.agreement.explain.outlying_raters). One query.
+    the weights of the headline (metrics.agreement.explain.outlying_raters).
     """
     ids_by_question = {
         question: list(get_outlying_raters(stored)) for question, stored in findings.items()
@@ -278,7 +279,7 @@ def _describe_consistency_only(finding: NamedFinding) -> str:
 
 
 def describe_few_items(n_items: int) -> str:
-    """Return that so few items were compared that there is no conclusion."""
+    """Return the sentence that too few items were compared for a conclusion."""
     return ngettext(
         "Not enough data yet: only %(n)s item has two or more ratings.",
         "Not enough data yet: only %(n)s items have two or more ratings.",
@@ -344,7 +345,7 @@ def describe_definitions(figures: Mapping[str, Any]) -> str:
 
 
 def describe_rare_category(figures: Mapping[str, Any], labels: list[str]) -> str:
-    """Return that nearly all items have one answer, so that others are too rare to judge."""
+    """Return the sentence on how few items have an answer other than the most frequent one."""
     n = figures["rare_items"]
     return ngettext(
         "Only %(n)s of %(shared)s items has an answer other than “%(label)s”.",

@@ -30,7 +30,7 @@ from projects.models import Project, Question
 
 @dataclass(frozen=True)
 class Freshness:
-    """State of counting the ratings of a question."""
+    """The question's CountState and number of uncounted ratings: how current a page is."""
 
     state: CountState | None
     uncounted: int
@@ -43,7 +43,7 @@ class Freshness:
 
     @property
     def has_filter(self) -> bool:
-        """True if the page shows a filtered result, which is as old as its FilteredResult."""
+        """True if the page shows a filtered result, whose age is that of its FilteredResult."""
         return False
 
     @property
@@ -53,10 +53,10 @@ class Freshness:
 
     @property
     def has_stale_parts(self) -> bool:
-        """True if the parts that are computed later are still those of older counts.
+        """True if the deferred results are still based on older counts.
 
-        These are the findings, mean pairwise kappas, bootstrap intervals and the headline of the
-        random sample (metrics.results.deferred_results).
+        They are the findings, mean pairwise kappas, bootstrap intervals and the headline of the
+        random sample (metrics.results.deferred_results). False with a filter.
         """
         state = self.state
         if state is None or self.has_filter:
@@ -65,7 +65,7 @@ class Freshness:
 
     @property
     def version(self) -> str:
-        """The version shown, a dot, and the number of changes missing from it."""
+        """The version of the counts, a dot, and the number of ratings missing from the results."""
         return f"{self.state.version if self.state else 0}.{self.uncounted}"
 
     @property
@@ -83,7 +83,7 @@ class CountSummary(NamedTuple):
 
 @dataclass(frozen=True)
 class MultiQuestionFreshness:
-    """State of counting the ratings of several questions. Pages use it like `Freshness`."""
+    """Freshness of the results of several questions, with the interface of `Freshness`."""
 
     states: Mapping[int, CountState]
     uncounted: int
@@ -134,9 +134,9 @@ class MultiQuestionFreshness:
 
 @dataclass(frozen=True)
 class FilteredFreshness(Freshness):
-    """Freshness of a page that shows a FilteredResult.
+    """Freshness of a page that shows a FilteredResult (``row``).
 
-    Its results are those of ``row``; on a page of all ratings, some of them are.
+    On a page of all ratings, only some of its results come from the row.
     """
 
     row: FilteredResult
@@ -171,8 +171,8 @@ class FilteredFreshness(Freshness):
 class LiveSettings:
     """Polling interval and fragments of a live page.
 
-    ``fragments``: ids of the elements to replace, where the page has them. ``summary``: the
-    freshness also shows the number of ratings, and that all are counted.
+    ``seconds``: the interval; ``fragments``: ids of the elements to replace, if the page has them;
+    ``summary``: the number of ratings is shown too, and whether all are counted.
     """
 
     seconds: int
@@ -186,7 +186,7 @@ class LiveSettings:
 
 
 def is_live_request(request: HttpRequest) -> bool:
-    """Return True if an open page polls, False if somebody opens the page."""
+    """Return True if the request is a poll by an open page, False if it opens the page."""
     return "X-Shown-Version" in request.headers
 
 
@@ -222,9 +222,9 @@ def get_unchanged_response(
 def render_live_page(
     request: HttpRequest, template: str, context: dict[str, object]
 ) -> HttpResponse:
-    """Render the page when it is opened, or for a poll of its fragments.
+    """Render the page, also for a poll, which replaces the page's fragments.
 
-    The context needs the key ``fragment_key``.
+    The context needs ``fragment_key``: a poll with another key is told to reload the page.
     """
     fragment_key = request.headers.get("X-Fragments")
     if fragment_key is not None and fragment_key != context["fragment_key"]:

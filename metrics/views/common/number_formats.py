@@ -24,14 +24,14 @@ Estimate = Mapping[str, Any]
 
 
 def format_number(value: float | None, decimals: int = 2) -> str:
-    """Format a number with so many decimals in the reader's notation; a dash for None."""
+    """Format a number with ``decimals`` decimals in the reader's notation; a dash for None."""
     return format_number_in(value, decimals, get_language())
 
 
 def format_number_in(value: float | None, decimals: int, language: str | None) -> str:
-    """Format a number in a language.
+    """Format a number in the notation of ``language``; a dash for None and not-a-number.
 
-    For tags with several numbers: looking up the language costs as much as formatting a number.
+    Tags with several numbers use it, because looking up the language takes as long as formatting.
     """
     if value is None or not math.isfinite(value):
         return "–"
@@ -44,7 +44,7 @@ def format_number_in(value: float | None, decimals: int, language: str | None) -
 def _format_cached(number: float, decimals: int, language: str | None) -> str:
     """Format a number in the notation of ``language``, which must be the active language.
 
-    Cached: a page has a thousand numbers, most of them equal.
+    The result is cached: a page has a thousand numbers, most of them equal.
     """
     return number_format(number, decimals, force_grouping=True)
 
@@ -83,7 +83,7 @@ def format_percent(value: float | None, decimals: int = 0) -> str:
 
 
 def build_interval(estimate: Estimate | None) -> Interval | None:
-    """Return the interval of an estimate without the estimate."""
+    """Return the interval of an estimate as an Interval without a value, or None."""
     return Interval(None, estimate.get("low"), estimate.get("high")) if estimate else None
 
 
@@ -104,9 +104,9 @@ def format_interval_in(estimate: Estimate, language: str | None) -> str:
 
 
 def build_estimate_interval(value: Estimate | None, _signed: bool = False) -> Interval:
-    """Return an estimate as an Interval for a file, or with the reason why it has no value.
+    """Return an estimate as an Interval for a file; without a value, with the reason.
 
-    The signature is that of the filter that it replaces; the sign is in the number.
+    It replaces a filter, whose second argument it ignores: the sign is in the number.
     """
     if not value or value.get("value") is None:
         return Interval(
@@ -118,12 +118,12 @@ def build_estimate_interval(value: Estimate | None, _signed: bool = False) -> In
 def build_optional_estimate_interval(
     value: Estimate | None, _signed: bool = False
 ) -> Interval | None:
-    """Return an estimate with its interval, if there is one."""
+    """Return an estimate as an Interval for a file; None for None."""
     return build_estimate_interval(value) if value else None
 
 
 def build_bounds_interval(value: Any) -> Interval:
-    """Return an interval without its value."""
+    """Return the ends of an interval as an Interval without a value, for a file."""
     low, high = (
         (value["low"], value["high"]) if isinstance(value, Mapping) else (value.low, value.high)
     )
@@ -136,5 +136,5 @@ def format_category_counts(counts: Sequence[tuple[str, int]]) -> str:
 
 
 def get_list_separator() -> str:
-    """Return what separates the parts of a list in the reader's language."""
+    """Return the separator of list items in the reader's language."""
     return _(", ")

@@ -49,7 +49,7 @@ INBOX_SOURCES: Hook[Callable[[Any, Sequence[Question]], Mapping[int, Sequence[In
 
 @dataclass
 class QuestionRow:
-    """A question with its headline and what needs attention."""
+    """A question with its headline, its trend and what needs attention."""
 
     project: Project
     question: Question
@@ -102,7 +102,10 @@ class QuestionRow:
 
 
 def count_items_with(n_ratings: int, by_ratings: Mapping[str, int]) -> int:
-    """Return the number of items with at least so many ratings, of {ratings: number of items}."""
+    """Return the number of items with at least ``n_ratings`` ratings.
+
+    ``by_ratings``: {number of ratings: number of items}.
+    """
     return sum(items for number, items in by_ratings.items() if int(number) >= n_ratings)
 
 
@@ -141,7 +144,7 @@ def build_project_rows(
 def _get_top_confusions(
     questions: Sequence[Question], findings: Mapping[int, Findings]
 ) -> dict[int, CategoryConfusion]:
-    """Return {question id: the pair of categories confused most, beyond their frequencies}."""
+    """Return {question id: the two categories confused most, relative to their frequencies}."""
     confusions = {}
     for question in questions:
         for finding in findings.get(question.pk, []):

@@ -39,8 +39,8 @@ class RaterColumn:
 
     ``path``: where the value is stored, as in a query: "n_ratings", "coefficients__vs_peers".
     ``show``: how a cell is rendered (templates/metrics/dashboard/_raters.html). ``first_sort``: the
-    sort order of the first click; empty: not sortable. ``hidden``: the heading is for screen
-    readers only.
+    sort order of the first click; empty if the column cannot be sorted. ``hidden``: the heading is
+    for screen readers only.
     """
 
     key: str
@@ -63,7 +63,7 @@ class RaterColumn:
         return self.show in ("count", "tenths")
 
     def is_agreement(self, selection: Selection) -> bool:
-        """Return True if the column compares with peers, on items of which there may be too few."""
+        """Return True if the column holds a coefficient, which may be based on too few items."""
         return self.path(selection).startswith(COEFFICIENT_PREFIX)
 
     def get_value(self, rater: RaterAgreement, selection: Selection) -> Any:
@@ -73,10 +73,10 @@ class RaterColumn:
     def sort_queryset(
         self, rows: QuerySet[RaterResult], selection: Selection, *, descending: bool
     ) -> QuerySet[RaterResult]:
-        """Sort in the database: rows without a value last, ties by key.
+        """Sort in the database; ties by key.
 
-        Before these, in either order, come values based on too few items: among few items the
-        lowest or highest value is often chance.
+        In either order, values based on too few items come after the others, because among few
+        items the lowest or highest value is often chance. Rows without a value come last.
         """
         path = self.path(selection)
         column, leading = F(path), []

@@ -30,10 +30,10 @@ MAX_SHOWN_KEY_LENGTH = 200  # characters of an unknown key in an error message
 
 
 class UnknownSelectionError(Http404):
-    """A value of the URL does not exist.
+    """A value in the URL does not exist.
 
-    The error page shows ``hint`` and links to the page ``list_url_name`` (a URL name), which lists
-    the existing values.
+    The error page shows ``hint`` and links to the page with the URL name ``list_url_name``, which
+    lists the existing values.
     """
 
     def __init__(self, hint: str, *, list_url_name: str = "") -> None:
@@ -74,9 +74,10 @@ class Selection:
 
     @property
     def coefficient(self) -> str:
-        """Coefficient of the trend: the requested one, or the headline or its substitute over time.
+        """Coefficient of the trend: the requested one, or else that of the headline.
 
-        With a filter always the substitute where the headline is one of two raters.
+        It is the headline itself if that has a trend, or its substitute. With a filter, the
+        substitute also replaces a headline of two raters.
         """
         name: str = (
             self.requested_coefficient
@@ -86,11 +87,11 @@ class Selection:
 
     @property
     def table_class(self) -> str:
-        """CSS class of a chart of a table with so many categories."""
+        """CSS class of a chart of a table, by the number of categories."""
         return f"k{min(self.scale.k, 9)}"
 
     def select_ratings(self, rating_filter: RatingFilter) -> Selection:
-        """Return the selection of these ratings of the question, without the options of the URL."""
+        """Return the selection of the question's ratings under a filter, without other options."""
         return Selection(
             self.project, self.questions, self.question, self.scale,
             requested_weights=None, period=None, requested_coefficient=None, filter=rating_filter,
@@ -123,8 +124,8 @@ def find_selection(
 ) -> Selection | None:
     """Return the selection of a request, or None while the project has no question.
 
-    ``filtered``: the page supports filters. Raises Http404 for unknown values and BadRequest for an
-    invalid filter.
+    ``filtered``: the page supports filters. Raises Http404 for values that do not exist, and
+    BadRequest for an invalid filter.
     """
     questions = list(project.questions.prefetch_related("categories"))
     if not questions:

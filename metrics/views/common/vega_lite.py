@@ -28,9 +28,9 @@ Row = dict[str, Any]  # of a chart's data
 
 
 def build_locale() -> Spec:
-    """Return the number and time formats of the reader's language.
+    """Return the reader's number and time formats.
 
-    In the form of d3's formatLocale and timeFormatLocale.
+    They have the form of d3's formatLocale and timeFormatLocale.
     """
     number = {
         "decimal": get_format("DECIMAL_SEPARATOR"),
@@ -65,7 +65,7 @@ def build_chart(height: int, **parts: Any) -> Spec:
 
 
 def build_field(name: str, kind: str, title: str | None = None, **options: Any) -> Spec:
-    """Return the encoding of a field."""
+    """Return the encoding of a field; ``kind``: its Vega-Lite type."""
     return {"field": name, "type": kind, "title": title, **options}
 
 
@@ -129,10 +129,8 @@ def build_trend_chart(
 ) -> Spec:
     """Return a line chart with the interval as a band, and a tinted area above the target.
 
-    Points of few items are grey; the running total is dashed.
-
-    rows: start, end, value, low, high, enough_items, n_items and, for a project, cumulative.
-    ``annotations``: (day, text).
+    Points of few items are grey; the cumulative value is dashed. Fields of rows: start, end, value,
+    low, high, enough_items, n_items and, for a question, cumulative. ``annotations``: (day, text).
     """
     x = build_time_axis(period)
     domain = _compute_domain(rows, bias=bias, target=target)
@@ -177,7 +175,7 @@ FEW_ITEMS = {"filter": "!datum.enough_items"}
 
 
 def _build_point_layers(encoding: Spec) -> list[Spec]:
-    """Return the points of periods with enough items, and those with few."""
+    """Return two layers of points: of periods with enough items, and of the others."""
     point = {"type": "point", "filled": True, "size": 36, "opacity": 1, "clip": True}
     return [
         {"transform": [condition], "mark": {**point, "style": style}, "encoding": encoding}
@@ -188,7 +186,7 @@ def _build_point_layers(encoding: Spec) -> list[Spec]:
 def _build_target_layers(
     y: Spec, domain: Sequence[float], *, bias: bool, target: float | None
 ) -> list[Spec]:
-    """Return the tint above the target, and the rule at the target or at no bias."""
+    """Return the layers of the target: a tint above it, and a line at it (at zero for a bias)."""
     layers: list[Spec] = []
     if target is not None:
         tint = {"type": "rect", "style": "accent", "opacity": 0.06}
@@ -202,7 +200,10 @@ def _build_target_layers(
 
 
 def _build_interval_layers(rows: list[Row], band: Spec, line: Spec) -> list[Spec]:
-    """Return the line with its band, and the intervals of single points."""
+    """Return the layers of the line and its band, and of the intervals of single points.
+
+    ``band`` and ``line``: encodings.
+    """
     n_firm = sum(row["enough_items"] for row in rows)
     layers: list[Spec] = []
     if n_firm:

@@ -25,7 +25,10 @@ ESTIMATE_FIELDS = ("value", "low", "high", "n_items")
 
 
 def _flatten_estimate(estimate: Any, name: str = "") -> Row:
-    """Return the columns of an estimate; each but the value is prefixed with its name."""
+    """Return the columns of an estimate, or of None.
+
+    The value's column is ``name`` (default "value"); names of the others begin with ``name`` and _.
+    """
     values = estimate or {}
     prefix = f"{name}_" if name else ""
     columns = {f"{prefix}{field_name}": values.get(field_name) for field_name in ESTIMATE_FIELDS}

@@ -59,12 +59,12 @@ STATISTICS_LIVE = LiveSettings(
 
 @dataclass(frozen=True)
 class HeadlineContext:
-    """The headline, which the overview and the statistics share.
+    """The headline and its notes, which the overview and the statistics share.
 
     ``headline``: its estimate, or that of the requested coefficient; ``unweighted``: the sentence
-    with its value without weights, or ""; ``single_ratings``: the sentence on ratings that enter
-    its expected agreement only, or ""; ``is_band_withheld``: whether the findings forbid naming
-    a band for the value.
+    on its value without weights, or ""; ``single_ratings``: the sentence on ratings that enter only
+    its expected agreement, or ""; ``is_band_withheld``: whether the findings forbid naming a band
+    for the value.
     """
 
     agreement: QuestionAgreement | None
@@ -163,7 +163,7 @@ def build_statistics_context(
 class ComparedStatistics:
     """Kappa, alpha and AC1 without weights.
 
-    ``agree``: whether they lie in adjacent bands; None where one of them is undefined.
+    ``agree``: whether they lie in the same or adjacent bands; None if one of them is undefined.
     """
 
     kappa: float | None
@@ -175,7 +175,7 @@ class ComparedStatistics:
 def compare_statistics(
     selection: Selection, agreement: QuestionAgreement | None
 ) -> ComparedStatistics:
-    """Return kappa, alpha and AC1, which treat chance differently, and whether they agree."""
+    """Return kappa, alpha and AC1, whose models of chance differ, and whether their bands agree."""
     coefficients = agreement.displayed_coefficients if agreement else {}
     names = "fleiss_kappa", "krippendorff_alpha_nominal", "gwet_ac1"
     values = kappa, alpha, ac1 = [get_number(coefficients, name) for name in names]
@@ -188,7 +188,7 @@ def compare_statistics(
 def list_trend_choices(selection: Selection) -> list[tuple[str, str]]:
     """Return (URL value, coefficient) of the trends to choose from.
 
-    The empty URL value means a headline that is not a coefficient of all raters.
+    The URL value is empty for a headline of two raters, which the URL does not name.
     """
     choices = [(name, name) for name in list_headline_coefficients(selection.scale)]
     if selection.filter or not headline_trend.is_two_rater_coefficient(
@@ -199,9 +199,9 @@ def list_trend_choices(selection: Selection) -> list[tuple[str, str]]:
 
 
 def get_trend_note(selection: Selection, agreement: QuestionAgreement | None) -> str:
-    """Return a note if the trend is not simply that of the headline; empty otherwise.
+    """Return a note if the trend has other ratings, or another coefficient, than the headline.
 
-    It may be of other ratings or of another coefficient.
+    Empty otherwise. A coefficient that the URL names needs no note.
     """
     if agreement is not None and "sample" in agreement.headline:
         return _("Trend: with ratings requested for uncertain items.")
@@ -231,9 +231,10 @@ def get_headline_estimate(
 def count_ratings_for_chance_only(
     agreement: QuestionAgreement | None, name: str, estimate: Value | None
 ) -> int:
-    """Return how many single ratings enter the expected agreement of the headline, or of ``name``.
+    """Return the number of single ratings that enter the expected agreement of ``name``.
 
-    0 where it has none, and where a random sample of people's ratings does not tell.
+    0 for a coefficient that ignores them, and where their number is unknown: in a random sample of
+    people's ratings, if models are left out.
     """
     is_based_on_singles = name.startswith(headline_texts.CHANCE_WITH_SINGLES)
     if agreement is None or estimate is None or not is_based_on_singles:
@@ -265,8 +266,8 @@ def has_ratings(agreement: QuestionAgreement | None) -> bool:
 class RandomSampleNote:
     """Note that the headline is based on the random sample only.
 
-    Number of ratings left out, the estimate of all ratings, and query strings of the dashboards of
-    all ratings and of the random sample (metrics.results.headline.random_sample).
+    ``pooled``: the estimate of all ratings; ``all_query``, ``sample_query``: query strings of the
+    dashboards of all ratings and of the sample (metrics.results.headline.random_sample).
     """
 
     n_left_out: int

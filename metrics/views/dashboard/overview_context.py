@@ -37,11 +37,11 @@ LIVE = LiveSettings(
 
 @dataclass(frozen=True)
 class OverviewRater:
-    """A rater of the card.
+    """A rater on the card of raters.
 
-    ``status``: label of the status in all ratings; ``needs_check``: whether it asks for an action,
-    ``is_severe``: at once; ``impact``: expected number of wrong ratings; ``agreement``: estimate of
-    kappa with the other raters, of the selection.
+    ``status``: label of the status among all ratings; ``needs_check``: whether it calls for an
+    action, ``is_severe``: for an immediate one; ``impact``: expected number of wrong ratings;
+    ``agreement``: estimate of kappa with the other raters, in the selection.
     """
 
     key: str
@@ -56,10 +56,10 @@ class OverviewRater:
 
 @dataclass(frozen=True)
 class OverviewRaters:
-    """The raters of a question by status, worst first, and what to do about the question.
+    """The raters of a question by status, worst first, and actions on the question.
 
     ``n_raters``, ``n_to_check``: numbers of all raters, and of those whose status is not fine;
-    ``only_model_ratings``: number of ratings of the only model of a selection of models.
+    ``only_model_ratings``: number of ratings if the filter selects a single model, else None.
     """
 
     lines: Sequence[OverviewRater]
@@ -80,10 +80,10 @@ OVERVIEW_RATERS: Hook[Callable[[Selection, int, FilteredAgreements | None], Over
 
 @dataclass(frozen=True)
 class Progress:
-    """Items with enough ratings, and the number of newest ratings.
+    """Numbers of complete and of all items, and of recent ratings.
 
-    ``n_recent``: ratings given in the last RECENT_DAYS, by all raters; 0 with a filter, and if
-    some of them have the time of their import.
+    ``n_recent``: ratings given in the last RECENT_DAYS, by all raters; 0 with a filter, or if some
+    of them have the time of their import.
     """
 
     complete: int
@@ -126,7 +126,7 @@ def build_overview_context(selection: Selection, source: ProjectSource) -> dict[
 
 
 def _select_overview_raters(selection: Selection, source: ProjectSource) -> OverviewRaters:
-    """Return the raters by status, with a filter those who have filtered ratings."""
+    """Return the raters by status; with a filter, only those who gave any of its ratings."""
     agreements = None
     if selection.filter:
         refs = source.list_rater_refs(SORTABLE_COLUMNS["rater"], descending=False)

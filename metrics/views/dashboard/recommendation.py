@@ -37,7 +37,7 @@ class ActionKind(IntEnum):
 
 @dataclass(frozen=True)
 class NextAction:
-    """Something to do about a question: verb and object, the reason, and the page for it."""
+    """An action on a question: its label (verb and object), reason, and the URL of its page."""
 
     kind: ActionKind
     label: str
@@ -47,7 +47,7 @@ class NextAction:
 
 @dataclass(frozen=True)
 class Recommendation:
-    """A caveat of the headline, empty without any, and what to do next, most important first."""
+    """A caveat of the headline (or ""), and the next actions, most important first."""
 
     caveat: str
     actions: list[NextAction]
@@ -61,10 +61,9 @@ def build_recommendation(
     *,
     actions: Sequence[NextAction],
 ) -> Recommendation | None:
-    """Return the recommendation, or None before two ratings of one item.
+    """Return the recommendation, or None before any item has two ratings.
 
-    ``actions``: those of packages above, to which the actions that follow from the stored results
-    are added.
+    ``actions``: those of higher packages, to which those from the stored results are added.
     """
     if not headline or headline.get("reason") == "no_pairable_items":
         return None
@@ -89,7 +88,7 @@ def _get_order(action: NextAction) -> int:
 
 
 def _describe_doubt(source: ProjectSource, name: str, labels: list[str]) -> str:
-    """Return a sentence on why no band is named, or an empty text where one can be named."""
+    """Return a sentence on why the value has no band; empty if a band can be named."""
     if name == "percent_agreement":
         return ""
     figures = {finding["name"]: finding["figures"] for finding in source.diagnosis.findings}
@@ -152,7 +151,10 @@ def _suggest_planning(selection: Selection, headline: Value) -> list[NextAction]
 
 
 def _suggest_discussion(selection: Selection, name: str, headline: Value) -> list[NextAction]:
-    """Return the action on the disputed items where agreement is low and nothing else is known."""
+    """Return an action on the disputed items, in a list; empty unless agreement is low.
+
+    It is low if its interval lies below the target, or the value in a low band.
+    """
     target, value, high = (
         selection.project.target_agreement, headline["value"], headline["high"],
     )  # fmt: skip

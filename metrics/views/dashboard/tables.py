@@ -64,9 +64,9 @@ def list_other_statistics(
 def compare_weightings(
     agreement: QuestionAgreement | None, source: ProjectSource, raters: list[Rater]
 ) -> tuple[str, list[tuple[str, Value]]]:
-    """Return a coefficient, and its estimate under each weighting that suits the scale.
+    """Return a coefficient, and its (weighting, estimate) for weightings that suit the scale.
 
-    Cohen's kappa where the headline is one of two raters, else Fleiss'.
+    It is Cohen's kappa if the headline is, else Fleiss' kappa.
     """
     if agreement is None:
         return FLEISS, []
@@ -89,10 +89,10 @@ def compare_weightings(
 
 @dataclass(frozen=True)
 class Coverage:
-    """Numbers of items with 0, 1, 2, ... ratings, and of comparable ones.
+    """Numbers of items by their number of ratings, and of comparable items.
 
-    ``rows``: (ratings, items); ``more``: items with ``more_from`` ratings or more, which have no
-    row; ``n_complete_items``: items with at least the project's overlap of ratings.
+    ``rows``: (number of ratings, items); ``more``: items with ``more_from`` ratings or more, which
+    have no row; ``n_complete_items``: items with at least the project's overlap of ratings.
     """
 
     total: int
@@ -139,9 +139,9 @@ def summarize_coverage(
 def build_matrix_rows(
     raters: list[Rater], matrix: list[pair_results.PairAgreement]
 ) -> list[tuple[Rater, list[pair_results.PairAgreement | None]]]:
-    """Return the pairs as a square table: one row a rater, None where two raters share no item.
+    """Return the pairs as a square table, with a row for each rater.
 
-    Empty when it would be too wide.
+    A cell is None where two raters share no item. Empty for more than MAX_MATRIX_RATERS raters.
     """
     if len(raters) > MAX_MATRIX_RATERS:
         return []
@@ -185,8 +185,8 @@ class RaterLine:
 class RaterTable:
     """A page of the table of raters.
 
-    ``sort``: the sort column; a leading minus means descending. ``min_items``: number of compared
-    items below which raters come last in this order; 0: no such limit.
+    ``sort``: the sort column; a leading minus means descending. ``min_items``: raters with fewer
+    compared items come after the others in this order; 0: no such limit.
     """
 
     page: Page

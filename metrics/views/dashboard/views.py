@@ -35,7 +35,7 @@ SEARCH_MIN_PROJECTS = 12  # an annotator's list with more projects has a search 
 
 
 def _add_annotator_states(rows: list[ProjectRow], user: Any) -> None:
-    """Set what the user's annotation page says of the projects in which they only rate."""
+    """Set ``annotator_state``, the user's work, in the rows of projects where they only rate."""
     projects = [row.project for row in rows if not row.sees_results and not row.is_being_deleted]
     states = rater_progress.get_rater_projects(user, projects)
     for row in rows:
@@ -99,7 +99,10 @@ def _build_no_match_context(
 
 
 def _get_available_examples(project_list_page: listing.ProjectListPage) -> tuple[bool, bool]:
-    """Return whether the example, and the worked examples, can be loaded: those not loaded yet."""
+    """Return whether the sample project, and any worked example, can be loaded.
+
+    False for those that are loaded, in a search, and in a group other than examples.
+    """
     if project_list_page.search or project_list_page.group not in ("", ProjectGroup.EXAMPLES):
         return False, False
     return example_projects.are_examples_missing(project_list_page.example_names)

@@ -124,7 +124,7 @@ class RatingRow:
 
 @dataclass
 class QuestionRatings:
-    """The ratings of an item for one question."""
+    """The ratings of an item for one question, and (label, number) of its categories."""
 
     question: Question
     ratings: list[RatingRow]
@@ -136,7 +136,7 @@ class QuestionRatings:
 class ItemGold:
     """The gold answer of an item to a question, and the possible answers.
 
-    ``answer`` is None without a gold answer. ``labels``: (label, share), the share None where the
+    ``answer`` is None without a gold answer. ``labels``: (label, share), with None as share if the
     answer has no shares. ``options``: (category, whether it is part of the answer).
     """
 
@@ -236,8 +236,8 @@ def list_attributes(item: Item) -> list[tuple[str, Any]]:
 class SortedItems:
     """A page of a sorted list.
 
-    The order covers the first ``n_sorted`` items, of ``n_items`` with ratings (None: unknown).
-    ``pending``: a worker is sorting.
+    ``n_sorted``: number of items in the order; ``n_items``: number of items with ratings, None if
+    unknown. ``pending``: a worker is sorting.
     """
 
     rows: list[ItemRow] = field(default_factory=list)
@@ -276,7 +276,10 @@ def get_sorted_page(
 def _list_matches(
     question: Question, item_filters: ItemFilters, ids: Sequence[int], *, start: int
 ) -> list[Item]:
-    """Return a page of the matching items and one more, from position ``start`` among them."""
+    """Return the matching items of a page, and one more if there is any.
+
+    ``ids``: item ids in the order of the list; ``start``: position of the page among the matches.
+    """
     end = start + ITEMS_PER_PAGE + 1
     if item_filters != ItemFilters(question=item_filters.question):
         return list(
@@ -288,7 +291,7 @@ def _list_matches(
 
 
 def describe_match_count(number: ItemCount, n_items: int) -> str:
-    """Return how many of the project's items match."""
+    """Return the text on how many of the project's items match."""
     params = {"fit": format_count(number.items), "all": format_count(n_items)}
     if number.more:
         return _("Over %(fit)s of %(all)s items match") % params
@@ -304,9 +307,10 @@ def describe_match_count(number: ItemCount, n_items: int) -> str:
 def describe_page_range(
     n_before: int | None, n_rows: int, n_listed: int | None, number: ItemCount | None
 ) -> str:
-    """Return which of the items a page shows; empty where that is unknown.
+    """Return the text on which items a page shows; empty if their position is unknown.
 
-    ``n_before``: number of items before it. ``number``: number of matches, with a filter.
+    ``n_before``: number of items on the pages before; ``n_rows``: on this page; ``n_listed``: on
+    all pages, None if unknown; ``number``: number of matches, None without a filter.
     """
     if n_before is None:
         return ""
@@ -320,7 +324,7 @@ def describe_page_range(
 
 
 def describe_skip_count(number: int, max_counted: int) -> str:
-    """Return how often items were skipped or flagged."""
+    """Return the text on how often items were skipped or flagged, counted up to ``max_counted``."""
     if number >= max_counted:
         return _("skipped or flagged %(n)s or more times") % {"n": format_count(number)}
     template = ngettext("skipped or flagged once", "skipped or flagged %(n)s times", number)

@@ -116,10 +116,10 @@ def _build_list_context(request: HttpRequest, selection: Selection) -> dict[str,
 class ListedItems:
     """A page of the list of items.
 
-    ``seen``: number of items on the pages before, None where it is unknown; ``n_listed``: number of
-    listed items, None where the list is incomplete (``cut``). A sorted list has pages with numbers;
-    a list by id has ``after``, the id after which the page begins, and ``looked_at``, the number of
-    items that were scanned where the scan ended before the page was full.
+    ``seen``: number of items on the pages before, None if unknown; ``n_listed``: number of listed
+    items, None if the list is incomplete (``cut``). A sorted list has page numbers. A list by id
+    has ``after``, the id after which the page begins, and ``looked_at``: the number of scanned
+    items if the scan ended before the page was full.
     """
 
     rows: list[item_rows.ItemRow]
@@ -164,7 +164,7 @@ def _get_sorted_page(
 def _get_page_by_id(
     request: HttpRequest, selection: Selection, item_filters: ItemFilters, *, n_items: int
 ) -> ListedItems:
-    """Return a page of the project's items by id, after the one that the URL names."""
+    """Return a page of the project's items by id, after the id that the URL names."""
     after = get_after_id(request.GET)
     page = item_search.search_item_page(
         selection.project, item_filters, after=after, size=item_rows.ITEMS_PER_PAGE
@@ -182,7 +182,7 @@ def _get_page_by_id(
 
 
 def _parse_n_before(parameters: QueryDict, after: int) -> int | None:
-    """Return the number of items on the pages before, as the URL has it; None when unknown."""
+    """Return the number of items on the pages before, which the URL has; None if it has none."""
     return parse_id(parameters.get("seen")) if after else 0
 
 
@@ -195,9 +195,9 @@ def _list_offered_raters(selection: Selection) -> list[Rater]:
 def _build_item_annotations(
     selection: Selection, rows: list[item_rows.ItemRow]
 ) -> dict[str, object]:
-    """Return what else is shown for the items of the list.
+    """Return the template context on the items of the list.
 
-    Only for leads: who skipped or flagged items, and which have a gold answer.
+    For leads, it also says who skipped or flagged items, and which have a gold answer.
     """
     items = [row.item for row in rows]
     if not selection.project.can_manage:
@@ -320,16 +320,16 @@ def _parse_item_filters(parameters: QueryDict, selection: Selection) -> ItemFilt
 
 
 def _parse_given_codes(parameters: QueryDict, selection: Selection) -> tuple[int, ...]:
-    """Return the distinct codes of the categories that some rater gave."""
+    """Return the distinct codes of the answers by which the URL filters items."""
     codes = dict(zip(selection.scale.labels, selection.scale.codes.tolist(), strict=True))
     labels = [get_choice(parameters, name, codes) for name in ("answer", "other_answer")]
     return tuple(dict.fromkeys(codes[label] for label in labels if label))
 
 
 def _find_rater_id(text: str, selection: Selection) -> int | None:
-    """Return the id of the rater with this key, else with this name.
+    """Return the id of the rater with this key, else name, else either in any letter case.
 
-    NO_RATER or SEVERAL_RATERS where no rater or several match.
+    None for an empty text; NO_RATER or SEVERAL_RATERS where no rater or several match.
     """
     if not text:
         return None

@@ -53,9 +53,9 @@ LISTED_FIELDS = (
 
 
 def build_rows(projects: list[Any], user: Any, deleting: Collection[int]) -> list[ProjectRow]:
-    """Return the rows of these projects in their order; only the names of those being deleted.
+    """Return the rows of these projects in their order; rows of those being deleted stay empty.
 
-    The projects are of `_select_listed`.
+    ``projects``: as `_select_listed` loads them; ``deleting``: ids of those being deleted.
     """
     lead = Member.Role.LEAD if user.is_superuser else None
     project_rows = [
@@ -72,14 +72,14 @@ def build_rows(projects: list[Any], user: Any, deleting: Collection[int]) -> lis
 
 
 def _select_listed(projects: QuerySet[Project], user: Any) -> QuerySet[Project]:
-    """Select LISTED_FIELDS, and the user's role and star: ``own_role`` and ``own_star``."""
+    """Load only LISTED_FIELDS, and the user's role and star as ``own_role`` and ``own_star``."""
     own = FilteredRelation("members", condition=Q(members__user=user))
     with_own = projects.alias(own=own).annotate(own_role=F("own__role"), own_star=F("own__starred"))
     return with_own.only(*LISTED_FIELDS)
 
 
 def _fill_rows(filled_rows: list[ProjectRow]) -> None:
-    """Load what grouping and most orders need: the progress of all, and what finishes a project."""
+    """Load the progress of the projects, and whatever else determines their groups."""
     questions: dict[int, list[_QuestionProgress]] = {}
     for progress in _load_progress([row.project.pk for row in filled_rows]):
         questions.setdefault(progress.project, []).append(progress)
@@ -114,7 +114,7 @@ def _add_uncounted(rows: list[ProjectRow]) -> None:
 
 
 class _QuestionProgress(NamedTuple):
-    """Ids of a question and its project, and its numbers of ratings, and of items by ratings."""
+    """A question's id, project and number of ratings, and its items by number of ratings."""
 
     project: int
     question: int
@@ -154,7 +154,7 @@ def _add_questions(rows: list[ProjectRow]) -> None:
 
 
 def _add_notes(rows: list[ProjectRow]) -> None:
-    """Add notes on outliers, and whether the findings forbid naming a band for the shown value."""
+    """Add notes for the lead, and whether the findings forbid naming a band for the shown value."""
     shown_rows = [row.shown_question for row in rows if row.shown_question]
     findings = get_stored_findings(shown_row.question.pk for shown_row in shown_rows)
     outliers = get_outlier_raters_by_question(findings)
@@ -180,9 +180,9 @@ def _add_setup_steps(rows: list[ProjectRow]) -> None:
 def load_page_details(page_rows: list[ProjectRow], user: Any) -> None:
     """Load the details that only the rows of the shown page need.
 
-    The numbers of items and of uncounted ratings, the questions with their results, the top entries
-    of the inbox, the notes, the weekly trends, the raters, and the time of the last change of a
-    rating; for users who don't see results, all columns of the project.
+    They are the numbers of items and of uncounted ratings, the questions with their results, the
+    top entries of the inbox, the notes, the weekly trends, the raters, and when a rating last
+    changed. Rows of users who don't see results get all columns of the project.
     """
     _add_project_columns([row for row in page_rows if not row.sees_results])
     counted_rows = [row for row in page_rows if not row.is_being_deleted]
@@ -214,11 +214,11 @@ def load_page_details(page_rows: list[ProjectRow], user: Any) -> None:
 
 
 def query_last_changes(questions: Collection[int]) -> QuerySet[Question, tuple[int, Any]]:
-    """Return (question id, time of the last change of a rating) in one query.
+    """Return a queryset of (question id, time of the last change of a rating).
 
-    One index lookup a question. SQLite uses the index for an expression, not for a column; and only
-    without the id in the order, because the ratings of a file have the same time and would be
-    sorted.
+    It takes one index lookup for each question. SQLite uses the index only if the outer id is an
+    expression, and if the order has no id: else it would sort the ratings of a file, which have the
+    same time.
     """
     newest = Rating.objects.newest_for_question_id(Abs(OuterRef("pk"))).order_by("-changed_at")
     selected_questions = Question.objects.filter(pk__in=questions).order_by()
@@ -227,7 +227,7 @@ def query_last_changes(questions: Collection[int]) -> QuerySet[Question, tuple[i
 
 @dataclass(frozen=True)
 class ProjectListPage:
-    """The part of the list that the URL selects: rows, and the number of projects in each group."""
+    """The rows of the list that the URL selects, and the number of projects in each group."""
 
     rows: list[ProjectRow]
     groups: list[tuple[ProjectGroup, int]]
@@ -238,12 +238,12 @@ class ProjectListPage:
 
 
 def list_projects(user: Any, *, search: str, sort: str, group: str) -> ProjectListPage:
-    """Return the projects of the user whose names contain ``search``, in one group.
+    """Return the user's projects in one group whose names contain ``search``.
 
-    At most MAX_PROJECTS: those in the user's inbox, and then the newest.
+    At most MAX_PROJECTS are considered: those in the user's inbox, and then the newest.
 
-    Without a group, all that are neither archived nor examples; the examples where there are no
-    others, or where their names are searched. Projects being deleted come last, in no group.
+    Without a group, they are those neither archived nor examples; examples are included if there
+    are no others, or if names are searched. Projects being deleted come last, in no group.
     """
     visible = Project.objects.visible_to(user).order_by("-id")
     if search:

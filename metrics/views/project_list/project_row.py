@@ -31,7 +31,7 @@ AVATAR_COLOURS = 6  # CSS classes .person--0 to .person--5
 
 @dataclass(frozen=True)
 class Avatar:
-    """A person as two letters, in the same colour everywhere."""
+    """A person, shown as two letters; their colour depends on the name only."""
 
     name: str
 
@@ -46,7 +46,7 @@ class Avatar:
 
 @dataclass(frozen=True)
 class AvatarGroup:
-    """The first people who rate in a project, and their number in all."""
+    """Avatars of the first people who rate in a project, and the number of all of them."""
 
     avatars: list[Avatar] = field(default_factory=list)
     n_people: int = 0
@@ -83,7 +83,7 @@ class ProjectGroup(models.TextChoices):
 
 
 class TopEntry(Protocol):
-    """The inbox entry with the most impact in a project, and the number of the others."""
+    """The inbox entry with the largest impact in a project; ``n_more``: number of the others."""
 
     @property
     def text(self) -> str: ...
@@ -118,9 +118,9 @@ class ProjectRow:
     """A project in the list.
 
     ``shown_question_id``: the question whose results the row shows; None without questions, and for
-    users who don't see results. ``n_complete_items``: its number of items with at least the
-    project's overlap of ratings. ``n_items`` and ``uncounted`` of rows without complete items are
-    loaded for the shown page only. ``rating_counts``: {question id: number of counted ratings}.
+    users who don't see results. ``n_complete_items``: number of the question's items that have the
+    project's overlap of ratings, or more. ``n_items`` and ``uncounted`` of rows without complete
+    items are loaded for the shown page only. ``rating_counts``: {question id: counted ratings}.
     """
 
     project: Project
@@ -144,7 +144,7 @@ class ProjectRow:
 
     @property
     def group(self) -> ProjectGroup:
-        """Group of the project by what is to be done."""
+        """Group of the project, by its kind, its inbox entries and its progress."""
         if self.project.archived_at is not None:
             return ProjectGroup.ARCHIVED
         if self.project.is_example:

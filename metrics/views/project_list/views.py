@@ -41,7 +41,7 @@ def show_questions(request: HttpRequest, project_id: int) -> HttpResponse:
 def set_star(request: HttpRequest, project_id: int) -> HttpResponse:
     """Star a project (``starred`` 1) or remove the star (0).
 
-    Redirects to the list with its previous parameters (``passed``).
+    Redirects to the list with its previous parameters, which are in ``passed``.
     """
     project = get_project(request.user, project_id)
     if request.POST.get("starred") not in ("0", "1"):
@@ -62,9 +62,9 @@ CLOSED_TOURS = "closed_tours"  # key of the session: ids of projects
 @login_required
 @require_POST
 def load_example(request: HttpRequest) -> HttpResponse:
-    """Create the example projects that the user does not have yet; workers count their ratings.
+    """Create the example projects, or with ``worked`` the worked ones, that the user does not have.
 
-    Redirects to the larger example, or to the list for the worked examples.
+    Workers count their ratings. Redirects to the sample project, or to the list of examples.
     """
     require_can_create_projects(request.user)
     if "worked" in request.POST:
@@ -82,7 +82,7 @@ def load_example(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_POST
 def remove_examples(request: HttpRequest) -> HttpResponse:
-    """Start the deletion of the user's example named by ``project``, or of all of them."""
+    """Start the deletion of the user's example with the id ``project``, or of all examples."""
     examples = example_projects.list_examples(request.user).filter(archived_at=None)
     if (project_id := parse_id(request.POST.get("project", ""))) is not None:
         examples = examples.filter(pk=project_id)
@@ -93,7 +93,7 @@ def remove_examples(request: HttpRequest) -> HttpResponse:
 
 
 def is_tour_shown(request: HttpRequest, project: Any) -> bool:
-    """Return whether the owner sees the tour of a sample project, not closed in this session."""
+    """Return True for the owner of a sample project who has not closed its tour in this session."""
     if project.created_by_id != request.user.pk or not example_projects.is_sample_project(project):
         return False
     return project.pk not in request.session.get(CLOSED_TOURS, [])

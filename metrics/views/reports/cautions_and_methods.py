@@ -35,9 +35,9 @@ GWET = "Gwet 2021, Handbook of Inter-Rater Reliability, 5th ed., vol. 1"
 
 
 def count_items_by_ratings(facts: ReportFacts) -> dict[int, int]:
-    """Return {number of ratings: number of items}, of the raters of the headline.
+    """Return {number of ratings by the headline's raters: number of items}.
 
-    Includes 0 where any item has no rating.
+    The key 0 is included if any item has no rating.
     """
     stored_counts = facts["details"]["by_ratings"].items()
     item_counts = {int(number): items for number, items in stored_counts if int(number) > 0}
@@ -46,7 +46,7 @@ def count_items_by_ratings(facts: ReportFacts) -> dict[int, int]:
 
 
 def get_registry_entry(name: str) -> Any:
-    """Return the registry entry of a coefficient; of a weighted one, that of its base."""
+    """Return the registry entry of a coefficient; for a weighted one, of its unweighted form."""
     coefficients = registry.COEFFICIENTS
     name = get_report_key(name)
     if name in coefficients:
@@ -58,7 +58,7 @@ def get_registry_entry(name: str) -> Any:
 
 
 def list_cautions(facts: ReportFacts) -> list[str]:
-    """Return what readers must not conclude from these facts, the most important first."""
+    """Return the conclusions that the facts do not allow, the most important first."""
     value = facts["headline"]["value"]
     if value["value"] is None:
         why = display_names.get_undefined_reason(value["reason"])
@@ -287,7 +287,7 @@ def _describe_interval_method(name: str, value: Value) -> str:
 
 
 def get_unweighted(facts: ReportFacts) -> tuple[str, Value] | None:
-    """Return name and Value of the headline without weights; None where they change nothing."""
+    """Return name and Value of the headline without weights; None if weights change nothing."""
     headline = facts["headline"]
     if "unweighted" not in headline:
         return None
@@ -323,9 +323,9 @@ def _describe_software(facts: ReportFacts) -> str:
 
 
 def _list_sources(facts: ReportFacts, name: str) -> list[str]:
-    """Return the sources of a coefficient as it was computed.
+    """Return the sources of a coefficient in the variant that was computed.
 
-    Fleiss 1971 has neither weights nor unequal numbers of ratings.
+    Fleiss 1971 covers neither weights nor unequal numbers of ratings.
     """
     sources = [get_registry_entry(name).source]
     if not name.startswith("fleiss_kappa"):

@@ -49,8 +49,8 @@ Rows = Sequence[Sequence[str | EstimateCell]]
 class ReportSection:
     """A section of a report.
 
-    ``paragraphs``: (language, text); the language is empty where it is the reader's. ``url``: of
-    the page that shows more.
+    ``paragraphs``: (language, text), with an empty language for the reader's; ``points``: a list;
+    ``head`` and ``rows``: a table; ``url``: of the page that shows more.
     """
 
     title: str
@@ -134,7 +134,7 @@ def _build_result(facts: ReportFacts) -> ReportSection:
 
 
 def _build_raters(facts: ReportFacts, question: Question) -> ReportSection:
-    """Return how many raters lower the value, and how many are to be checked now."""
+    """Return the section on raters: how many lower the value, and notes of other packages."""
     notes = [note for notes in RATER_NOTES.call(question) for note in notes]
     outlying = facts.get("outlying")
     if outlying is not None and outlying["n_raters"]:
@@ -158,7 +158,7 @@ def _describe_outlying(outlying: OutlyingFacts) -> str:
 
 
 def _describe_bands(facts: ReportFacts) -> str:
-    """Return the band of the value; a caution names those of the ends of its interval.
+    """Return the sentence on the band of the value.
 
     Empty for percent agreement, for an undefined value, and where the findings forbid a band.
     """

@@ -23,7 +23,7 @@ def format_estimate(value: Value) -> str:
 
 
 def describe_unweighted(unweighted: tuple[str, Value] | None) -> str:
-    """Return the value without weights; empty where weights change nothing.
+    """Return the sentence on the value without weights; empty for None or an undefined value.
 
     ``unweighted``: name and Value, as from QuestionAgreement.get_unweighted.
     """
@@ -37,7 +37,7 @@ def describe_unweighted(unweighted: tuple[str, Value] | None) -> str:
 
 
 def describe_single_ratings(n: int) -> str:
-    """Return that single ratings enter the agreement expected by chance; empty without any."""
+    """Return the sentence on single ratings, which affect expected agreement only; empty for 0."""
     if not n:
         return ""
     return ngettext(
@@ -48,7 +48,7 @@ def describe_single_ratings(n: int) -> str:
 
 
 def describe_random_sample(headline: HeadlineResult) -> str:
-    """Return how many ratings were left out and why, and the estimate with them.
+    """Return the sentences on ratings outside the random sample, and the estimate of all ratings.
 
     Empty where the headline is based on all ratings (metrics.results.headline.random_sample).
     """

@@ -83,7 +83,7 @@ def get_encoding_choices() -> list[tuple[str, str]]:
 def build_encoding_error(
     error: UnicodeDecodeError, encoding: str, *, line: int
 ) -> UnreadableFileError:
-    """Return the error for a byte that does not belong to a text in this encoding."""
+    """Return the error for a byte that is invalid in this encoding."""
     byte = f"0x{error.object[error.start]:02X}"
     guess = _guess_encoding(error.object)
     # The word with this byte shows whether the guess is right.
@@ -96,7 +96,10 @@ def build_encoding_error(
 
 
 def _guess_encoding(data: bytes) -> str:
-    """Return the encoding in which most of the words that are not ASCII look like words."""
+    """Return the encoding in which the largest share of the non-ASCII words is plausible.
+
+    windows-1252 if there are no such words.
+    """
     shares = {}
     for encoding in (*_FREQUENT_CHARACTERS, *_LETTERS):
         decoder = codecs.getincrementaldecoder(encoding)("strict")
@@ -115,7 +118,7 @@ def _guess_encoding(data: bytes) -> str:
 def _is_plausible_word(word: str, encoding: str) -> bool:
     """Return whether a word consists of frequent characters, or of letters of one script.
 
-    A capital letter is the first one of its word, or all of them are.
+    Of the letters, only the first is a capital, or all are.
     """
     if encoding in _FREQUENT_CHARACTERS:
         return bool(_FREQUENT_CHARACTERS[encoding].fullmatch(word.encode(encoding)))
@@ -125,7 +128,7 @@ def _is_plausible_word(word: str, encoding: str) -> bool:
 
 
 def detect_encoding(head: bytes) -> str | None:
-    """Return the encoding that a byte-order mark or the zero bytes of UTF-16 reveal, or None."""
+    """Return the encoding shown by a byte-order mark or the zero bytes of UTF-16; else None."""
     if head.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
         return "utf-32"
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
@@ -144,9 +147,9 @@ CHUNK_BYTES = 1 << 16  # bytes read at a time
 
 
 class TextChunks:
-    """Iterates over chunks of the text without splitting line ends.
+    """Iterable of chunks of a file's text; a line end of two characters is never split.
 
-    ``bytes_read`` is the progress. Raises UnreadableFileError.
+    ``bytes_read`` is the progress. Iterating may raise UnreadableFileError.
     """
 
     def __init__(self, path: Path, *, encoding: str) -> None:

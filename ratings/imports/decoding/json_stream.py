@@ -31,11 +31,10 @@ Record = tuple[int, JsonObject]  # line, object
 
 
 class JsonStream:
-    """Iterates over (line, record) of a file.
+    """Iterable of (line, record) of a file; iterating may raise UnreadableFileError.
 
-    ``bytes_read`` is the progress. ``list_path``: the names of the fields that lead to a list
-    inside of the only object of the file, whose records are read; the other fields are skipped.
-    Raises UnreadableFileError.
+    ``bytes_read`` is the progress. ``list_path``: names of the fields that lead to a list inside
+    the file's only object. The records of this list are read, and the other fields are skipped.
     """
 
     def __init__(self, path: Path, *, encoding: str, list_path: Sequence[str] = ()) -> None:
@@ -69,7 +68,7 @@ class JsonStream:
             char = self._peek_after_whitespace()
 
     def _iter_nested_fields(self, path: Sequence[str]) -> Iterator[Record]:
-        """Yield the records below the object that begins at ``position``."""
+        """Yield the records of the list at ``path`` in the object that begins at ``position``."""
         self._advance(1)
         while self._peek_after_whitespace() == '"':
             _line, name = self._read_value()
@@ -145,7 +144,7 @@ class JsonStream:
                     return self._finish_record(value, end)
 
     def _finish_record(self, value: Any, end: int) -> tuple[int, Any]:
-        """Validate the record that ends at ``end``, move behind it, and return (line, record)."""
+        """Validate the record that ends at ``end``, move past it, and return (line, record)."""
         line = self.line
         if end - self.position > MAX_RECORD_LENGTH:
             raise UnreadableFileError("json_long", line=line, limit=MAX_RECORD_LENGTH)
@@ -187,7 +186,10 @@ class JsonStream:
         return n_read > 0
 
     def _build_error(self, error: json.JSONDecodeError, start: int) -> UnreadableFileError:
-        """Return the error of the record that began at ``start`` of the decoder's text."""
+        """Return the error for a record that is cut off or invalid, with the line.
+
+        ``start`` is the position of the record in the text that the decoder got.
+        """
         line = self.line + count_line_ends(error.doc[start : error.pos])
         is_at_end = not error.doc[error.pos :].strip()
         if is_at_end or error.msg.startswith("Unterminated string"):
@@ -195,9 +197,9 @@ class JsonStream:
         return UnreadableFileError("json", line=line, why=error.msg)
 
     def _build_length_error(self, error: json.JSONDecodeError, start: int) -> UnreadableFileError:
-        """Return the error of a record that exceeds the limit.
+        """Return the error for a record that exceeds MAX_RECORD_LENGTH.
 
-        A syntax error near the beginning of the record is reported as such.
+        A syntax error in the first half of this length is reported instead.
         """
         is_unterminated = error.msg.startswith("Unterminated string")
         if error.pos - start < MAX_RECORD_LENGTH // 2 and not is_unterminated:
@@ -211,9 +213,9 @@ class JsonStream:
 
 
 def _reject_invalid_text(value: Any, line: int) -> None:
-    """Raise UnreadableFileError for NUL characters and lone surrogates.
+    """Raise UnreadableFileError for NUL characters and lone surrogates in a value.
 
-    No database stores a NUL, and a surrogate is half of a character.
+    PostgreSQL stores no NUL, and a lone surrogate is half of a character.
     """
     text = json.dumps(value, ensure_ascii=False)
     if _NUL_ESCAPE.search(text):

@@ -1,7 +1,4 @@
-"""Sample of a file: its kind by the first bytes, and its first records.
-
-Each source decides from a sample whether the file is its own.
-"""
+"""Sample of a file: its kind, judged by the first bytes, and its first records."""
 
 from __future__ import annotations
 
@@ -37,7 +34,7 @@ class FileSample:
     """The beginning of a file.
 
     ``kind``: "text", "json", "xml", "zip" or "parquet". ``records`` are the first objects of a JSON
-    file, ``names`` the cells of the first line of a text, separated by commas or tabs.
+    file; ``names`` are the cells of the first line of a text file, split at commas or tabs.
     """
 
     path: Path
@@ -56,9 +53,9 @@ class FileSample:
 
 
 def detect_file_kind(head: bytes) -> str:
-    """Return the kind of a file (such as "zip" or "json") from its first bytes.
+    """Return the kind of a file ("text", "json", "xml", "zip" or "parquet") from its first bytes.
 
-    Raises UnreadableFileError, with the apparent kind, if it cannot be imported.
+    Raises UnreadableFileError, with the apparent kind, if such a file cannot be imported.
     """
     if head.startswith(ZIP_SIGNATURE):
         return "zip"
@@ -102,9 +99,10 @@ def read_sample(path: Path, *, encoding: str) -> FileSample:
 
 
 def _read_first_records(path: Path, encoding: str) -> list[JsonObject]:
-    """Return the first objects.
+    """Return the first objects of a JSON file.
 
-    An error after the first one is left to the check, which reports every problem.
+    An error after the first one is not raised: the check reports every problem. Empty if the file
+    is a single object that is too large.
     """
     records: list[JsonObject] = []
     try:

@@ -1,4 +1,4 @@
-"""Times as tables have them: ISO 8601, and the forms that spreadsheets write, without a zone."""
+"""Times as tables have them: ISO 8601, and the formats of spreadsheets, often without a zone."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ _NAMED_MONTH = re.compile(
 
 
 def guess_date_order(texts: Iterable[str]) -> str:
-    """Return DAY_FIRST or MONTH_FIRST, the order of day and month in these dates, else ""."""
+    """Return DAY_FIRST or MONTH_FIRST if these dates allow only that order, else ""."""
     orders = set()
     for text in texts:
         if match := _DATE.fullmatch(text):
@@ -69,20 +69,21 @@ def guess_date_order(texts: Iterable[str]) -> str:
 
 
 def is_numeric_time(text: str) -> bool:
-    """Return whether a number is a time: seconds since 1970, or days as spreadsheets count them."""
+    """Return whether a number may be a time: seconds since 1970, or a spreadsheet's day number."""
     return bool(_EPOCH_SECONDS.fullmatch(text) or _SPREADSHEET_DAYS.fullmatch(text))
 
 
 def is_zoned_or_not_a_time(text: str) -> bool:
-    """Return whether a text needs no time zone: it has one, or it is not a time."""
+    """Return whether a text needs no time zone: it names one, or it is no time."""
     moment = _parse_time(text, DAY_FIRST) or _parse_time(text, MONTH_FIRST)
     return moment is None or moment.tzinfo is not None
 
 
 def parse_table_time(text: str, *, zone: ZoneInfo, date_order: str) -> datetime.datetime | str:
-    """Return the time, in ``zone`` if it names none; the text itself if it is no time.
+    """Return the time as an aware datetime, or the unchanged text if it cannot be parsed.
 
-    A text whose day and month can be confused is returned as it is without a ``date_order``.
+    ``zone`` applies if the text names none. With an empty ``date_order``, a text in which day and
+    month may be confused is not parsed.
     """
     moment = _parse_time(text, date_order)
     if moment is None:
@@ -91,7 +92,7 @@ def parse_table_time(text: str, *, zone: ZoneInfo, date_order: str) -> datetime.
 
 
 def has_ambiguous_date_order(text: str) -> bool:
-    """Return whether a date may be read with the day first or with the month first."""
+    """Return whether a text is a date that needs a date order to be parsed."""
     return _parse_time(text, "") is None and _parse_time(text, DAY_FIRST) is not None
 
 

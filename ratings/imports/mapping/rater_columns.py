@@ -48,7 +48,7 @@ class ValueColumns:
 
 
 def find_patterned_columns(head: TableHead, candidates: Sequence[int]) -> ValueColumns | None:
-    """Return the columns whose names number raters or cross raters with questions, or None."""
+    """Return the columns whose names number raters or join a rater with a question, or None."""
     short = [
         index
         for index in candidates
@@ -71,7 +71,7 @@ def is_system_number(name: str) -> bool:
 
 
 def _is_beside_raters(name: str) -> bool:
-    """Return whether a column is no label but stands beside one: Comments 1, ITEM_NO."""
+    """Return whether a column has no labels but belongs to one that has: Comments 1, ITEM_NO."""
     if is_comparison_name(name):
         return True
     number = split_numbered_name(name)
@@ -84,7 +84,7 @@ def _is_beside_raters(name: str) -> bool:
 
 
 def _find_numbered_names(head: TableHead, candidates: Sequence[int]) -> ValueColumns | None:
-    """Return the columns named rater_1, rater_2 and so on."""
+    """Return the columns named rater_1, rater_2 and so on, or None if there are fewer than two."""
     by_stem: dict[str, list[int]] = {}
     for index in candidates:
         number = split_numbered_name(head.names[index])
@@ -98,7 +98,7 @@ def _find_numbered_names(head: TableHead, candidates: Sequence[int]) -> ValueCol
 
 
 def _find_crossed_names(head: TableHead, candidates: Sequence[int]) -> ValueColumns | None:
-    """Return columns named for a rater and a question each: R1_warmth, ann.relevance."""
+    """Return columns each named for a rater and a question (R1_warmth, ann.relevance), or None."""
     # Complete tables first: each rater answers each question.
     all_parts = sorted(_iter_crossed_parts(head, candidates), key=lambda entry: not entry[1])
     for has_numbers in (True, False):  # `Reviewer A vote`: numbered raters before a rater's name
@@ -137,12 +137,15 @@ def _find_crossed_names(head: TableHead, candidates: Sequence[int]) -> ValueColu
 
 
 def _are_only_criteria(names: Collection[str], others: Collection[str]) -> bool:
-    """Return whether all names are those of criteria, and none of the others is."""
+    """Return whether all of ``names`` are names of criteria, and none of ``others`` is."""
     return all(map(is_criterion_name, names)) and not any(map(is_criterion_name, others))
 
 
 def _have_own_labels(head: TableHead, parts: dict[int, tuple[str, str]], place: int) -> bool:
-    """Return whether columns with the same part of their names share labels with no others."""
+    """Return whether each part of the names has its own labels, which occur with no other part.
+
+    ``parts``: column -> (first, second) part of its name; ``place``: which of the two to compare.
+    """
     labels: dict[str, set[str]] = {}
     for index, both in parts.items():
         labels.setdefault(both[place], set()).update(head.columns[index].values)
@@ -155,9 +158,9 @@ def _build_crossed_columns(
 ) -> ValueColumns | None:
     """Return the columns, or None if the parts of their names in this place are not raters.
 
-    ``parts``: column -> (first, second) part of its name; ``place``: which of them.
-
-    ``has_numbers``: they are numbered, as R1 and R2. Otherwise the only other part is `rater`.
+    ``parts``: column -> (first, second) part of its name; ``place``: index of the part that may
+    name raters. ``has_numbers``: these parts must number raters, as R1 and R2; otherwise the other
+    part must be the same word for all, such as `rater`.
     """
     raters = list(dict.fromkeys(both[place] for both in parts.values()))
     questions = list(dict.fromkeys(both[1 - place] for both in parts.values()))
@@ -203,9 +206,10 @@ def _are_question_or_item_names(
 def _iter_crossed_parts(
     head: TableHead, candidates: Sequence[int]
 ) -> Iterator[tuple[dict[int, tuple[str, str]], bool]]:
-    """Yield index -> (first part, second part), and whether all first parts have all second parts.
+    """Yield {column: (first, second) part of its name}, and whether all combinations occur.
 
-    Each part occurs in several columns, or its column has the other part in common with others.
+    There is one such mapping for each way to split the names. It leaves out columns that share
+    neither part with another column.
     """
     for separator in _SEPARATORS:
         pattern_first = re.compile(rf"(.+?)(?:{separator})(.+)")
@@ -229,16 +233,17 @@ def _iter_crossed_parts(
 
 
 def _share_values(head: TableHead, indexes: Sequence[int]) -> bool:
-    """Return whether the columns may be raters by their values: numbers, or values in common."""
+    """Return whether columns may be raters by their cells: all numeric, or with common values."""
     return all(head.columns[index].is_numeric for index in indexes) or len(
         find_columns_with_shared_values(head, indexes, (), sure=True)
     ) == len(indexes)
 
 
 def find_rater_names(head: TableHead, places: Collection[int]) -> list[int]:
-    """Return the columns whose cells name the raters of numbered columns beside them, or [].
+    """Return the columns whose cells name the raters of other, numbered columns, or [].
 
     As in rater1_id, rater1_score, rater2_id, rater2_score, and in coder1, code1, coder2, code2.
+    ``places`` are the columns guessed as ratings.
     """
     numbers = {index: split_numbered_name(name) for index, name in enumerate(head.names)}
     by_stem: dict[str, dict[str, int]] = {}
@@ -275,12 +280,12 @@ def _has_same_name_in_all_rows(head: TableHead, index: int) -> bool:
 
 
 def split_rater_names(names: Sequence[str]) -> list[str]:
-    """Return the raters of names that differ in them only (Vote (Anna), votes.anna), or []."""
+    """Return the raters of names that otherwise agree (Vote (Anna), votes.anna), or []."""
     return _split_frame(_BRACKETS, names) or split_field_names(names)
 
 
 def split_field_names(names: Sequence[str]) -> list[str]:
-    """Return the raters of names that are fields of one object, as votes.anna, or []."""
+    """Return the raters of names that are fields of one object, as in votes.anna, or []."""
     return _split_frame(_FIELD, names)
 
 
@@ -295,10 +300,10 @@ def _split_frame(pattern: re.Pattern[str], names: Sequence[str]) -> list[str]:
 def find_columns_with_shared_values(
     head: TableHead, candidates: Sequence[int], labels: Collection[str], *, sure: bool
 ) -> list[int]:
-    """Return the columns whose cells mostly have values that other columns have, too.
+    """Return the columns in which most filled cells have a value of another column or a label.
 
-    Raters share one scale. Empty cells are ignored. Unless ``sure``, an empty column may be a
-    rater's, and in a short sample every short text may be a label.
+    Raters share one scale. Unless ``sure``, an empty column counts as well, and so does every short
+    text if there are few rows.
     """
     column_counts: Counter[str] = Counter()  # text -> number of columns that contain it
     for index in candidates:
@@ -323,9 +328,10 @@ def find_columns_with_shared_values(
 def list_remark_columns(
     head: TableHead, indexes: Sequence[int], doubtful: Collection[int]
 ) -> list[int]:
-    """Return the doubtful columns of texts of which none is repeated or in another column.
+    """Return those of the doubtful columns that seem to be remarks, not labels.
 
-    Most cells are empty, or their number is large enough, or all other columns are numeric.
+    Their texts are not repeated and not in another column, and most cells are empty, or many are
+    filled, or all other columns are numeric.
     """
     columns = head.columns
     sure_columns = [index for index in indexes if index not in doubtful]
@@ -349,9 +355,9 @@ def list_remark_columns(
 
 
 def differ_only_in_number(names: Sequence[str]) -> bool:
-    """Return whether column names differ only in a number or a text in brackets: Rate [Photo 1].
+    """Return whether names differ only in a number or a text in brackets, as Rate [Photo 1].
 
-    Or in a letter between words: Is A clear?
+    Also if they differ only in a letter between words, as Is A clear?
     """
     frames = {compact_name(_NUMBER_OR_LETTER.sub("#", name.strip())) for name in names}
     if len(names) >= 2 and len(frames) == 1 and len(frames.pop()) > 1:
@@ -367,10 +373,7 @@ def differ_only_in_number(names: Sequence[str]) -> bool:
 
 
 def split_grid_names(names: Sequence[str]) -> list[tuple[str, str]]:
-    """Return (item, question) of columns that are each about an item: Clear? [Text A].
-
-    The question is empty if there is one.
-    """
+    """Return (item, question) for each column, as in Clear? [Text A]; "" for a single question."""
     brackets = [_BRACKETS.fullmatch(_SURVEY_CODE.sub("", name.strip())) for name in names]
     if not all(bracket and bracket[1] for bracket in brackets):
         return [(get_item_name(name), "") for name in names]
@@ -380,7 +383,7 @@ def split_grid_names(names: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def is_comment_column_name(name: str) -> bool:
-    """Return whether a column has comments on an answer, or its other text: [Other (...)]."""
+    """Return whether a column has comments on answers, or texts of an option "Other (...)"."""
     bracket = _BRACKETS.fullmatch(name.strip())
     return bracket is not None and (
         rank_name(bracket[2], "comment") is not None or bracket[2].casefold().startswith("other (")
@@ -388,6 +391,6 @@ def is_comment_column_name(name: str) -> bool:
 
 
 def get_item_name(name: str) -> str:
-    """Return the item's name from the name of a column whose rows are raters."""
+    """Return the item that a column of a table with one row per rater is named after."""
     bracket = _BRACKETS.fullmatch(_SURVEY_CODE.sub("", name.strip()))
     return bracket[2] if bracket and bracket[1] else name.strip()

@@ -22,10 +22,13 @@ from .name_tests import (
 
 
 class RespondentTables(LabelAndItemColumns):
-    """Guesses the layout whose rows are raters."""
+    """Guess the layout whose rows are raters and whose columns are items."""
 
     def _release_long_roles(self) -> None:
-        """Free the columns of roles that wide tables do not have, but for a column of comments."""
+        """Remove the roles that only long tables have.
+
+        A comment column is left out instead, unless its texts are all different.
+        """
         for role in LONG_ROLES:
             index = self.columns.pop(role, None)
             if index is not None:
@@ -36,14 +39,17 @@ class RespondentTables(LabelAndItemColumns):
     def _exclude_or_keep_as_attributes(
         self, indexes: Sequence[int], guess: ColumnGuess, reason: str
     ) -> None:
-        """Exclude columns, or keep them as attributes of items that have content."""
+        """Make columns attributes if the items have content; otherwise exclude them.
+
+        ``reason`` is the reason of the excluded columns, unless they have one.
+        """
         for index in indexes:
             is_attribute = self.has_content and self.reasons.get(index) != "row_numbers"
             (guess.attribute_columns if is_attribute else guess.excluded_columns).append(index)
             self.reasons.setdefault(index, "attribute" if is_attribute else reason)
 
     def _guess_survey(self) -> ColumnGuess | None:
-        """Return the guess for a table with columns that only responses to a survey have, or None.
+        """Return the guess for a table with a column that only responses to surveys have, or None.
 
         Each row is a respondent, who is the rater, and the columns of answers are items.
         """
@@ -76,7 +82,7 @@ class RespondentTables(LabelAndItemColumns):
         return guess
 
     def _list_survey_answers(self, used: Collection[int | None]) -> list[int]:
-        """Return the columns of answers: short texts, no comments; ``used`` have another role."""
+        """Return the columns of short texts that are no comments and not in ``used``."""
         used = {*used, *self.reasons, self.columns.get("comment")}
         return [
             index
@@ -102,7 +108,7 @@ class RespondentTables(LabelAndItemColumns):
         )
 
     def _begins_like_form(self) -> bool:
-        """Return whether the first columns are the time and the address or name of a person."""
+        """Return whether the table begins with a time and a person's name or e-mail address."""
         names = self.head.names
         return (
             rank_name(names[0], "rated_at") is not None
@@ -113,7 +119,10 @@ class RespondentTables(LabelAndItemColumns):
     def _guess_respondents(
         self, candidates: Sequence[int], *, has_keys: bool
     ) -> ColumnGuess | None:
-        """Return the guess for a survey whose rows are responses, or None."""
+        """Return the guess for a survey whose rows are responses, or None.
+
+        ``candidates`` may be columns of answers; ``has_keys``: the items have an ID or content.
+        """
         names = [self.head.names[index] for index in candidates]
         if has_keys or not rater_columns.differ_only_in_number(names):
             return None
@@ -131,7 +140,7 @@ class RespondentTables(LabelAndItemColumns):
         return None
 
     def _guess_raters_in_rows(self, candidates: Sequence[int]) -> ColumnGuess | None:
-        """Return the guess for a table with a row for each rater and a column for each item."""
+        """Return the guess for a row for each rater and a column for each item, or None."""
         columns = self.head.columns
         names = [self.head.names[index] for index in candidates]
         stems = {len(number[0]) for name in names if (number := split_numbered_name(name))}
@@ -165,7 +174,7 @@ class RespondentTables(LabelAndItemColumns):
         return self._build_raters_in_rows_guess(shared)
 
     def _build_raters_in_rows_guess(self, answers: Sequence[int]) -> ColumnGuess:
-        """Return the guess with a row for each rater, and these columns as items."""
+        """Return the guess with a row for each rater and the columns ``answers`` as items."""
         guess = ColumnGuess("raters", {}, rows_are_items="rater" not in self.columns)
         for index in answers:
             self.reasons[index] = "values"

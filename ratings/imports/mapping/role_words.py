@@ -1,7 +1,4 @@
-"""Words in column names that show what the cells are: raters, labels, comments and others.
-
-Names are compared as `name_tests.compact_name` and `normalize_name` return them.
-"""
+"""Words in column names that suggest what the cells are: raters, labels, comments and others."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ class RolesByName:
     # --- columns by name
 
     def exclude_unusable_columns(self) -> None:
-        """Exclude columns that are never items, raters or labels unless the user says so."""
+        """Exclude columns that are items, raters or labels only if the user says so."""
         head = self.head
         normalized_names = list(map(normalize_name, head.names))
         for index, name in enumerate(head.names):
@@ -88,7 +88,7 @@ class RolesByName:
         self.refine_item_column()
 
     def find_named_column(self, role: str) -> int | None:
-        """Return the free column whose name suggests the role most reliably, or None."""
+        """Return the free column with the best name for the role and suitable cells, or None."""
         # A constant ID, such as that of a task, identifies no items.
         columns = self.head.columns
         ranked = [
@@ -124,8 +124,8 @@ class RolesByName:
     def _may_be_label_or_text(self, role: str, index: int) -> bool:
         """Return whether the cells of a column are compatible with the role `label` or `text`.
 
-        Long texts, such as responses of a model, are content and not labels. Numbers and numbered
-        keys that are the only IDs of items, such as those of posts, are not texts.
+        Long texts, such as responses of a model, are content and no labels. Numbers, and numbered
+        keys (of posts, for example) if no other column has IDs of items, are no texts.
         """
         cells = self.head.columns[index]
         if role == "label" and cells.filled and all(map(is_object_text, cells.filled)):
@@ -143,11 +143,11 @@ class RolesByName:
         return cells.has_repeats or not self.is_long_text(index, factor=factor)
 
     def correct_item_column(self) -> None:
-        """Correct the item column by the cells of the columns.
+        """Set or correct the item column by the cells of the columns.
 
-        If there is none, but a rater column, take a column named like an ID of items. If it is
-        named `id`, `key` or `record` and such a column repeats items, take that; the first then has
-        IDs of rows, or of raters.
+        Without an item column but with a rater column, a column named like an ID of items becomes
+        it. An item column named `id`, `key` or `record` is replaced by such a column that repeats
+        its values; the replaced column then has IDs of rows or of raters.
         """
         head, item = self.head, self.columns.get("item")
         named_items = [index for index in self.list_free_columns() if self.is_item_name(index)]
@@ -178,9 +178,10 @@ class RolesByName:
             self.reasons |= {item: "values", named_item: "name"}
 
     def refine_item_column(self) -> None:
-        """Replace an item column `doc` by `segment_id` if only that has one content for each key.
+        """Replace an item column such as `doc` whose keys have several contents each.
 
-        Without raters, a column named like an ID of items becomes the item column beside content.
+        The new column, such as `segment_id`, has one content for each key. Without raters, and
+        beside content, a column named like an ID of items becomes the item column.
         """
         item = self.columns.get("item")
         content = [self.columns[role] for role in CONTENT_ROLES if role in self.columns]
@@ -203,7 +204,7 @@ class RolesByName:
                 return
 
     def _set_item_column_beside_content(self) -> None:
-        """Take a column such as prompt_id for the item if it differs in every row."""
+        """Set the item column to one named like an ID (prompt_id) that differs in every row."""
         for index in self.list_free_columns():
             if self.is_item_name(index) and self.head.columns[index].is_unique:
                 self.columns["item"] = index
@@ -211,7 +212,7 @@ class RolesByName:
                 return
 
     def _has_one_content(self, item: int, content: Sequence[int]) -> bool:
-        """Return whether rows of the same key have the same content."""
+        """Return whether rows with the same key in the column ``item`` have the same content."""
         keys = self.head.columns[item]
         return all(
             not keys.has_repeats or self.head.columns[index].is_determined_by(keys)
@@ -225,7 +226,7 @@ class RolesByName:
         return bool(ITEM_ID_PATTERN.fullmatch(name)) and not is_rating_or_rater_id_name(name)
 
     def assign_content_columns(self) -> None:
-        """Add further columns of content: by name, or by length of text if none has such a name."""
+        """Make columns content by their names; if there are none, by the length of the texts."""
         free = self.list_free_columns()
         self.content = [
             index
@@ -248,7 +249,7 @@ class RolesByName:
         return bool(texts) and not is_list and sum(map(len, texts)) > mean_limit * len(texts)
 
     def list_free_columns(self) -> list[int]:
-        """Return the columns without role, content or reason to leave them out."""
+        """Return the columns without a role, content, or a reason in ``reasons``."""
         used = {*self.columns.values(), *self.content, *self.reasons}
         return [index for index in range(len(self.head.names)) if index not in used]
 

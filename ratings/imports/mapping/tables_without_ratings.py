@@ -1,4 +1,4 @@
-"""Detect tables whose cells are no ratings: counts, probabilities, results, no header row."""
+"""Detect tables of counts, probabilities or results, and tables without a header row."""
 
 from __future__ import annotations
 
@@ -55,7 +55,10 @@ def detect_table_without_ratings(head: TableHead) -> tuple[str, list[int]] | Non
 
 
 def _find_agreement_matrix(head: TableHead) -> list[int]:
-    """Return the columns of a square table of pairs of raters, with 1 for each with itself."""
+    """Return the columns of a square table of agreement between raters, with 1 on the diagonal.
+
+    [] for any other table.
+    """
     columns = find_crossed_counts(head)
     rows = [[head.columns[index].texts[row] for index in columns] for row in range(len(columns))]
     diagonal = {row[place] for place, row in enumerate(rows)}
@@ -68,9 +71,9 @@ def _find_agreement_matrix(head: TableHead) -> list[int]:
 
 
 def _find_shares(head: TableHead) -> list[int]:
-    """Return the columns that say how often each label of the first column occurs.
+    """Return the columns that say how often each label in the first column occurs, or [].
 
-    The percentages of each add up to 100, or the numbers of each to the same sum.
+    In each such column, the percentages add up to 100, or the numbers add up to the same sum.
     """
     first, columns = head.columns[0], range(1, len(head.names))
     labels = [text for text in first.filled if not is_total_name(text)]
@@ -94,7 +97,7 @@ def _find_shares(head: TableHead) -> list[int]:
 
 
 def _are_names_data(head: TableHead) -> bool:
-    """Return whether each name is also a value of its column: the header row is missing."""
+    """Return whether each column has its own name among its values: the header row is missing."""
     return (
         len(head.names) > 1
         and len(head.sample_rows) >= MIN_ROWS
@@ -105,7 +108,7 @@ def _are_names_data(head: TableHead) -> bool:
 
 
 def find_crossed_counts(head: TableHead) -> list[int]:
-    """Return the columns of a table of two raters: rows and columns are the labels of each."""
+    """Return the columns of counts of a table that crosses the labels of two raters, or []."""
     rows = [text for text in head.columns[0].filled if not is_total_name(text)]
     columns = [index for index, name in enumerate(head.names) if index and not is_total_name(name)]
     names = [head.names[index] for index in columns]
@@ -122,7 +125,10 @@ def find_crossed_counts(head: TableHead) -> list[int]:
 
 
 def _is_diagonal_largest(head: TableHead, columns: Sequence[int]) -> bool:
-    """Return whether whole numbers are largest on the diagonal, as counts of equal labels are."""
+    """Return whether each number on the diagonal is the largest of its row and its column.
+
+    So it is in a table of counts if two raters mostly give the same label.
+    """
     if len(columns) != len(head.sample_rows) or not all(
         _are_whole(head.columns[i]) for i in columns
     ):
@@ -143,7 +149,7 @@ def is_total_name(name: str) -> bool:
 def split_rater_prefix(texts: Sequence[str]) -> tuple[str, list[str]]:
     """Return (rater, labels) of texts that begin with the same rater: Rater A: yes, Rater A: no.
 
-    Of a single text, the rater is the whole text. The rater is empty if there is none.
+    The rater of a single text is the whole text. Without a rater, return "" and the texts.
     """
     letters = itertools.takewhile(lambda chars: len(set(chars)) == 1, zip(*texts, strict=False))
     prefix = "".join(chars[0] for chars in letters)
@@ -157,7 +163,7 @@ def split_rater_prefix(texts: Sequence[str]) -> tuple[str, list[str]]:
 
 
 def find_frequency(head: TableHead) -> list[int]:
-    """Return [the column with the number of times that each row of the others occurs], or []."""
+    """Return [the column of numbers of occurrences of the combinations in the others], or []."""
     for index, name in enumerate(head.names):
         cells = head.columns[index]
         if not is_frequency_name(name) or not _are_whole(cells):
@@ -188,9 +194,9 @@ def find_named_counts(head: TableHead) -> list[int]:
 
 
 def find_count_columns(head: TableHead, candidates: Sequence[int]) -> list[int]:
-    """Return the columns that count the ratings of each category: rows with the same sum.
+    """Return the columns that count the ratings of each label, or [].
 
-    Where some raters did not rate every item, most rows have the same sum, and none has more.
+    All rows have the same sum or, if some raters did not rate every item, most have the largest.
     """
     columns = [
         index
@@ -211,7 +217,7 @@ def find_count_columns(head: TableHead, candidates: Sequence[int]) -> list[int]:
 
 
 def find_named_counters(head: TableHead) -> list[int]:
-    """Return columns of whole numbers in an object of counts, such as label_counter.positive."""
+    """Return columns of counts that are fields of one object (label_counter.positive), or []."""
     columns = [
         index
         for index, name in enumerate(head.names)
@@ -222,7 +228,7 @@ def find_named_counters(head: TableHead) -> list[int]:
 
 
 def find_counts_with_total(head: TableHead) -> list[int]:
-    """Return neighbouring columns of whole numbers whose sum is a column named like count."""
+    """Return adjacent columns of whole numbers whose sum is in a column such as `count`, or []."""
     integer_columns = [index for index, cells in enumerate(head.columns) if _are_whole(cells)]
     totals = [index for index in integer_columns if is_frequency_name(head.names[index])]
     if not totals or len(head.sample_rows) < MIN_ROWS_OF_COUNTS:
@@ -243,10 +249,10 @@ def find_counts_with_total(head: TableHead) -> list[int]:
 
 
 def find_codes_in_all_rows(head: TableHead, indexes: Sequence[int]) -> list[str]:
-    """Return ["0"] or ["-1"] if it seems to be a code for "did not rate", or [].
+    """Return ["0"] or ["-1"] if that seems to be a code for "did not rate" in the columns, else [].
 
-    Nearly every row has it beside other numbers. A real answer that is so frequent would be the
-    only one in some rows.
+    Nearly every row has it beside other numbers. An answer that is so frequent would be the only
+    one in some rows.
     """
     if len(indexes) < MIN_RATERS_OF_CODES or len(head.sample_rows) < MIN_ROWS_OF_CODES:
         return []
@@ -267,7 +273,7 @@ def find_codes_in_all_rows(head: TableHead, indexes: Sequence[int]) -> list[str]
 
 
 def find_probability_columns(head: TableHead, candidates: Sequence[int]) -> list[int]:
-    """Return the columns of fractions that add up to 1 in every row."""
+    """Return the columns of fractions that add up to 1 in every row, or []."""
     columns = [index for index in candidates if head.columns[index].is_numeric]
     fractions = [
         index

@@ -52,9 +52,9 @@ class WideTables(RespondentTables):
         return self._build_wide_guess(values)
 
     def _are_raters_of_each_row(self, values: rater_columns.ValueColumns) -> bool:
-        """Return whether the columns number people, and each row is another item.
+        """Return whether the columns number people, and no item has two rows.
 
-        A column `author` or `user` beside annotator1, annotator2 is not about their ratings then.
+        A rater column named `author` or `user` is not about their ratings then.
         """
         if not is_subject_name(self.head.names[self.columns["rater"]]):
             return False
@@ -63,7 +63,7 @@ class WideTables(RespondentTables):
         return stems <= RATER_STEMS - LABEL_STEMS and not self.has_repeated_keys()
 
     def _build_wide_guess(self, values: rater_columns.ValueColumns) -> ColumnGuess:
-        """Return the wide guess with these columns of ratings."""
+        """Return the wide guess with ``values`` as the columns of ratings."""
         places = self._shorten_rater_names(values)
         self.reasons |= dict.fromkeys(places, values.reason)
         self._correct_gold_column(places)
@@ -83,9 +83,10 @@ class WideTables(RespondentTables):
     def _shorten_rater_names(
         self, values: rater_columns.ValueColumns
     ) -> dict[int, tuple[str, str]]:
-        """Return (rater, question) of each column without the text that all raters share.
+        """Return column -> (rater, question), with rater names without the text common to all.
 
-        Such as votes.ann, or Vote (Ann). Columns that were computed from all others are left out.
+        For example, votes.ann or Vote (Ann) becomes ann or Ann. A column that was computed from all
+        others is left out.
         """
         places = dict(values.places)
         if values.reason == "values":
@@ -108,7 +109,7 @@ class WideTables(RespondentTables):
         values: rater_columns.ValueColumns,
         places: dict[int, tuple[str, str]],
     ) -> None:
-        """Add a doubt if the columns of ratings may be others, or no raters."""
+        """Add a doubt if the guessed columns of ratings (``places``) may be wrong or incomplete."""
         has_few_rows = len(self.head.sample_rows) < len(places)
         if values.reason == "values" and has_few_rows and not self.has_content:
             guess.doubt, guess.doubtful_columns = "raters_in_rows", list(places)
@@ -126,9 +127,9 @@ class WideTables(RespondentTables):
             guess.doubt, guess.doubtful_columns = "rater_marks", list(places)
 
     def _list_further_raters(self, guess: ColumnGuess, places: Collection[int]) -> list[int]:
-        """Return the columns that have the raters' labels, but are not named like them.
+        """Return unused columns that have only labels of the raters, but other names.
 
-        Numbers may be anything, unless the column is named after a model.
+        Numeric columns are left out unless they are named after a model.
         """
         columns, names = self.head.columns, self.head.names
         labels = {get_normal_form(text) for index in places for text in columns[index].values}
@@ -143,17 +144,17 @@ class WideTables(RespondentTables):
         ]
 
     def _have_one_mark(self, places: Collection[int]) -> bool:
-        """Return whether all cells have the same mark or are empty, which may be an answer, too."""
+        """Return whether each cell is empty (perhaps for "no") or has the same character."""
         columns = [self.head.columns[index] for index in places]
         marks = {text for column in columns for text in column.values}
         is_mark = len(marks) == 1 and len(marks.pop()) == 1
         return is_mark and any(not all(column.texts) for column in columns)
 
     def _correct_gold_column(self, places: Collection[int]) -> None:
-        """Give the gold role to a column with the raters' labels; take it from one without them.
+        """Take the gold role from a column without the raters' labels, or give it to another.
 
-        A content column `Reference` or `Answer` with the raters' labels has gold answers, which
-        raters must not see.
+        The other is a content column `Reference` or `Answer` with the raters' labels: raters must
+        not see gold answers.
         """
         columns = self.head.columns
         labels = {get_normal_form(text) for index in places for text in columns[index].values}
@@ -174,7 +175,10 @@ class WideTables(RespondentTables):
                 self.reasons[index] = "gold_values"
 
     def _set_wide_item_column(self, guess: ColumnGuess, places: Collection[int]) -> None:
-        """Set the item column: by name, else a first column of unique keys, else the row number."""
+        """Set the item column: one with a suitable name, else a first column of unique values.
+
+        Without one, items are numbered by row.
+        """
         if "item" in self.columns or self.has_content:
             guess.key_columns, doubtful = self.complete_item_key(places)
             if doubtful:
@@ -199,7 +203,7 @@ class WideTables(RespondentTables):
         guess.rows_are_items = True
 
     def _guess_wide_or_items(self) -> ColumnGuess:
-        """Return the guess for a table without names of raters and labels."""
+        """Return the guess for a table in which no column is named like a rater or label."""
         self._release_long_roles()
         self._exclude_comparisons()
         free = self.list_free_columns()
@@ -240,7 +244,7 @@ class WideTables(RespondentTables):
         return self._guess_items(free)
 
     def build_counts_guess(self, counts: Sequence[int]) -> ColumnGuess:
-        """Return the guess that columns have numbers of ratings; the user has to confirm it."""
+        """Return the guess that the columns ``counts`` count ratings, which the user confirms."""
         self.reasons |= dict.fromkeys(counts, "values")
         guess = ColumnGuess("counts", {}, doubt="counts", doubtful_columns=list(counts))
         self._set_wide_item_column(guess, counts)
@@ -250,9 +254,9 @@ class WideTables(RespondentTables):
         return guess
 
     def _guess_items(self, free: Sequence[int]) -> ColumnGuess:
-        """Return the guess that rows are items without ratings.
+        """Return the guess that rows are items without ratings; ``free``: columns without role.
 
-        There is a doubt if the table has no content, or if some of its columns may have labels.
+        It has a doubt if the table has no content, or if some of its columns may have labels.
         """
         guess = ColumnGuess("items", {})
         self._exclude_or_keep_as_attributes(free, guess, "no_role")
@@ -277,10 +281,10 @@ class WideTables(RespondentTables):
         return guess
 
     def _find_rater_and_labels(self, free: Sequence[int]) -> list[int]:
-        """Return [a column that may be the rater, the columns that may be labels], or [].
+        """Return [a column that may be the rater, *columns that may be labels], or [].
 
-        The first has a different value in each row of an item. The names of the columns do not show
-        it, so the user has to choose.
+        The first has a different value in each row of an item. Only the cells suggest these roles,
+        so the user has to choose.
         """
         columns, item = self.head.columns, self.columns.get("item")
         if item is None or not columns[item].has_repeats:
@@ -290,9 +294,9 @@ class WideTables(RespondentTables):
         return [*raters, *labels] if raters and labels else []
 
     def _are_items_by_raters(self, indexes: Sequence[int]) -> bool:
-        """Return whether three columns, the only ones, have each item with each rater just once.
+        """Return whether the table has just three columns: item, rater (each pair once) and label.
 
-        Two raters who give each pair of labels just once are improbable.
+        Two raters who gave each pair of labels just once are improbable.
         """
         if not len(indexes) == len(self.head.names) == 3:
             return False
@@ -303,7 +307,7 @@ class WideTables(RespondentTables):
         return is_cross and len(rater.values) > 1 and len(item.values) > len(label.values) > 1
 
     def _set_item_column_of_rater_and_labels(self, columns: Sequence[int]) -> None:
-        """Set the item column to the first that repeats as items do beside raters and labels."""
+        """Set the item column to the first that forms unique pairs with another, beside labels."""
         cells = self.head.columns
         repeated = [index for index in columns if cells[index].has_repeats]
         for item, rater in itertools.permutations(repeated, 2):
@@ -318,9 +322,9 @@ class WideTables(RespondentTables):
     def _add_fields_of_same_object(
         self, raters: Sequence[int], candidates: Sequence[int]
     ) -> list[int]:
-        """Return the columns of raters with further fields of their object, such as votes.ann.
+        """Return ``raters`` and further label-like fields of their object, as votes.ann, votes.ben.
 
-        A rater who gives one label may have no value in common with the others.
+        A rater who gives only one label may have no value in common with the others.
         """
         names = self.head.names
         return [
@@ -335,7 +339,7 @@ class WideTables(RespondentTables):
         ]
 
     def _exclude_comparisons(self) -> None:
-        """Exclude columns that compare the raters or describe items, if two others are left."""
+        """Exclude columns that compare raters or describe items if two likely raters remain."""
         for is_excluded, reason in (
             (is_comparison_name, "derived"),
             (is_difficulty_name, "descriptive"),
@@ -349,10 +353,10 @@ class WideTables(RespondentTables):
                 self.reasons |= dict.fromkeys(excluded, reason)
 
     def _list_doubtful_raters(self, indexes: Sequence[int]) -> list[int]:
-        """Return those of the columns that share no values with the others, if they may be raters.
+        """Return those of the columns that may be no raters, sharing no values with the others.
 
-        Columns of numbers may be measurements, which need not have common values; they are doubtful
-        if they number the items and raters of a long table.
+        Numeric columns may be measurements, which need no common values; they are doubtful only if
+        they may be the items, raters and labels of a long table.
         """
         columns = self.head.columns
         if self._are_items_by_raters(indexes):
@@ -366,7 +370,7 @@ class WideTables(RespondentTables):
         return [index for index in indexes if index not in shared and columns[index].filled]
 
     def _shares_values_with(self, index: int, candidates: Sequence[int]) -> bool:
-        """Return whether the column has repeats, and most of its values are in another column."""
+        """Return whether a column repeats values and most of them are in another candidate."""
         columns = self.head.columns
         values = columns[index].values
         return columns[index].has_repeats and any(

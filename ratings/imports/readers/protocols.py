@@ -19,9 +19,9 @@ class FileReader(Protocol):
 
     @property
     def columns(self) -> Mapping[str, str]:
-        """Role -> name in the file, for problem messages.
+        """Role -> name of the column or field in the file, for messages about problems.
 
-        It is complete when the first record is yielded.
+        Complete once the first record has been yielded.
         """
 
     @property
@@ -29,16 +29,16 @@ class FileReader(Protocol):
         """Number of bytes read so far, shown as progress."""
 
     def iter_records(self) -> Iterator[Record]:
-        """Yield everything in the file.
+        """Yield everything in the file as records.
 
-        It raises nothing: problems are yielded as records, also when the file cannot be read
-        further.
+        Raises nothing: problems are yielded as records, too, even one after which the file cannot
+        be read further.
         """
 
     def find_final_problem(self, labels: Iterable[str], *, is_usable: bool) -> ReaderProblem | None:
-        """Return a problem that only the end of the file reveals, or None.
+        """Return a problem that shows only after the whole file has been read, or None.
 
-        ``labels`` are the labels found; ``is_usable``: whether the file has anything to import.
+        ``labels`` are the labels found; ``is_usable``: the file has something to import.
         """
 
 

@@ -1,4 +1,4 @@
-"""Files of known tools that have no ratings of people or models: rejected with the next step."""
+"""Files of known tools without ratings of people or models; they are rejected with advice."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class _RejectedFormat(NamedTuple):
 
 
 class RejectedSource(ToolSource):
-    """Source of files that are rejected."""
+    """Source of files of known formats that have no ratings; reading them yields a problem."""
 
     def __init__(self, rejected_format: _RejectedFormat) -> None:
         self.name, self.extensions, self.problem, self._can_read = rejected_format
@@ -44,20 +44,20 @@ class _RejectingReader(ToolReader):
 
 
 def _is_list_of_submissions(sample: FileSample) -> bool:
-    """Return whether the file has the participants of a study alone."""
+    """Return whether the file only lists the participants of a study."""
     names = {name.casefold().replace("_", " ") for name in sample.names}
     return sample.kind == "text" and names >= {"submission id", "participant id", "status"}
 
 
 def _is_table_of_outputs(sample: FileSample) -> bool:
-    """Return whether the file has outputs of models instead of the answers of graders."""
+    """Return whether the file has outputs of models instead of graders' answers."""
     head = sample.head.decode("utf-8", "ignore")
     has_outputs = any(name.startswith("[") and "] " in name for name in sample.names)
     return sample.kind == "text" and has_outputs and ("[PASS]" in head or "[FAIL]" in head)
 
 
 def _is_list_of_tasks(sample: FileSample) -> bool:
-    """Return whether the file has tasks whose responses are the results of several workers."""
+    """Return whether the file has tasks with responses merged from several workers."""
     tasks = [task for record in sample.records for task in record.get("docs") or [record]]
     names = {"task_id", "params", "response"}
     return bool(tasks) and all(isinstance(task, dict) and names <= task.keys() for task in tasks)

@@ -1,11 +1,4 @@
-"""Answers that raters gave in Qualtrics and Rayyan.
-
-Qualtrics: responses with three header lines: names, texts of the questions, import ids. Respondents
-are raters and the columns of answers are items. Previews are left out.
-
-Rayyan: references of a review, with the decisions of all reviewers in the column of notes. The
-column has `RAYYAN-INCLUSION: {"Anna"=>"Included", "Ben"=>"Excluded"} | RAYYAN-LABELS: ...`.
-"""
+"""Responses from Qualtrics, and screening decisions from Rayyan."""
 
 from __future__ import annotations
 
@@ -110,7 +103,7 @@ def _parse_response(line: int, fields: Fields, texts: Fields) -> Iterator[Record
 
 
 def _is_answer_name(name: str) -> bool:
-    """Return whether a column has answers: it neither describes the response nor is computed."""
+    """Return whether a column has answers: not metadata, a score, an order or a free text."""
     describes = is_descriptive_name(name) or is_respondent_name(name) or name in OTHER_METADATA
     is_computed = name.endswith((TEXT_ENDING, ORDER_ENDING)) or SCORE_NAME.fullmatch(name)
     return not (describes or is_computed)
@@ -119,8 +112,8 @@ def _is_answer_name(name: str) -> bool:
 def _split_name(name: str) -> tuple[str, str]:
     """Return (item, question key) of a column.
 
-    `2_Q5` is question Q5 about item 2; `Q1_2` is the second row of the grid Q1. Every other column
-    is an item of one question.
+    `2_Q5` is question Q5 about item 2; `Q1_2` is the second row of the grid Q1. Any other column is
+    an item of the question `answer`.
     """
     if match := _LOOPED.fullmatch(name):
         return match["item"], match["question"]

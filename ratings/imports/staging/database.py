@@ -138,7 +138,7 @@ class EncodedContent(NamedTuple):
 
 
 class StagedKeys:
-    """Assigns ids to the keys of one table, in the order of their first lines."""
+    """Assigns ids to the keys of items or raters, in the order of their first appearance."""
 
     def __init__(self, db: sqlite3.Connection, table: str) -> None:
         self.db = db
@@ -175,7 +175,7 @@ class StagedKeys:
 
 
 class StagingDatabase:
-    """A new scratch file being filled; `flush` writes the collected rows."""
+    """A new scratch file that collects rows in memory; `flush` writes them."""
 
     def __init__(self, path: Path, heartbeat: Heartbeat) -> None:
         self.path = path
@@ -200,7 +200,7 @@ class StagingDatabase:
             self.contents.append(content)
 
     def flush(self, *, save: bool) -> None:
-        """Write the collected rows, or discard them: after the first problem no row is needed."""
+        """Write the collected rows, or discard them unless ``save``; then collect anew."""
         if save:
             self.db.execute("BEGIN")
             self.items.flush()
@@ -226,7 +226,7 @@ class StagingDatabase:
         return self.db.execute("DELETE FROM raw_rating WHERE question = ?", (question,)).rowcount
 
     def merge_labels(self, ids: Mapping[int, int | None]) -> None:
-        """Replace label ids in the staged rows by a mapping; delete rows whose id maps to None."""
+        """Replace label ids in the staged rows by ``ids``; delete rows whose id maps to None."""
         if not ids:
             return
         self.db.execute("CREATE TEMP TABLE merged (old INTEGER PRIMARY KEY, new INTEGER)")
@@ -253,7 +253,7 @@ class StagingDatabase:
         self._order_rows()
 
     def _order_rows(self) -> None:
-        """Order the ratings by time where raters rated an item twice and have times."""
+        """Store the ratings in final order: a rater's ratings of an item by time, if any."""
         has_times = self.db.execute(
             "SELECT EXISTS (SELECT 1 FROM raw_rating WHERE rated_at IS NOT NULL)"
         ).fetchone()[0]
@@ -264,10 +264,10 @@ class StagingDatabase:
 
 
 def add_heartbeat(db: sqlite3.Connection, heartbeat: Heartbeat) -> sqlite3.Connection:
-    """Call the heartbeat during long queries, and return the connection.
+    """Make the connection call ``heartbeat`` during long queries, and return the connection.
 
-    Sorting millions of rows takes longer than a worker may be silent. An error of the heartbeat
-    interrupts the query.
+    Sorting millions of rows takes longer than the timeout of a worker's lease. An exception of the
+    heartbeat interrupts the query.
     """
 
     def call_heartbeat() -> int:

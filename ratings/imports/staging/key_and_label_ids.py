@@ -63,11 +63,11 @@ class KeyResolver:
 
 
 class QuestionLabels:
-    """Texts in the label column of one question, with staged ids and numbers of ratings.
+    """The texts in the label columns of one question, with staged ids and numbers of ratings.
 
-    Which texts are the same label, and which stand for a missing value, is known when the whole
-    file has been read (`interpret_texts`). An existing question has a fixed list of labels. A new
-    question gets the labels of the file.
+    Only when the whole file has been read does `interpret_texts` decide which texts are the same
+    label, and which stand for a missing value. An existing question has a fixed list of labels; a
+    new question gets the labels of the file.
     """
 
     def __init__(
@@ -100,11 +100,11 @@ class QuestionLabels:
 
     @property
     def is_full(self) -> bool:
-        """True if no further text can be collected."""
+        """True if the file has too many different texts, so that no further one is collected."""
         return len(self.ids) - len(self.existing) >= MAX_TEXTS
 
     def add_labels(self, labels: Sequence[str]) -> None:
-        """Add labels of the question that no rating has yet."""
+        """Add labels that are not yet known, with 0 ratings."""
         for label in labels:
             if label not in self.ids:
                 self.ids[label] = self.next_label_id()
@@ -113,10 +113,10 @@ class QuestionLabels:
     def count_and_get_id(
         self, label: str, line: int, column: str, problems: ProblemList
     ) -> int | None:
-        """Count a text and return its staged id.
+        """Count a rating with this text and return the text's staged id.
 
-        Return None after adding a problem; also, without counting, for another text once the
-        question is full: it has too many labels anyway.
+        Return None after adding a problem with the text. Also, without a problem, for a new text
+        once the question is full: it then has too many labels anyway.
         """
         label_id = self.ids.get(label)
         if label_id is None:

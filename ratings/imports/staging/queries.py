@@ -79,7 +79,7 @@ _DIFFERING_CONTENT_SQL = (
 
 
 class ConflictingItem(NamedTuple):
-    """An item with two contents: its key, the two lines, bodies and attributes."""
+    """An item with different contents: its key, and the lines, bodies and attributes of each."""
 
     key: str
     lines: list[int]
@@ -88,10 +88,10 @@ class ConflictingItem(NamedTuple):
 
 
 class StagedRating(NamedTuple):
-    """One staged rating.
+    """A rating in a staging database.
 
-    ``rated_at`` is in microseconds since 1970 or None. ``comment`` is None where the file has none.
-    ``guidelines`` is 0 where the file says that the version is unknown, None where it has none.
+    ``rated_at`` is in microseconds since 1970 or None. ``comment`` is None if the file has none.
+    ``guidelines`` is 0 if the file says that the version is unknown, None if it has none.
     """
 
     id: int
@@ -135,7 +135,7 @@ class StagedRows:
     def count(self, table: str) -> int:
         """Return the number of rows of ``rating``, ``content``, ``gold`` or ``skip``.
 
-        ``without_time`` counts the ratings without a time.
+        For ``without_time``, return the number of ratings without a time.
         """
         return self.db.execute(_COUNT_SQL[table]).fetchone()[0]
 
@@ -180,7 +180,7 @@ class StagedRows:
         return pairs
 
     def list_excess_repeats(self, times: int, limit: int) -> list[StagedRating]:
-        """Return ratings that repeat an item and rater more than ``times`` times."""
+        """Return ratings of an item by a rater that come after more than ``times`` others."""
         rows = self.db.execute(
             f"SELECT b.id {_REPEAT_PAIRS_SQL} ORDER BY b.id LIMIT ?", (times, limit)
         ).fetchall()
@@ -198,7 +198,7 @@ class StagedRows:
             yield batch
 
     def get_rater_details(self) -> dict[str, dict[str, str]]:
-        """Return key -> kind, name, model and prompt_version of raters with more than a key."""
+        """Return key -> {kind, name, model, prompt_version} of the raters with such details."""
         rows = self.db.execute(
             "SELECT key, kind, name, model, prompt_version FROM rater WHERE kind != ''"
         )
@@ -206,7 +206,7 @@ class StagedRows:
         return {key: dict(zip(columns, values, strict=True)) for key, *values in rows}
 
     def list_similar_items(self, limit: int) -> list[str]:
-        """Return groups of item keys that are written alike, as `Text 1 / text 1`."""
+        """Return groups of item keys that are written alike, each as one text: Text 1 / text 1."""
         return [keys for (keys,) in self.db.execute(_SIMILAR_ITEMS_SQL, (limit,))]
 
     def get_person_names(self, limit: int) -> dict[str, str]:
@@ -237,7 +237,7 @@ class StagedRows:
         return [StagedContent(*row) for row in rows]
 
     def iter_conflicting_items(self) -> Iterator[ConflictingItem]:
-        """Yield the items with different contents in the file, by the lines of the first ones."""
+        """Yield the items with different contents in the file, ordered by their first lines."""
         for item, key in self.db.execute(_CONFLICTING_CONTENT_SQL).fetchall():
             rows = self.db.execute(_DIFFERING_CONTENT_SQL, (item,)).fetchall()
             lines = [line for line, _body, _attributes, _rowid in rows]
@@ -246,7 +246,7 @@ class StagedRows:
             yield ConflictingItem(key, lines, bodies, attributes)
 
     def count_items_with_repeated_content(self) -> int:
-        """Return the number of items whose content occurs under an earlier key, too."""
+        """Return the number of items whose content also occurs under an earlier key."""
         return self.db.execute(_COUNT_DUPLICATES_SQL).fetchone()[0]
 
     def list_duplicates(self, limit: int) -> list[list[str]]:
@@ -267,7 +267,7 @@ class StagedRows:
     # --- gold answers and skips
 
     def get_gold_answers(self, items: list[str]) -> dict[str, dict[str, list[str]]]:
-        """Return item -> question -> gold labels of these items."""
+        """Return item key -> {question key: gold labels} of these items."""
         labels_by_item: dict[str, dict[str, list[str]]] = {}
         for start in range(0, len(items), 500):
             batch = items[start : start + 500]

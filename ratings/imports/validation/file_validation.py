@@ -176,7 +176,7 @@ def _add_new_raters_and_suggestions(
 def _get_project_questions(
     project: Project | None, question: Question | None
 ) -> dict[str, Question]:
-    """Return the project's questions by key."""
+    """Return the questions that ratings may answer, by key: ``question`` and the project's."""
     questions = {question.key: question} if question else {}
     if project is not None:
         for project_question in project.questions.all():
@@ -185,7 +185,7 @@ def _get_project_questions(
 
 
 def _flush_batch(report: FileReport, staging: StagingDatabase) -> None:
-    """Count and write a batch; discard it after the first problem, as no row is needed then."""
+    """Add the batch to the report and write it; only discard it once there are problems."""
     report.rows += len(staging.ratings)
     report.contents += len(staging.contents)
     report.gold_answers += len(staging.gold_answers)
@@ -313,7 +313,7 @@ def _add_statistics(
 def _add_conflict_problem(
     problems: ProblemList, item: ConflictingItem, columns: Mapping[str, str]
 ) -> None:
-    """Add the problem of an item with two contents, and which column makes the difference."""
+    """Add the problem of an item with two contents, naming the first column that differs."""
     is_attribute = item.bodies[0] == item.bodies[1]
     first, second = item.attributes if is_attribute else item.bodies
     field_name = next(name for name in [*first, *second] if first.get(name) != second.get(name))

@@ -124,7 +124,7 @@ class RecordValidator:
                 self.skipped_records.add_lines(lines, "missing", count=question_labels.counts[text])
 
     def format_other_questions(self) -> str:
-        """Return the first question keys other than the selected one, for a message."""
+        """Return the first keys of questions that are not the selected one, as one text."""
         return ", ".join(self._other_question_keys)
 
     # --- one method per kind of record
@@ -272,7 +272,7 @@ class RecordValidator:
         """Return the labels of a record's question, or None.
 
         None means that the question is not the selected one, which is counted, or that its key is
-        invalid.
+        invalid, which is a problem.
         """
         if self.selected_question is not None and key not in ("", self.selected_question):
             self.n_other_questions += 1

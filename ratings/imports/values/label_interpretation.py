@@ -41,7 +41,7 @@ MAX_LABEL_LENGTH = 500  # characters; a longer text is no list of labels
 
 
 def split_labels(labels: Collection[str]) -> dict[str, tuple[str, ...]]:
-    """Return the parts of each label that is a list of labels, sorted and each once.
+    """Return label -> its parts, sorted and each once, for the labels that are lists of labels.
 
     ``labels`` are all labels of one question, because a separator may also be part of a label. A
     list of one label has one part, an empty list none.
@@ -60,7 +60,7 @@ def split_labels(labels: Collection[str]) -> dict[str, tuple[str, ...]]:
 
 
 def join_labels(parts: Collection[str]) -> str:
-    """Return the text of a set of labels: equal for the same labels in any order."""
+    """Return one text for a set of labels given in sorted order."""
     return "|".join(parts)
 
 
@@ -85,7 +85,10 @@ def _parse_list(text: str) -> tuple[str, ...] | None:
 def _split_by(
     separator: str, labels: Collection[str], lists: Collection[tuple[str, ...]]
 ) -> dict[str, tuple[str, ...]]:
-    """Return the parts of the labels with this separator; {} if it does not separate labels."""
+    """Return label -> parts for the labels with this separator; {} if it does not separate labels.
+
+    ``lists`` are the parts of labels that were already split.
+    """
     combined = {
         label: _sort_parts(label.split(separator))
         for label in labels
@@ -116,12 +119,12 @@ MAX_QUOTED_LABELS = 8
 
 @dataclass(frozen=True)
 class LabelOptions:
-    """Choices for the labels of a file.
+    """A user's choices for interpreting the labels of a file.
 
     ``missing`` are further codes for missing values, ``not_missing`` labels that are no such codes.
-    ``similar`` is JOIN, KEEP or empty. ``is_exact``: every text is a label as it stands, but for
-    those of ``missing``, as in an export of this program. ``suspected`` are labels that stand where
-    a table has missing values.
+    ``similar`` is JOIN, KEEP or empty (undecided). ``is_exact``: every text except those in
+    ``missing`` is a label without changes, as in an export of Concord. ``suspected`` are labels
+    that stand where a table has missing values.
     """
 
     missing: Sequence[str] = ()
@@ -133,25 +136,24 @@ class LabelOptions:
 
 @dataclass
 class LabelInterpretation:
-    """Label of each text in the file, None for a missing value; with notes for the lead."""
+    """The label of each text in the file (None for a missing value), with notes for the lead."""
 
     labels: dict[str, str | None] = field(default_factory=dict)
     notes: list[LabelNote] = field(default_factory=list)
 
     @property
     def undecided(self) -> list[LabelNote]:
-        """The notes that the lead has to decide about."""
+        """The notes that need a decision of the lead."""
         return [note for note in self.notes if note.kind in label_notes.UNDECIDED_KINDS]
 
 
 def interpret_labels(
     counts: Mapping[str, int], options: LabelOptions, *, existing: Sequence[str] = ()
 ) -> LabelInterpretation:
-    """Return the label of each text in the label column, from the texts and their counts.
+    """Interpret the texts of one question's label column, with their numbers of ratings.
 
-    ``counts`` is text -> number of ratings, for all texts of one question. ``existing`` are the
-    labels that the question has already: they are no codes for missing values, and other spellings
-    of them become theirs.
+    ``existing`` are the question's labels: none is a code for a missing value, and other spellings
+    in the file are read as these labels.
     """
     if options.is_exact:
         missing = set(options.missing)
@@ -212,7 +214,7 @@ class _LabelInterpreter:
         self.texts = {raw: single.get(text, text) for raw, text in self.texts.items()}
 
     def _mark_missing_codes(self) -> None:
-        """Mark the codes for missing values, and note those that may be one."""
+        """Read codes for missing values as None; note them, and the labels that may be codes."""
         missing = [code.strip() for code in self.options.missing]
         labels = [label for label in self.existing if label not in missing]
         counts: Counter[str] = Counter()
@@ -236,7 +238,7 @@ class _LabelInterpreter:
                 self._add_note(kind, codes, raws=raws, codes=codes)
 
     def _get_normal_forms(self) -> dict[str, str]:
-        """Return text of the file -> normal form of its label, for all that are not missing."""
+        """Return text of the file -> normal form of its label, except for missing values."""
         texts = {
             raw: text for raw, text in self.texts.items() if raw not in self.interpretation.labels
         }
@@ -268,7 +270,7 @@ class _LabelInterpreter:
             self._add_note(label_notes.BESIDE_NUMBERS, sorted(new), raws=non_numeric)
 
     def _select_spellings(self, forms: Mapping[str, str]) -> dict[str, str]:
-        """Return normal form -> label, and note the spellings that are joined."""
+        """Return normal form -> label to use, and note the spellings that are joined."""
         spellings: dict[str, set[str]] = {}
         for raw, form in forms.items():
             if self.texts[raw] in self.parts:
@@ -289,7 +291,7 @@ class _LabelInterpreter:
         return names
 
     def _join_similar_labels(self, counts: Mapping[str, int]) -> dict[str, str]:
-        """Return label -> label that it is joined with; note labels that are similar.
+        """Return label -> similar label to use instead, if these are joined; note similar labels.
 
         ``counts`` has the number of ratings of each label.
         """
@@ -317,7 +319,7 @@ class _LabelInterpreter:
     def _add_note(
         self, kind: str, labels: Sequence[str], *, raws: Iterable[str] = (), **values: Any
     ) -> None:
-        """Add a note that quotes labels, with the number of ratings of ``raws``."""
+        """Add a note that quotes labels and states the number of ratings of the texts ``raws``."""
         count = sum(self.counts[raw] for raw in raws)
         self.interpretation.notes.append(
             LabelNote(kind, {"labels": quote_labels(labels), "count": count, **values})
@@ -325,13 +327,13 @@ class _LabelInterpreter:
 
 
 def _build_spelling_sort_key(label: str, counts: Mapping[str, int]) -> tuple[int, bool, int, str]:
-    """Return a key that sorts frequent spellings first; then yes before y, and no to NO."""
+    """Return a key by which frequent spellings come first; at equal counts, yes before y or YES."""
     n_letters = sum(map(str.isalnum, label))
     return (-counts[label], label.isupper(), len(label) - 2 * n_letters, label)
 
 
 def quote_labels(labels: Collection[str]) -> str:
-    """Return labels for a message, the first ones and their number if there are many."""
+    """Return the first labels, quoted for a message, and the total number if there are more."""
     quoted = [f"'{label}'" for label in list(labels)[:MAX_QUOTED_LABELS]]
     if len(labels) > MAX_QUOTED_LABELS:
         quoted.append(f"… ({len(labels)})")
@@ -354,7 +356,7 @@ def parse_label_list(text: str) -> list[str]:
 
 
 def format_label_list(labels: Iterable[str]) -> str:
-    """Return a list that `parse_label_list` reads."""
+    """Return the labels as a text from which `parse_label_list` gets the same labels."""
     quoted = []
     for label in labels:
         needs_quotes = "," in label or '"' in label

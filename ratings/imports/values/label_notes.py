@@ -1,4 +1,4 @@
-"""Notes on how the labels of a question were interpreted; some of them the lead has to decide.
+"""Notes on how the labels of a question were interpreted; the lead has to decide on some.
 
 A note is stored as kind and values, and its text is formatted when it is shown.
 """
@@ -79,7 +79,8 @@ class StoredNote(TypedDict):
 class StoredQuestion(TypedDict):
     """A question of a file, as stored in `ImportRun.summary`.
 
-    ``exists``: whether the project has it; ``labels`` are label -> number of ratings.
+    ``exists``: whether the project already has the question; ``labels`` maps each label to its
+    number of ratings.
     """
 
     position: int
@@ -91,7 +92,7 @@ class StoredQuestion(TypedDict):
 
 @dataclass(frozen=True)
 class LabelNote:
-    """One note; the values are those of its text."""
+    """A note on labels: its kind, and the values that its text quotes."""
 
     kind: str
     values: Mapping[str, Any] = field(default_factory=dict)

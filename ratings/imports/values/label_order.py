@@ -74,11 +74,11 @@ _NAMES = (
 
 
 class LabelOrder(NamedTuple):
-    """Guessed order of labels: labels from lowest to highest, scale, and basis of the guess.
+    """Guessed order of labels, from lowest to highest, with the scale and the basis of the guess.
 
-    ``scale`` is "ordinal" or "nominal", ``basis`` one of the names above. A basis of ALPHABET means
-    that no order is known. ``is_scale_open``: only a person can know whether there is an order,
-    because the labels are bare numbers, or names with a number.
+    ``scale`` is "ordinal" or "nominal", ``basis`` a constant of this module; ALPHABET means that no
+    order is known. ``is_scale_open``: the labels do not show whether they have an order, because
+    they are bare numbers, or names with a number.
     """
 
     labels: list[str]
@@ -90,7 +90,7 @@ class LabelOrder(NamedTuple):
 def guess_order(labels: Iterable[str]) -> LabelOrder:
     """Return the probable order of labels.
 
-    One or two labels are nominal, because they have no meaningful order.
+    The scale of one or two labels is nominal, because their order has no effect.
     """
     unordered = sorted(labels)
     for basis, get_ranks in _BASES:
@@ -109,7 +109,7 @@ def guess_order(labels: Iterable[str]) -> LabelOrder:
 
 
 def find_known_scale(labels: Collection[str]) -> dict[str, float] | None:
-    """Return label -> step on the known scale that has all of the labels, or None."""
+    """Return label -> step on a known scale that contains all of the labels, or None."""
     phrases = {label: normalize_phrase(label) for label in labels}
     if len(phrases) < 2:
         return None
@@ -129,7 +129,7 @@ def is_known_scale(labels: Collection[str]) -> bool:
 
 
 def is_date_label(label: str) -> bool:
-    """Return whether a label is a day, as spreadsheet programs write it."""
+    """Return whether a label looks like a date, as spreadsheet programs write it."""
     return _DATE.fullmatch(label.strip()) is not None
 
 
@@ -144,7 +144,7 @@ def _rank_numbers(labels: Collection[str]) -> dict[str, float] | None:
 
 
 def _rank_numbers_in_words(labels: Collection[str]) -> dict[str, float] | None:
-    """Rank labels by the number that each has in the same place: 5%, Grade 10, 10 - perfect."""
+    """Rank labels by a number in the same position of each: 5%, Grade 10, 10 - perfect."""
     if any(map(is_date_label, labels)):
         return None
     ranks: dict[str, float] = {}
@@ -172,9 +172,9 @@ def _are_numbered_names(labels: Collection[str]) -> bool:
 
 
 def _may_be_numbered_names(labels: Collection[str]) -> bool:
-    """Return whether numbers stand before or behind different words, or behind a letter: 1 cat, A1.
+    """Return whether numbers in labels may only distinguish names: 1 cat, 2 dog; A1, A2.
 
-    Words of a known scale are its steps: 1 poor, 2 good.
+    Not if the words are steps of a known scale: 1 poor, 2 good.
     """
     words = [re.sub(r"[\W\d_]+", " ", label).strip() for label in labels]
     if len(set(words)) == 1:
@@ -183,7 +183,10 @@ def _may_be_numbered_names(labels: Collection[str]) -> bool:
 
 
 def _get_rank(match: re.Match[str], before: str, after: str) -> float:
-    """Return the number in a label, less a small step for "<5" and "up to 5", plus one for ">5"."""
+    """Return the number in a label, a little less for "<5" or "up to 5", a little more for ">5".
+
+    ``before`` and ``after`` are the texts around the number, in lower case.
+    """
     number = float(match[2].replace(",", ".")) * (-1 if match[1] == "-" else 1)
     if match[3]:
         number += (ord(match[3].lower()) - ord("`")) / 1000
@@ -197,7 +200,8 @@ def _get_rank(match: re.Match[str], before: str, after: str) -> float:
 def _are_in_same_position(frames: list[tuple[str, str]]) -> bool:
     """Return whether the numbers are first or last in all labels, or between the same words.
 
-    The signs and words for less and more may stand before a number.
+    ``frames`` are (text before, text after) the number. Signs and words for less and more before a
+    number are ignored.
     """
     befores = {_ABOVE.sub("", _BELOW.sub("", before)).strip() for before, _after in frames}
     afters = {after for _before, after in frames}  # "2x" is a name, "2 h" a number
@@ -224,7 +228,7 @@ def _rank_degrees(labels: Collection[str]) -> dict[str, float] | None:
 
 
 def _rank_without_common_words(labels: Collection[str]) -> dict[str, float] | None:
-    """Rank labels on a known scale without the words that all share: low risk, high risk."""
+    """Rank labels on a known scale, ignoring a word that all share: low risk, high risk."""
     words = {label: normalize_phrase(label).split() for label in labels}
     first = next(iter(words.values()))
     common = set.intersection(*map(set, words.values())) & {*first[:1], *first[-1:]}
@@ -234,7 +238,7 @@ def _rank_without_common_words(labels: Collection[str]) -> dict[str, float] | No
 
 
 def _rank_roman_numerals(labels: Collection[str]) -> dict[str, float] | None:
-    """Rank labels by Roman numerals behind the same word, or alone: II, Stage IIIa."""
+    """Rank labels that are Roman numerals, or end in one after the same words: II, Stage IIIa."""
     words = [label.strip().split() for label in labels]
     if any(not parts for parts in words) or len({tuple(parts[:-1]) for parts in words}) > 1:
         return None
@@ -265,8 +269,8 @@ def _parse_roman(numeral: str) -> int:
 def _rank_grades(labels: Collection[str]) -> dict[str, float] | None:
     """Rank letter grades, the best last: F, D, C-, C, C+, B, A.
 
-    Letters alone may be the names of options: a grade needs a plus or minus, or an F without an E.
-    Grades in numbers have the best first, as numbers alone have, and need a minus.
+    Bare letters may be names of options, so there must be a plus or minus, or F without E. Grades
+    in numbers keep the order of the numbers, the best first, and at least one has a minus.
     """
     texts = {
         label: label.strip().replace("\u2212", "-").replace("\u2013", "-").lower()

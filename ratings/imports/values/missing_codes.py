@@ -52,7 +52,7 @@ POSITIVE_CODES = frozenset((99, 999, 9999, 98, 998, 97, 997, 88, 888, 77, 777))
 
 
 class CodeStatus(Enum):
-    """Status of a label: an answer, a missing value, or one that the user decides about."""
+    """Status of a label: an answer, a missing value, or possibly a missing value (user decides)."""
 
     LABEL = "label"
     MISSING = "missing"
@@ -66,12 +66,12 @@ def classify_missing_codes(
     not_missing: Iterable[str] = (),
     suspected: Collection[str] = (),
 ) -> dict[str, CodeStatus]:
-    """Return the status of each label that is or may be a code for a missing value.
+    """Return the status of each label that is, or may be, a code for a missing value.
 
-    ``counts`` has all labels of one question with their numbers, because the same text may be a
-    label beside some answers and a code beside others: "-" beside "+", "None" beside "mild".
-    ``missing`` are further codes and ``not_missing`` labels that are no codes; both take precedence
-    over the codes of this module. ``suspected`` are labels whose places in the table are those of
+    ``counts`` has all labels of one question with their numbers of ratings, because the same text
+    may be a label beside some answers and a code beside others: "-" beside "+", "None" beside
+    "mild". ``missing`` are further codes and ``not_missing`` labels that are no codes; both take
+    precedence over the codes of this module. ``suspected`` are labels that stand where a table has
     missing values.
     """
     added = {code.strip().casefold() for code in missing}
@@ -109,7 +109,7 @@ def _remove_value(label: str) -> str:
 
 
 def _is_missing_code(label: str, labels: Collection[str]) -> bool:
-    """Return whether a label beside these others is a code that programs write."""
+    """Return whether programs write this label for a missing value, given the other labels."""
     text = label.strip().casefold()
     if STATA_CODE.fullmatch(text):
         return "." in labels
@@ -123,7 +123,7 @@ def _is_equal_number(text: str, codes: Collection[str]) -> bool:
 
 
 def _is_minus_sign(label: str, labels: Collection[str]) -> bool:
-    """Return whether "-" is the opposite of "+" in these labels, or "*" less than "**"."""
+    """Return whether "-" is an answer beside "+" in these labels, or "*" one beside "**"."""
     text = label.strip()
     if text == "*":
         return any(sign != text and sign.strip("*") == "" for sign in labels if sign)
@@ -146,9 +146,9 @@ def _classify_in_context(label: str, labels: Collection[str]) -> CodeStatus:
 
 
 def _is_number_far_from_scale(label: str, labels: Collection[str]) -> bool:
-    """Return whether a number such as 99 is far from all others, or 9 is beside 1 to 5.
+    """Return whether a number such as 99 is far from all others, or is a 9 beside 1 to 5.
 
-    A negative number is one also if it is the only number beside words.
+    A negative code also counts if it is the only number beside words.
     """
     number = parse_decimal(label)
     if number is None or number not in {9, *NEGATIVE_CODES, *POSITIVE_CODES}:
@@ -166,7 +166,7 @@ def _is_number_far_from_scale(label: str, labels: Collection[str]) -> bool:
 
 
 def _is_beside_scale(label: str, labels: Collection[str]) -> bool:
-    """Return whether the labels have an order without this one, and none with it."""
+    """Return whether the labels are ordered without those of no opinion, and not with this one."""
     opinions = [answer for answer in labels if not _is_no_opinion(answer)]
     is_scale = guess_order(opinions).scale == "ordinal"
     has_value = _remove_value(label) != label
@@ -178,7 +178,7 @@ def _is_no_opinion(label: str) -> bool:
 
 
 def _is_minus_one(label: str, counts: Mapping[str, int]) -> bool:
-    """Return whether a label is -1 beside numbers that are not negative, and rare.
+    """Return whether a label is a rare -1 beside numbers of which none is negative.
 
     A frequent -1 is an answer, as on a scale of sentiment.
     """
@@ -191,10 +191,10 @@ def _is_minus_one(label: str, counts: Mapping[str, int]) -> bool:
 
 
 def _classify_none(label: str, answers: Collection[str]) -> CodeStatus:
-    """Return whether "None" is Python's missing value or an answer.
+    """Return whether "None" is Python's missing value or an answer beside the other answers.
 
-    It is an answer on a scale that has it, and where it is not written as Python writes it. Beside
-    other capitalized words it may be either.
+    It is an answer if a known scale has it, and if it is not written as Python writes it. Beside
+    capitalized words it may be either.
     """
     if not answers:
         return CodeStatus.LABEL

@@ -296,9 +296,9 @@ _POLES_ZH = (
 
 
 class _ScaleWords(NamedTuple):
-    """Words of a language: steps from the strongest, words for the middle, pairs of poles.
+    """Words of a language: steps from the strongest, words for the middle, pairs of opposite poles.
 
-    ``weak_negation`` before the high pole is a weak form of the low one: not very likely.
+    ``weak_negation`` before the high pole is a weak form of the low pole: not very likely.
     """
 
     steps: tuple[tuple[str, ...], ...]
@@ -355,7 +355,7 @@ _SCALE_TEXTS = (_AGREEMENT_SCALES, _LISTED_SCALES, FURTHER_SCALES)
 
 
 def normalize_phrase(label: str) -> str:
-    """Return a label in lower case without accents, punctuation and a remark in brackets."""
+    """Return a label in lower case without accents, punctuation or a remark in brackets."""
     text = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", label.strip()).casefold()
     text = re.sub(r"\s*[(\[（][^)\]）]*[)\]）]$", "", text) or text
     decomposed = unicodedata.normalize("NFKD", text)
@@ -385,7 +385,7 @@ def _build_steps(low: str, high: str, words: _ScaleWords) -> list[list[str]]:
 
 
 def _build_phrases(step: tuple[str, ...], pole: str, separator: str) -> list[str]:
-    """Return the phrases of a pole with each word of a step before and behind it."""
+    """Return the phrases for a pole: each word of a step, before the pole and after it."""
     phrases = [f"{word}{separator}{pole}".strip() for word in step]
     return phrases + [f"{pole}{separator}{word}" for word in step if word]
 

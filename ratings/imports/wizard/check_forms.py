@@ -29,7 +29,7 @@ from ratings.models import ImportRun
 
 
 class LabelsForm(forms.Form):
-    """Form for missing-value codes, and for similar labels if there are any."""
+    """Form for missing-value codes and, if there are similar labels, for joining them."""
 
     missing = forms.CharField(
         label=gettext_lazy("Missing value codes"),
@@ -65,7 +65,7 @@ class LabelsForm(forms.Form):
 
     @property
     def has_undecided(self) -> bool:
-        """True while the lead has to decide about labels."""
+        """True if the lead still has to decide about labels."""
         return any(note["kind"] in label_notes.UNDECIDED_KINDS for note in self.notes)
 
     def _list_codes(self, *kinds: str) -> list[str]:
@@ -83,7 +83,7 @@ class LabelsForm(forms.Form):
     def apply_to_mapping(self, mapping: ImportMapping) -> ImportMapping:
         """Write the choices into the mapping and return it.
 
-        A candidate that is not listed as missing is a label.
+        Possible codes that the lead does not list as missing become labels.
         """
         missing = self.cleaned_data["missing"]
         candidates = self._list_codes(label_notes.MISSING, label_notes.MAYBE_MISSING)
@@ -107,9 +107,10 @@ KEY_PATTERN = re.compile(
 
 
 class MatchingForm(forms.Form):
-    """Fields ``question_N`` and ``rater_N``, in the order of the file.
+    """Form that matches questions and raters of the file with those of the project.
 
-    The form is falsy if it has no fields.
+    The fields are ``question_N`` and ``rater_N``, in the order of the file. False in a Boolean
+    context without fields.
     """
 
     def __init__(self, data: Any, *, run: ImportRun, mapping: ImportMapping) -> None:
@@ -155,7 +156,7 @@ class MatchingForm(forms.Form):
 
     @property
     def n_suggested(self) -> int:
-        """Number of suggestions that have not been accepted yet."""
+        """Number of suggested matches that are not yet accepted."""
         return sum(
             self[name].initial != "" and key not in self.matched_members
             for name, key in self.raters.items()
@@ -189,6 +190,6 @@ class MatchingForm(forms.Form):
 
 
 def _format_user(user: Any) -> str:
-    """Return the user name and the full name, as in other lists of members."""
+    """Return the user name, followed by the full name in brackets if there is one."""
     full_name = user.get_full_name()
     return f"{user.get_username()} ({full_name})" if full_name else str(user.get_username())

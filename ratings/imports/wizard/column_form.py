@@ -236,7 +236,7 @@ class ColumnsForm(ImportOptionsForm):
     def _validate_label_columns_left(
         self, cleaned_data: dict[str, Any], used: dict[int, str]
     ) -> None:
-        """Add an error if the layout needs columns of labels and each column has another role."""
+        """Add an error if all columns have other roles, so that none is left for labels."""
         n_columns = len(self.fields["item"].choices) - 1  # type: ignore[attr-defined]
         other_columns = {
             *used,
@@ -351,7 +351,10 @@ def _build_initial(run: ImportRun, mapping: ImportMapping, head: TableHead) -> d
 
 
 def _suggest_question(run: ImportRun, column_name: str) -> str:
-    """Return the column's name, or the file's if the project is new and the column's is generic."""
+    """Return a question's suggested text: the column's name.
+
+    If that is generic and the project is new, it is the file's name.
+    """
     if run.project is None and column_name.casefold() in GENERIC_COLUMN_NAMES:
         return PurePath(run.file_name).name.split(".")[0]
     return column_name

@@ -87,10 +87,7 @@ class UploadForm(forms.Form):
 
 
 class ReadingForm(forms.Form):
-    """The source of a file, and how its bytes become cells.
-
-    The source decides which of the fields there are.
-    """
+    """The source of a file, and how it is decoded. The source determines the fields."""
 
     source = forms.ChoiceField(label=gettext_lazy("File type"), required=False)
     encoding = forms.ChoiceField(label=gettext_lazy("Encoding"))

@@ -52,7 +52,7 @@ def get_run_url(run: ImportRun, page: str = "run", *args: int) -> str:
 
 
 def warn_if_not_applied(request: HttpRequest, succeeded: bool) -> None:
-    """Add a warning if a step was not applied, because the run was in another state."""
+    """Add a warning unless a step succeeded; it does not if the run is in a later state."""
     if not succeeded:
         messages.warning(request, _("The import has progressed."))
 
@@ -125,7 +125,8 @@ def render_check_or_start_writing(
 ) -> HttpResponse:
     """Render the problems of a checked file, or its numbers and the remaining choices.
 
-    Start the writing if there is valid ``data``. ``invalid_form`` is a form of the page.
+    With valid ``data``, start the writing and redirect instead. ``invalid_form`` is a submitted
+    form of this page that has errors.
     """
     form = StartForm(data, run=run, mapping=ImportMapping.from_run(run))
     if data is not None and form.is_valid():
@@ -214,8 +215,8 @@ RENDERERS: dict[ImportRun.State, View] = {
 def _build_item_previews(run: ImportRun, *, get_url: Callable[[int], str]) -> list[dict[str, Any]]:
     """Return key, blocks (ratings.items.content) and attributes of the first items with content.
 
-    Returns an empty list if the staging database does not exist. ``get_url`` returns the URL of the
-    file with an index in the archive.
+    Empty if the staging database does not exist. ``get_url`` returns the URL of a file by its index
+    in the archive.
     """
     if run.state != ImportRun.State.CHECKED:
         return []
@@ -240,7 +241,7 @@ def _build_item_previews(run: ImportRun, *, get_url: Callable[[int], str]) -> li
 def _set_archive_urls(
     run: ImportRun, bodies: dict[str, dict[str, Any]], get_url: Callable[[int], str]
 ) -> None:
-    """Replace the names of files in the archive by the URLs of their preview."""
+    """Replace names of files in the archive, in the bodies, by URLs for the preview."""
     archive = MediaArchive.for_manifest(uploads.get_absolute_path(run.path))
     for body in bodies.values() if archive else ():
         for kind, name in zip_archives.iter_file_references(body):

@@ -35,9 +35,9 @@ State = ImportRun.State
 
 
 def get_run(request: HttpRequest, run_id: int, project_id: int | None) -> ImportRun:
-    """Return the run if this user may work on it; 404 otherwise.
+    """Return the run if this user may work on it; raise Http404 otherwise.
 
-    A member of the run's project who is not a lead gets 403.
+    Raises PermissionDenied for a member of the project who is not a lead.
     """
     runs = ImportRun.objects.select_related("project", "question", "by")
     if project_id is not None:
@@ -139,7 +139,7 @@ def _check_with_labels(request: HttpRequest, run: ImportRun) -> HttpResponse:
 def _check_with_choices(
     request: HttpRequest, run: ImportRun, form_class: type[MatchingForm] | type[LabelsForm]
 ) -> HttpResponse:
-    """Check the file again with the choices of a form on the page of the last check."""
+    """Check the file again with the submitted choices of a form of the check page."""
     if run.state not in (State.CHECKED, State.INVALID):
         return redirect(get_run_url(run))
     mapping = ImportMapping.from_run(run)

@@ -44,7 +44,7 @@ def _get_scale_help(scale: str, *, is_open: bool) -> Any:
 class StartForm(forms.Form):
     """Policy for repeated ratings, and text, scale and categories of each new question.
 
-    The fields of the second and further questions end in their number.
+    The names of the fields of the second and later questions end in a number.
     """
 
     duplicate_policy = forms.ChoiceField(
@@ -107,7 +107,7 @@ class StartForm(forms.Form):
         )
 
     def _add_first_question(self) -> None:
-        """Add optional fields for a question of a project that has only items."""
+        """Add optional fields for a first question of a new project that gets only items."""
         self.fields["question_text"] = forms.CharField(
             label=_("Question about each item"), max_length=500, required=False
         )
@@ -181,7 +181,7 @@ class StartForm(forms.Form):
 
 
 def _may_repeat_ratings(run: ImportRun) -> bool:
-    """Return whether the file may have ratings that the project has already."""
+    """Return whether the file may have ratings that the project already has."""
     summary = run.summary
     has_known_keys = all(
         summary.get(f"new_{kind}", 0) < summary.get(kind, 0) for kind in ("items", "raters")

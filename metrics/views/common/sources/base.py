@@ -41,7 +41,7 @@ RaterRefs = QuerySet[RaterResult] | list[RaterAgreement]
 
 @dataclass(frozen=True)
 class TrendLines:
-    """Coefficients over time: the points of each requested name, oldest first."""
+    """The trends of the requested coefficients: a line for each, of points from the oldest on."""
 
     period: str
     lines: list[list[TrendPoint]]
@@ -49,7 +49,7 @@ class TrendLines:
 
 
 class ResultSource(ABC):
-    """Base of all sources: freshness and trends."""
+    """Base class of all sources with trends; ``pending``: a worker has not computed results yet."""
 
     @property
     @abstractmethod
@@ -95,19 +95,18 @@ class ProjectSource(ResultSource):
     def list_heat_map_raters(self, choice: str = "") -> list[Rater]:
         """Return the raters with the most ratings, or those of a heat map choice.
 
-        ``choice``: empty, or one of selection.HEAT_MAP_CHOICES. With a filter, always those with
-        the most ratings.
+        ``choice``: empty, or one of selection.HEAT_MAP_CHOICES, which filtered results ignore.
         """
 
     @abstractmethod
     def list_pairs_among(self, raters: list[Rater], weights: str = "") -> list[PairAgreement]:
-        """Return the pairs of these raters, under the weights of the page by default."""
+        """Return the pairs of these raters; ``weights``: by default those of the page."""
 
     @abstractmethod
     def list_pair_refs(self, sort: str) -> Sequence[Any]:
         """Return references to all listed pairs, for pagination.
 
-        `load_pairs` reads those of a page.
+        `load_pairs` loads the pairs of those on one page.
         """
 
     @abstractmethod
@@ -117,7 +116,7 @@ class ProjectSource(ResultSource):
     def list_rater_refs(self, column: RaterColumn, *, descending: bool) -> RaterRefs:
         """Return references to the results of all raters in this order, for pagination.
 
-        Raters without a value last, ties by key. `load_raters` reads those of a page.
+        Raters without a value come last; ties by key. `load_raters` loads those of one page.
         """
 
     @abstractmethod
@@ -125,7 +124,7 @@ class ProjectSource(ResultSource):
 
     @abstractmethod
     def get_sparklines(self, raters: Sequence[RaterAgreement]) -> Mapping[int, Sparkline]:
-        """Return {rater id: weekly values of the agreement with the peers} of these raters."""
+        """Return {rater id: weekly values of agreement with the peers} for these raters."""
 
     @abstractmethod
     def list_recent_changes(self) -> list[RecentChange]:
@@ -135,7 +134,7 @@ class ProjectSource(ResultSource):
     def outlier_raters(self) -> list[Rater]:
         """Outlier raters, those with the greatest impact first.
 
-        They agree less with the others than these do with each other, on the same items.
+        An outlier agrees less with the others than they do with each other, on the same items.
         """
         return list_raters(self.diagnosis.outlying_rater_ids)
 
@@ -187,7 +186,7 @@ class PairSource(ResultSource):
 
 
 class QuestionSources(ABC):
-    """Sources of a question's results, of all ratings or of some."""
+    """Factory of the sources of a question's results, for all ratings or those of a filter."""
 
     @abstractmethod
     def for_project(self) -> ProjectSource: ...

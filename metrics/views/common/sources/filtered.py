@@ -51,7 +51,7 @@ class FilteredSources(QuestionSources):
 
 
 class ComputedSource(Generic[BodyType]):
-    """Results that a worker stores in one FilteredResult."""
+    """Source of results that a worker stores in one FilteredResult."""
 
     kind: FilteredResult.Kind
     body_class: type[BodyType]
@@ -63,9 +63,9 @@ class ComputedSource(Generic[BodyType]):
 
     @cached_property
     def freshness(self) -> FilteredFreshness:
-        """Freshness of the FilteredResult; requests the FilteredResult.
+        """Freshness of the FilteredResult, which is requested if it is missing or stale.
 
-        Raises BadRequest for an unknown filter value.
+        Raises BadRequest for a filter value that does not exist.
         """
         question_freshness = Freshness.for_question(self.selection.question)
         filtered_jobs.validate_filter(self.selection.question, self.selection.filter)
@@ -92,7 +92,7 @@ class ComputedSource(Generic[BodyType]):
 
 
 class TrendSource(ComputedSource[TrendBodyType], ResultSource):
-    """A source whose body has trends."""
+    """Source of a FilteredResult that contains trends."""
 
     def get_trend(self, *names: str) -> TrendLines:
         period = self.selection.period or trend_points.choose_period(
@@ -131,9 +131,9 @@ class FilteredProjectSource(TrendSource[DashboardResults], ProjectSource):
         return {}
 
     def count_items(self) -> int:
-        """Return the number of items.
+        """Return the number of selected items, or that of the project while results are pending.
 
-        A filter by attributes selects items; other filters keep all.
+        Only a filter by attributes selects items.
         """
         if self.body is not None and self.body.n_items is not None:
             return self.body.n_items
@@ -154,7 +154,7 @@ class FilteredProjectSource(TrendSource[DashboardResults], ProjectSource):
         )
 
     def list_pair_refs(self, sort: str) -> list[pair_results.PairAgreement]:
-        """Return the pairs of the heat map."""
+        """Return the pairs of the heat map in this order, themselves instead of references."""
         raters = self.list_heat_map_raters()
         rater_pairs = self.list_pairs_among(raters)
         position = {rater.pk: index for index, rater in enumerate(raters)}
@@ -195,7 +195,7 @@ class FilteredProjectSource(TrendSource[DashboardResults], ProjectSource):
 class CoefficientSource(ComputedSource[CoefficientResults]):
     """Source of every coefficient of a question.
 
-    Computed by a worker even without a filter: the stored counts do not hold all coefficients.
+    A worker computes it even without a filter: the stored counts do not give all coefficients.
     """
 
     kind = FilteredResult.Kind.COEFFICIENTS

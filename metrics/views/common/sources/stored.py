@@ -179,7 +179,7 @@ class StoredRaterSource(RaterSource):
 
 
 class StoredPairSource(FilteredPairSource):
-    """The table is stored; the trend is computed by a worker even without a filter."""
+    """Source of two raters' results: a stored table, and a trend that a worker computes."""
 
     def get_table(self) -> np.ndarray:
         return pair_details.load_pair_table(

@@ -60,10 +60,10 @@ def format_period(span: str, start: datetime.date) -> str:
 
 @dataclass(frozen=True)
 class PeriodComparison:
-    """The two periods to compare; ``error`` is the error message when there are none.
+    """The two periods to compare; ``error`` is the error message if there are none.
 
-    ``default_kind``: CLEAR_CHANGE or LAST_TWO when the page selected them, out of ``n_changes``
-    changes between neighbouring periods with enough items.
+    ``default_kind``: if the URL selects no periods, CLEAR_CHANGE or LAST_TWO, which were selected
+    from ``n_changes`` changes between neighbouring periods with enough items.
     """
 
     span: str
@@ -76,10 +76,10 @@ class PeriodComparison:
 
     @classmethod
     def from_request(cls, request: HttpRequest, selection: Selection) -> PeriodComparison:
-        """Return the periods that the URL selects.
+        """Return the periods that the URL selects, or a default.
 
-        Without any: the latest clear change between neighbouring periods with enough items, or else
-        the last two. Raises Http404 for an unknown span.
+        The default is the latest clear change between neighbouring periods with enough items, or
+        else the last two periods. Raises Http404 for an unknown span.
         """
         all_periods = _list_periods(selection)
         span = get_choice(request.GET, "period", SPANS) or _choose_default_span(all_periods)
@@ -131,9 +131,9 @@ def _list_periods(selection: Selection) -> list[TrendPeriod]:
 
 
 def list_newest_periods(question: Question, name: str, limit: int) -> list[TrendPeriod]:
-    """Return the newest weeks and months with a coefficient.
+    """Return the newest weeks and months in which the coefficient has comparable items.
 
-    Those of people where models are separate, unless the lead pools them.
+    Values are those of people where models are separate, unless the lead pools them.
     """
     rows = Result.objects.filter(question=question, period_unit__in=SPANS).order_by("-start")
     columns = f"coefficients__{name}", f"headline__people__{name}"
@@ -152,9 +152,10 @@ def list_newest_periods(question: Question, name: str, limit: int) -> list[Trend
 
 
 def find_latest_change(newest: Sequence[TrendPeriod]) -> tuple[TrendPeriod, TrendPeriod] | None:
-    """Return the latest two neighbouring periods with a clear change, the later one first, or None.
+    """Return (later, earlier) of the latest neighbouring periods with a clear change, or None.
 
-    Clear: by more than chance would give in any of the changes searched (Bonferroni).
+    A change is clear if it exceeds what chance gives in any of the changes (Bonferroni).
+    ``newest``: the newest period first.
     """
     neighbours = list(pairwise(newest))
     critical_z = NormalDist().inv_cdf(1 - FAMILY_ERROR_RATE / 2 / max(len(neighbours), 1))
@@ -167,9 +168,9 @@ def find_latest_change(newest: Sequence[TrendPeriod]) -> tuple[TrendPeriod, Tren
 def compute_clear_change(
     before: Mapping[str, Any], after: Mapping[str, Any], *, z: float = NORMAL_QUANTILE
 ) -> float | None:
-    """Return the difference of two estimates, or None if it may be chance.
+    """Return the difference of two estimates, or None if it is undefined or may be chance.
 
-    ``z``: the normal quantile of the wanted level, that of 95% by default.
+    ``z``: the normal quantile of the level of confidence, by default that of 95 %.
     """
     if before.get("value") is None or after.get("value") is None:
         return None

@@ -42,11 +42,11 @@ class RecentChange:
 def list_recent_changes(
     selection: Selection, findings: Sequence[Mapping[str, Any]]
 ) -> list[RecentChange]:
-    """Return the last change of agreement: a list of at most one.
+    """Return the last change of agreement, in a list of at most one.
 
-    From the stored finding of results.disagreement.recent_change; it fell or rose only if that is
-    more than chance. It names no rater: changes of raters are alerts, whose evidence is stricter
-    (quality.alerts).
+    It comes from the stored finding of results.disagreement.recent_change, and is said to be a rise
+    or fall only if it is more than chance. It names no rater: changes of raters are alerts, whose
+    evidence is stricter (quality.alerts).
     """
     name = selection.coefficient
     if not name.startswith("fleiss_kappa"):
@@ -95,9 +95,9 @@ def _build_change(selection: Selection, name: str, figures: Mapping[str, Any]) -
 
 @dataclass(frozen=True)
 class LevelShift:
-    """A change of the mean difference of two raters.
+    """A change of the mean difference of two raters from the week ``start`` on.
 
-    The weeks from ``start`` on against those before; ``z``: its size in standard errors.
+    ``change``: later weeks minus earlier ones; ``z``: the change in standard errors.
     """
 
     start: datetime.date
@@ -106,7 +106,7 @@ class LevelShift:
 
 
 def find_level_shift(points: Sequence[TrendPeriod | TrendPoint]) -> LevelShift | None:
-    """Return the clearest shift between the weeks before and from some week on, or None.
+    """Return the clearest shift between the weeks before and from one week on, None without any.
 
     ``points``: oldest first.
     """

@@ -34,9 +34,9 @@ WeeklyValues = list[float | None]
 
 @dataclass(frozen=True)
 class RecentWeeksChange:
-    """Difference of the last four weeks from the four before.
+    """Difference between the mean of the last four weeks and that of the four before.
 
-    ``is_clear``: it is more than chance.
+    ``is_clear``: whether it is more than chance.
     """
 
     value: float
@@ -44,17 +44,16 @@ class RecentWeeksChange:
 
     @property
     def may_be_chance(self) -> bool:
-        """True if a change is shown that may be chance."""
+        """True if the change is large enough to be shown, but may be chance."""
         return not self.is_clear and abs(self.value) >= MIN_SHOWN_CHANGE
 
 
 @dataclass(frozen=True)
 class RecentWeeks:
-    """The headline of the newest weeks with enough items, oldest first.
+    """The headline of the newest weeks that have enough items, oldest first.
 
     ``weeks``: (first day, estimate), at most WEEKS. ``newest_day``: the last day with a rating, or
-    the first day of the last of these weeks with a comparison.
-    ``this_week``: Monday of the current week.
+    the first day of the last week that has comparisons. ``this_week``: Monday of the current week.
     """
 
     weeks: list[tuple[datetime.date, Mapping[str, Any]]]
@@ -93,10 +92,10 @@ class RecentWeeks:
 
 
 def _compute_mean(estimates: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
-    """Return the mean of the weeks by their items: value, low and high; no limits without theirs.
+    """Return the item-weighted mean of the weeks: value, low and high; None without any value.
 
-    The distance of a limit from the mean is the root of the summed squares of the weeks' distances
-    (Zou & Donner 2008).
+    The limits are those of Zou & Donner 2008: their distance from the mean is the root of the
+    summed squares of the weeks' weighted distances. A limit is None if a week lacks it.
     """
     defined = [estimate for estimate in estimates if estimate.get("value") is not None]
     n = sum(estimate["n_items"] for estimate in defined)
@@ -115,7 +114,7 @@ def _compute_mean(estimates: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] |
 
 
 def get_recent_weeks(agreements: Mapping[int, QuestionAgreement]) -> dict[int, RecentWeeks]:
-    """Return {question id: its newest weeks up to today}, without questions that have no ratings.
+    """Return {question id: its newest weeks up to today} of the questions that have ratings.
 
     ``agreements``: by question id.
     """
@@ -142,7 +141,7 @@ def get_recent_weeks(agreements: Mapping[int, QuestionAgreement]) -> dict[int, R
 def _build_recent_weeks(
     weeks: Iterable[tuple[datetime.date, Any]], newest_day: datetime.date, this_week: datetime.date
 ) -> RecentWeeks:
-    """Build RecentWeeks without weeks of few items, whose values would be noise."""
+    """Build RecentWeeks without the weeks of few items, whose values are too imprecise."""
     firm_weeks = [
         week_estimate
         for week_estimate in weeks
@@ -186,10 +185,10 @@ def _get_weeks_from_results(
 
 
 def _get_for_two_raters(names: dict[int, str], this_week: datetime.date) -> dict[int, RecentWeeks]:
-    """Return the newest weeks of questions whose headline compares two raters.
+    """Return {question id: newest weeks} of questions whose headline is of two raters.
 
-    The headline is Cohen's kappa or an intraclass correlation. As in the trends of these
-    questions, it is computed for the first of the two raters.
+    ``names``: that headline, Cohen's kappa or an intraclass correlation, by question id. It is
+    computed from the peer counts of one of the two raters (headline_trend.get_trend_rater).
     """
     raters: dict[int, Rater] = headline_trend.get_trend_raters(list(names)) if names else {}
     if not raters:

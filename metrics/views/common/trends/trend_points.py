@@ -46,7 +46,7 @@ class GuidelineMark:
 
 @dataclass(frozen=True)
 class TrendPoint:
-    """The estimate of a period, and of all items up to its end (``cumulative``)."""
+    """The estimate for one period; ``cumulative``: that for all items up to the period's end."""
 
     start: datetime.date
     end: datetime.date
@@ -69,7 +69,7 @@ class TrendPoint:
 def is_drawable(points: Sequence[TrendPoint]) -> bool:
     """Return True if there are enough points and items for a line.
 
-    Two or more points, and ten or more items in all: with fewer, a line would show only chance.
+    Two points and ten items in all are enough; a line of fewer would show only chance.
     """
     n_items = sum(point.estimate.get("n_items") or 0 for point in points)
     return len(points) > 1 and n_items >= periods.MIN_ITEMS
@@ -78,10 +78,10 @@ def is_drawable(points: Sequence[TrendPoint]) -> bool:
 def list_question_points(
     question: Question, span: str, coefficient: str, *, limit: int = MAX_POINTS
 ) -> list[TrendPoint]:
-    """Return the newest points of a project's trend, oldest first.
+    """Return the newest points of a question's trend, oldest first.
 
-    Those of people where models are separate, unless the lead pools them. A coefficient of two
-    raters is that of the first of them against the other.
+    Values are those of people where models are separate, unless the lead pools them. For a
+    coefficient of two raters, they come from the peer counts of one of the two.
     """
     if headline_trend.is_two_rater_coefficient(coefficient):
         return _list_two_rater_points(question, span, coefficient, limit=limit)
@@ -154,9 +154,9 @@ def list_rater_points(
     limit: int = MAX_POINTS,
     days: Q = rater_periods.COMPARED_DAYS | rater_periods.RATED_DAYS,
 ) -> list[list[TrendPoint]]:
-    """Return the newest points of a rater's trends, oldest first.
+    """Return, for each coefficient, the newest points of the rater's trend; one query.
 
-    One list per coefficient, all in one query.
+    The oldest point comes first.
     """
     rows = rater_periods.list_newest_periods(
         question, rater, span, coefficients, scale=scale, number=limit, days=days
@@ -200,9 +200,9 @@ def get_project_table_points(
 def get_rater_table_points(
     question: Question, rater: Rater, span: str, *coefficients: str, scale: QuestionScale
 ) -> tuple[list[list[TrendPoint]], int]:
-    """Return the points of the tables of a rater's trends, and the number of older ones.
+    """Return, for each coefficient, the points that a table of the rater's trend shows.
 
-    One number for all trends: their periods are the same.
+    The second part is the number of older periods, which is the same for all coefficients.
     """
     lines = list_rater_points(
         question, rater, span, *coefficients, scale=scale, limit=TABLE_PERIODS + 1
@@ -214,10 +214,9 @@ def get_rater_table_points(
 def _limit_and_count(
     points: list[TrendPoint], count_periods: Callable[[], int]
 ) -> tuple[list[TrendPoint], int]:
-    """Return the newest points and the number of older ones.
+    """Return the newest TABLE_PERIODS points, and the number of older periods.
 
-    ``points``: one more than a table shows, if there are so many. ``count_periods`` is called only
-    then.
+    ``points``: at most TABLE_PERIODS + 1; ``count_periods`` is called only if there are that many.
     """
     older = min(count_periods(), MAX_POINTS) - TABLE_PERIODS if len(points) > TABLE_PERIODS else 0
     return points[-TABLE_PERIODS:], older
@@ -233,7 +232,10 @@ def _count_periods(
 
 
 def add_guideline_marks(points: list[TrendPoint], project: Project) -> list[TrendPoint]:
-    """Return the points with the guideline versions; without a query if there are no guidelines."""
+    """Return the points, each with the guideline versions that started to apply in its period.
+
+    There is no query for a project without guidelines.
+    """
     if not points or not project.guidelines_version:
         return points
     zone = ZoneInfo(project.time_zone)
@@ -252,10 +254,9 @@ def add_guideline_marks(points: list[TrendPoint], project: Project) -> list[Tren
 
 
 def choose_project_period(question: Question) -> str:
-    """Return the default period of a project's trend.
+    """Return the default period of a question's trend, by the items of its newest periods.
 
-    The finest period whose median point is based on MIN_MEDIAN_ITEMS items; a finer one where that
-    leaves no line.
+    It is "day", "week" or "month", as `choose_period` chooses it.
     """
     rows = Result.objects.filter(question=question)
     newest = (
@@ -289,9 +290,9 @@ def choose_rater_period(question: Question, rater: Rater) -> str:
 
 
 def _build_recent_filter(newest: datetime.date, *spans: str) -> Q:
-    """Return the filter for the newest RECENT_PERIODS days, weeks and months.
+    """Return the filter for the newest RECENT_PERIODS periods of each span.
 
-    Reading years of them would cost more than it adds.
+    The numbers of items of older ones would hardly change the choice of the period.
     """
     recent = Q()
     for span in spans:
@@ -327,9 +328,9 @@ def choose_period(sizes: list[tuple[str, Any]]) -> str:
 def get_sparklines(
     question: Question, raters: list[int], coefficient: str, *, scale: QuestionScale
 ) -> dict[int, list[float | None]]:
-    """Return {rater id: newest weekly values}, at most SPARKLINE_SPAN back from the newest of all.
+    """Return {rater id: weekly values}, None for a week with fewer than periods.MIN_ITEMS items.
 
-    None for a week with fewer than periods.MIN_ITEMS items, whose value would be noise.
+    They cover the SPARKLINE_SPAN up to the newest week of all these raters.
     """
     weekly_values = rater_periods.get_recent_values(
         question, raters, PeriodUnit.WEEK, coefficient, scale=scale, back=SPARKLINE_SPAN

@@ -23,10 +23,10 @@ _JAVA_TIME = re.compile(r"\w{3} (\w{3} \d{1,2} \d\d:\d\d:\d\d) ([A-Z]{3,4}) (\d{
 
 
 def iter_answers(content: Any) -> Iterator[tuple[str, Any]]:
-    """Yield (question, answer) of the answers of one worker.
+    """Yield (question, answer) from the content that one worker submitted.
 
     A form writes {"tone": "calm"}, a classifier {"tone": {"label": "calm"}}, and radio buttons
-    {"tone": {"calm": true, "angry": false}}. Several checked boxes are a list.
+    {"tone": {"calm": true, "angry": false}}. The answer of several checked boxes is a list.
     """
     if isinstance(content, list):
         for part in content:
@@ -50,9 +50,9 @@ def _get_answer(value: Any) -> Any:
 
 
 def parse_form_answers(text: str) -> Fields:
-    """Return the answers of a QuestionFormAnswers document, several to a question as a list.
+    """Return question -> answer of a QuestionFormAnswers document (XML of Mechanical Turk).
 
-    Empty if the text is no such document.
+    Several selections are a list. Empty if the text is no such document.
     """
     try:
         root = ElementTree.fromstring(text) if text.startswith("<") else None
@@ -71,10 +71,10 @@ def parse_form_answers(text: str) -> Fields:
 
 
 def group_options_by_question(fields: Fields) -> Fields:
-    """Return answers by question, from columns named after a question or one of its options.
+    """Return question -> answer, from columns named after a question or one of its options.
 
-    `tone.label` and `tone` are the answer itself, `tone.calm` with true or false is an option. The
-    answer to a question with one option, such as `cat.on`, is true or false.
+    `tone.label` and `tone` have the answer itself, `tone.calm` says whether an option is selected.
+    The answer to a question with a single option, such as `cat.on`, is true or false.
     """
     options: dict[str, list[str]] = {}
     n_options = Counter(name.partition(".")[0] for name in fields if "." in name)
@@ -95,7 +95,7 @@ def group_options_by_question(fields: Fields) -> Fields:
 
 
 def select_fields_with_prefix(fields: Fields, prefix: str) -> Fields:
-    """Return the fields with a prefix, without it."""
+    """Return the fields whose names begin with the prefix, without it."""
     return {
         name.removeprefix(prefix): value
         for name, value in fields.items()
@@ -104,9 +104,9 @@ def select_fields_with_prefix(fields: Fields, prefix: str) -> Fields:
 
 
 def parse_crowd_time(value: Any) -> RecordTime:
-    """Return a time of a crowd platform, or None if it cannot be read.
+    """Return a crowd platform's time as a datetime, or None if it cannot be read.
 
-    Besides ISO 8601 it may be `Tue Mar 03 08:14:21 PST 2026` or `3/1/2026 10:01:00`, in UTC.
+    Accepts ISO 8601, `Tue Mar 03 08:14:21 PST 2026`, and `3/1/2026 10:01:00` in UTC.
     """
     text = to_text(value)
     match = _JAVA_TIME.fullmatch(text)

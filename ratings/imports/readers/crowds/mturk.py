@@ -62,7 +62,7 @@ class MturkSource(ToolSource):
 
 
 def _list_assignments(record: Fields) -> list[Fields]:
-    """Return the assignments of a response of the API, else the record itself."""
+    """Return the assignments if the record is a response of the API, else the record alone."""
     return list_objects(record.get("Assignments")) or [record]
 
 

@@ -77,7 +77,7 @@ class TolokaSource(ToolSource):
 
 
 def _list_task_rows(fields: Fields) -> list[Fields]:
-    """Return the row of a table; of an assignment from the API, a row for each of its tasks."""
+    """Return a row for each task of an assignment from the API; a table's row alone."""
     if "tasks" not in fields:
         return [fields]
     common = {f"ASSIGNMENT:{name}": fields.get(name) for name in ("status", "submitted")}

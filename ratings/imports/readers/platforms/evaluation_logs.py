@@ -40,9 +40,9 @@ LETTER_GRADES = ("C", "I", "P", "N")  # Inspect: correct, incorrect, partly corr
 
 
 class NestedSource(ToolSource):
-    """Base of sources whose records are in a list of the file's only object.
+    """Base of sources of files with a single object that contains the list of records.
 
-    ``list_path`` are the names of the fields that lead to the list; ``marks`` stand at the
+    ``list_path`` are the names of the fields that lead to the list. ``marks`` identify the
     beginning of a file that is too large to be read as one object.
     """
 
@@ -61,7 +61,7 @@ class NestedSource(ToolSource):
         return bool(list_objects(value)) and self.has_own_fields(list_objects(value)[0])
 
     def has_own_fields(self, fields: Fields) -> bool:
-        """Return whether a record is one of this tool."""
+        """Return whether a record has the fields that this tool writes."""
         raise NotImplementedError
 
     def open_records(self, path: Path, mapping: ImportMapping) -> JsonStream:
@@ -98,7 +98,10 @@ class PromptfooSource(NestedSource):
     def _parse_component(
         self, line: int, key: str, component: Fields, names: Counter[tuple[str, str]]
     ) -> Iterator[Record]:
-        """Yield the rating of an assertion; ``names`` counts those of the output."""
+        """Yield the rating of an assertion about an output.
+
+        ``names`` counts the assertions of the output by type and question.
+        """
         assertion = get_object(component, "assertion")
         kind, metric = to_text(assertion.get("type")), to_text(assertion.get("metric"))
         if not isinstance(component.get("pass"), bool) or not kind:
@@ -208,7 +211,7 @@ class OpenaiEvalsSource(ToolSource):
 
 
 class BraintrustSource(ToolSource):
-    """Source of Braintrust's experiments and logs; each score is a question of its scorer."""
+    """Source of Braintrust's experiments and logs; a score's name is both rater and question."""
 
     name = "Braintrust"
     extensions = (".json", ".jsonl", ".csv")
@@ -265,9 +268,9 @@ def _parse_values(
     comment: str | None = None,
     rated_at: RecordTime = None,
 ) -> Iterator[Record]:
-    """Yield the rating of a score, or one of each part of a score that has several.
+    """Yield the rating of a score, or one for each part of a score that is an object.
 
-    ``name`` is that of the score.
+    ``name``, the name of the score, becomes the question's key.
     """
     if isinstance(value, dict):
         for part, part_value in value.items():

@@ -30,9 +30,9 @@ MODEL_KINDS = ("eval", "model", "auto_eval", "llm", "code")
 class EvaluationScoreSource(ToolSource):
     """Base of sources with a record for each score: a response of an API, or a table.
 
-    ``required`` are fields of every score, ``one_of`` fields of which it has at least one. All
-    others are lists of fields of which the first that is not empty counts; a dot stands before the
-    field of an object. ``author_kinds`` is the kind of a score's author, such as "eval".
+    ``required`` are fields of every score; every score has at least one field of ``one_of``. Each
+    other attribute lists fields, of which the first that is not empty is used; "a.b" is the field b
+    of the object a. ``author_kinds`` has the kind of the score's author, such as "eval".
     """
 
     extensions = (".json", ".jsonl", ".csv")
@@ -75,7 +75,7 @@ class EvaluationScoreSource(ToolSource):
 
 
 def _find_value(row: Fields, paths: Sequence[str]) -> Any:
-    """Return the value of the first field that is not empty, or None."""
+    """Return the value of the first field or path ("a.b") that is not empty, or None."""
     for path in paths:
         name, _dot, inner_name = path.partition(".")
         value = row.get(path)

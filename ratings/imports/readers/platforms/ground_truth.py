@@ -72,7 +72,7 @@ class GroundTruthSource(ToolSource):
 
 class _GroundTruthReader(ToolReader):
     def find_final_problem(self, labels: Iterable[str], *, is_usable: bool) -> ReaderProblem | None:
-        """Return the problem of a file without labels of single workers, or None."""
+        """Return a problem if the file has no labels of individual workers, else None."""
         return (
             None
             if any(labels)
@@ -98,7 +98,7 @@ def _parse_manifest_line(line: int, fields: Fields) -> Iterator[Record]:
 
 
 def _parse_worker_answers(line: int, key: str, job: str, answers: Any) -> Iterator[Record]:
-    """Yield the ratings of single workers about one item."""
+    """Yield the ratings of individual workers about one item; ``job`` is the labeling job."""
     for answer in list_objects(answers):
         content: Any = answer.get("answerContent")
         if content is None and isinstance(answer.get("annotationData"), dict):

@@ -85,7 +85,7 @@ class LewidiSource(ToolSource):
 
 
 class LabelListsSource(ToolSource):
-    """Source of records with a list of raters and lists of their labels."""
+    """Source of records with a list of raters and parallel lists of their labels."""
 
     name = _("lists of raters and labels (Hugging Face)")
     extensions = (".jsonl", ".json", ".csv")
@@ -129,7 +129,7 @@ class LabelListsSource(ToolSource):
     def _split_fields(
         self, fields: Fields, rater_field: str, people: Sequence[Any]
     ) -> tuple[Fields, Fields]:
-        """Return the lists of labels by question, and the content."""
+        """Return the lists of labels by question, and the other fields, which are content."""
         if isinstance(fields.get(rater_field), dict):
             return _get_labels_by_column(fields[rater_field]), {
                 name: value
@@ -156,9 +156,9 @@ class LabelListsSource(ToolSource):
 
 
 def _get_entries_by_key(record: Fields) -> dict[str, Fields]:
-    """Return key -> entry of an object of entries; the record itself, without a key, if it is one.
+    """Return key -> entry if the record is an object of entries, else {"": record}.
 
-    Such an object has entries alone, each with a field of raters.
+    Each entry of such an object has a field of raters.
     """
     entries = list(record.values())
     if entries and all(isinstance(entry, dict) and _find_rater_field(entry) for entry in entries):
@@ -182,7 +182,7 @@ def _has_lists(record: Fields) -> bool:
 
 
 def _list_label_fields(record: Fields) -> list[str]:
-    """Return the fields with labels of raters without names: one, or several criteria."""
+    """Return the fields with labels of anonymous raters: a known one, else all criteria."""
     criteria = [
         name for name, value in record.items() if is_criterion_name(name) and _parse_list(value)
     ]
@@ -191,9 +191,9 @@ def _list_label_fields(record: Fields) -> list[str]:
 
 
 def _have_anonymous_lists(records: Sequence[Fields]) -> bool:
-    """Return whether the records have lists of one label of each rater.
+    """Return whether the records have lists with one label of each anonymous rater.
 
-    Several criteria have lists of the same length.
+    The lists of several criteria must have the same length.
     """
     names = _list_label_fields(records[0])
     lists = [[_parse_list(record.get(name)) for name in names] for record in records]
@@ -203,9 +203,9 @@ def _have_anonymous_lists(records: Sequence[Fields]) -> bool:
 
 
 def _are_labels_of_raters(name: str, lists: Sequence[Sequence[Any]]) -> bool:
-    """Return whether each list has one label of each rater.
+    """Return whether each list seems to have one label of each rater, not several of one rater.
 
-    Several raters give the same label; several labels of one rater differ.
+    Several raters may give the same label; several labels of one rater differ.
     """
     if not all(len(labels) > 1 for labels in lists):
         return False
@@ -225,7 +225,7 @@ def _find_rater_field(record: Fields) -> str:
 
 
 def _get_labels_by_column(value: Fields) -> Fields:
-    """Return the labels of an object of lists: {"label": [0, 2], "annotator_id": [1, 2]}."""
+    """Return {"": labels} of an object like {"label": [0, 2], "annotator_id": [1, 2]}, or {}."""
     labels = _get_first(value, ANSWER_FIELDS)
     has_people = _get_first(value, PERSON_FIELDS) is not None
     return {"": labels} if has_people and isinstance(labels, list) else {}
@@ -236,7 +236,7 @@ def _get_first(fields: Fields, names: Sequence[str]) -> Any:
 
 
 def _parse_list(value: Any) -> list[Any]:
-    """Return a list of JSON, or from the text of a Python list; of an object, its raters."""
+    """Return the list in a JSON value or Python text; of an object, its list of raters; else []."""
     if isinstance(value, dict):
         people = _get_first(value, PERSON_FIELDS)
         return people if isinstance(people, list) else []
@@ -251,7 +251,10 @@ def _split_texts(value: Any) -> list[Any]:
 
 
 def _parse_parallel_lists(line: int, key: str, raters: Any, answers: Fields) -> Iterator[Record]:
-    """Yield the ratings of raters and lists of labels in the same order."""
+    """Yield the ratings from a list of raters and lists of their labels in the same order.
+
+    ``answers`` maps each question to its labels, or to an object of rater -> label.
+    """
     names = _split_texts(raters)
     for question, value in answers.items():
         if isinstance(value, dict):  # rater -> label

@@ -1,8 +1,4 @@
-"""Labelbox: an export in NDJSON, a data row a line, with the labels of each project.
-
-Earlier exports, JSON or CSV, have a row for each label, with its answers in the column Label.
-Radio answers are answers; checklists, texts and objects are left out with their reason.
-"""
+"""Labelbox: NDJSON exports with a data row per line and labels by project; older exports."""
 
 from __future__ import annotations
 
@@ -65,7 +61,7 @@ class LabelboxSource(ToolSource):
 
 
 def _parse_label_row(line: int, fields: Fields, mapping: ImportMapping) -> Iterator[Record]:
-    """Yield the item and the answers of a row of an earlier export."""
+    """Yield the item and the answers of a row of an older export."""
     body = build_body({"text": fields["Labeled Data"]})
     key = to_text(fields.get("External ID")) or get_item_key(fields["DataRow ID"], body)
     yield ItemRecord(line, key, body or None)
@@ -98,7 +94,7 @@ def _parse_label(line: int, key: str, label: Fields, mapping: ImportMapping) -> 
 
 
 def _iter_answers(classifications: Any) -> Iterator[tuple[str, Any]]:
-    """Yield (question, answer) of classifications and those nested in their answers."""
+    """Yield (question, answer) of classifications, including those nested in answers."""
     for classification in list_objects(classifications):
         get = classification.get
         question = _get_name(classification)

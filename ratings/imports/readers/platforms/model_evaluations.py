@@ -37,7 +37,7 @@ PLAIN_FILTER = "none"  # of samples whose responses are compared as they are
 
 
 class DeepEvalSource(NestedSource):
-    """Source of DeepEval's test runs; whether a test case passed a metric is the answer."""
+    """Source of DeepEval's test runs; the answer is whether a test case passed a metric."""
 
     name = "DeepEval"
     columns = {"item": "name", "rater": "evaluationModel", "label": "success"}
@@ -77,7 +77,7 @@ class DeepEvalSource(NestedSource):
 class LmEvalSource(ToolSource):
     """Source of the samples that lm-evaluation-harness logs.
 
-    Filters of the responses, such as strict-match, are raters of the same metric.
+    Each filter of the responses, such as strict-match, is a rater; the metric is the question.
     """
 
     name = "lm-evaluation-harness"

@@ -25,9 +25,9 @@ REQUIRED_ROWS = 20  # first rows that have to be readable at the upload
 
 
 class CountedLines:
-    """Base of lines of a file with a known number of rows, from which the bytes read are estimated.
+    """Base of lines of a file with a known number of rows, by which ``bytes_read`` is estimated.
 
-    ``__iter__`` of a subclass updates ``rows`` and ``n_rows``.
+    ``__iter__`` of a subclass updates ``rows_read`` and ``n_rows``.
     """
 
     has_blank_lines = False
@@ -46,10 +46,7 @@ class CountedLines:
 
 
 class TableSource:
-    """Base of a source of tables.
-
-    A subclass has the other attributes of FileSource, and ``open_lines``.
-    """
+    """Base of sources of tables; subclasses define ``open_lines`` and the rest of FileSource."""
 
     has_delimiter = False
 

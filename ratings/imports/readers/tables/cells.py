@@ -18,9 +18,9 @@ _INVALID_KEY_CHARS = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
 class InvalidCell(str):
-    """A cell of a workbook with an error such as #REF!, or empty with a formula alone.
+    """A workbook's cell without a usable value: an error such as #REF!, or a formula alone ("").
 
-    It is a problem only if the table uses the cell.
+    It is a problem only if the cell's column is imported.
     """
 
 
@@ -30,7 +30,7 @@ def clean_cell(cell: Any) -> str:
 
 
 def format_cell(cell: Any) -> str:
-    """Return a cell as text: 1.0 is the label 1, a list of one element is that element."""
+    """Return a cell as text: 1.0 becomes 1, and a list of one element becomes that element."""
     if isinstance(cell, str):
         return cell
     if cell is None or isinstance(cell, bool):
@@ -56,20 +56,20 @@ def convert_to_content(cell: Any) -> Any:
 
 
 def is_empty_cell(cell: Any) -> bool:
-    """Return whether a cell has no value; one with an error is reported elsewhere."""
+    """Return whether a cell has no value; True for an InvalidCell, which is reported elsewhere."""
     if isinstance(cell, str):
         return isinstance(cell, InvalidCell) or not cell.strip()
     return cell is None or cell in ([], {})
 
 
 def compute_item_key(body: dict[str, Any]) -> str:
-    """Return the key of an item without one: a digest of its content, equal for equal content."""
+    """Return a digest of the content as the key of an item that has none."""
     text = json.dumps(body, ensure_ascii=False, sort_keys=True)
     return hashlib.blake2b(text.encode(errors="replace"), digest_size=8).hexdigest()
 
 
 @functools.lru_cache(maxsize=1000)
 def build_question_key(name: str) -> str:
-    """Return the name of a column, or a tool's name of a question, as a valid question key."""
+    """Return a valid question key built from the name of a column or question."""
     key = _INVALID_KEY_CHARS.sub("_", name.strip()).strip("_.-")
     return (key or slugify(name) or "label")[:MAX_QUESTION_KEY_LENGTH]

@@ -39,10 +39,10 @@ SPACE = " "  # several stand for one, as in the tables that R prints
 
 
 class CsvRecords:
-    """Iterates over (line, cells) of a file, ignoring blank lines; ``bytes_read`` is the progress.
+    """Iterable of (line, cells) of a file without blank lines; ``bytes_read`` is the progress.
 
-    ``line`` is where the record begins, counted from 1, also if quoted cells span several lines.
-    Raises UnreadableFileError.
+    ``line`` is the line on which the record begins, from 1, even if quoted cells span several
+    lines. Iterating may raise UnreadableFileError.
     """
 
     has_blank_lines = True
@@ -98,7 +98,10 @@ class CsvRecords:
 
 
 def _build_error(error: csv.Error, line: int, *, spans_lines: bool) -> UnreadableFileError:
-    """Return the error of an import for an error of the csv module, identified by its text."""
+    """Return the import's error for an error of the csv module, which is identified by its text.
+
+    ``spans_lines``: the record continues on further lines.
+    """
     text = str(error)
     if "field limit" in text and not spans_lines:
         return UnreadableFileError("cell_long", line=line, limit=MAX_CELL_LENGTH)
@@ -141,8 +144,8 @@ class CsvSource(TableSource):
 def guess_delimiter(path: Path, *, encoding: str) -> str:
     """Return the delimiter that the file states, or else one guessed from the first rows.
 
-    It splits most of these rows into the same number of columns, and if several do, into the most.
-    Spaces are tried if no other does. Raises UnreadableFileError.
+    The guess splits most of these rows into the same number of columns; at a tie, into the most.
+    Spaces are tried last. Raises UnreadableFileError.
     """
     if stated := read_stated_delimiter(path, encoding=encoding):
         return stated
@@ -170,9 +173,9 @@ def guess_delimiter(path: Path, *, encoding: str) -> str:
 
 
 def _is_separated_by_spaces(path: Path, *, encoding: str) -> bool:
-    """Return whether all first rows have as many words as the names, or one more: row names of R.
+    """Return whether each of the first rows has as many words as the header, or one more.
 
-    A column of other texts does not have the same number of words in several rows.
+    One more is the row name that R writes. Sentences would differ in their numbers of words.
     """
     records = CsvRecords(path, encoding=encoding, delimiter=SPACE)
     try:
@@ -191,7 +194,7 @@ def _is_separated_by_spaces(path: Path, *, encoding: str) -> bool:
 
 
 def read_stated_delimiter(path: Path, *, encoding: str) -> str:
-    """Return the delimiter of a first line like `sep=;`, or an empty text."""
+    """Return the delimiter that a first line such as `sep=;` states; "" without one."""
     try:
         with path.open(encoding=encoding, errors="replace", newline="") as file:
             match = SEPARATOR_LINE.fullmatch(file.readline(20).rstrip("\r\n"))

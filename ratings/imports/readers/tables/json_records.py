@@ -48,9 +48,10 @@ PLACE_FIELDS = {
 def iter_flat_fields(
     record: JsonObject, prefix: str = "", levels: int = MAX_DEPTH
 ) -> Iterator[tuple[str, Any]]:
-    """Yield (name, value) of the fields; names of nested fields are paths.
+    """Yield (name, value) of the fields; a field of a nested object has a path as its name.
 
-    A list of a single object is that object.
+    A list of a single object is treated as that object. At most ``levels`` of objects are
+    flattened.
     """
     for name, value in record.items():
         path = f"{prefix}{name}".strip()
@@ -63,7 +64,7 @@ def iter_flat_fields(
 
 
 class AnswerLists:
-    """The lists of answers in the records of a file, found in its first records."""
+    """The fields of records that are lists of answers, found in the first records of a file."""
 
     def __init__(self, records: Sequence[JsonObject]) -> None:
         elements: dict[str, list[JsonObject]] = {}
@@ -82,7 +83,7 @@ class AnswerLists:
         }
 
     def iter_rows(self, record: JsonObject) -> Iterator[JsonObject]:
-        """Yield the flat fields of each answer beside those of the record; or these alone."""
+        """Yield a row for each answer, with the record's fields; one row if it has no answers."""
         if not self.have_people:
             yield dict(iter_flat_fields(record))
             return
@@ -117,7 +118,7 @@ class AnswerLists:
 
 
 def _split_answer(answer: JsonObject) -> Iterator[JsonObject]:
-    """Yield the flat fields of an answer; one of several people is one answer of each."""
+    """Yield the fields of an answer; of an answer of several people, a row for each person."""
     people = {
         name: value
         for name, value in answer.items()
@@ -134,7 +135,7 @@ def _split_answer(answer: JsonObject) -> Iterator[JsonObject]:
 def _iter_fields_and_lists(
     record: JsonObject, prefix: str = "", levels: int = MAX_DEPTH
 ) -> Iterator[tuple[str, Any]]:
-    """Yield (path, value) of the fields; a list of objects is one value."""
+    """Yield (path, value) of the fields of nested objects; a list stays one value."""
     for name, value in record.items():
         path = f"{prefix}{name}".strip()
         if isinstance(value, dict) and value and levels > 1:
@@ -149,7 +150,7 @@ def is_list_of_objects(value: Any) -> bool:
 
 
 def _contain_people(answers: Sequence[JsonObject]) -> bool:
-    """Return whether each answer names its rater, and has something short that can be a label."""
+    """Return whether each answer names its rater, and some field is short enough for a label."""
     rows = [row for answer in answers for row in _split_answer(answer)] if answers else []
     if any(PLACE_FIELDS & answer.keys() for answer in answers):
         return False
@@ -160,9 +161,9 @@ def _contain_people(answers: Sequence[JsonObject]) -> bool:
 
 
 def _contain_graders(name: str, answers: Sequence[JsonObject]) -> bool:
-    """Return whether a list such as `results` has answers with the names of graders or criteria.
+    """Return whether a list such as `results` has answers with names of graders or criteria.
 
-    The file does not say which of the two they are, so the user has to choose.
+    The file does not show which of the two they are, so the user has to choose.
     """
     keys = [key for key in GRADER_FIELDS if all(isinstance(a.get(key), str) for a in answers)]
     return (
@@ -196,7 +197,7 @@ def _may_be_label(name: str, value: Any) -> bool:
 
 
 def _are_anonymous_answers(answers: Sequence[JsonObject]) -> bool:
-    """Return whether all objects have the same criteria, and nothing but numbers."""
+    """Return whether all answers have the same criteria and only numbers, without a rater."""
     names = answers[0].keys()
     return (
         len(answers) > 1
@@ -225,7 +226,7 @@ class JsonSource(TableSource):
 
 
 class JsonTableLines:
-    """Records as lines of cells, in the order in which the fields first occur."""
+    """Records as lines of cells; columns are in the order in which the fields first occur."""
 
     has_blank_lines = False
 
@@ -259,7 +260,7 @@ class JsonTableLines:
                 yield line, cells
 
     def _read_first_records(self) -> list[JsonObject]:
-        """Return the first records; an error is left to the next pass."""
+        """Return the first records; an error ends them and is reported by the next pass."""
         records: list[JsonObject] = []
         with contextlib.suppress(UnreadableFileError):
             stream = JsonStream(self.path, encoding=self.encoding)
@@ -291,7 +292,7 @@ class JsonTableLines:
 
 
 def iter_rows(stream: JsonStream) -> Iterator[tuple[int, JsonObject]]:
-    """Yield (line, record); those inside of the object if the file is one object."""
+    """Yield (line, record) of the file; if it is a single object, of the table inside it."""
     records = iter(stream)
     first = next(records, None)
     if first is None:
@@ -309,10 +310,10 @@ def iter_rows(stream: JsonStream) -> Iterator[tuple[int, JsonObject]]:
 
 
 def split_object(record: JsonObject) -> list[JsonObject] | None:
-    """Return the records of a table that was written as one object, or None.
+    """Return the records of a table that was written as one object, or None for any other object.
 
-    It may be {"data": [record, ...]}, {key: record, ...}, the columns as lists or as objects of row
-    numbers, or what pandas calls split: {"columns": [...], "data": [[...], ...]}.
+    It may be {"data": [record, ...]}, {key: record, ...}, {column: [cell, ...]}, {column: {row
+    number: cell}}, or the form that pandas calls split: {"columns": [...], "data": [[...], ...]}.
     """
     names, rows = record.get("columns"), record.get("data")
     if isinstance(names, list) and isinstance(rows, list):
@@ -333,7 +334,7 @@ def split_object(record: JsonObject) -> list[JsonObject] | None:
 
 
 def _split_lists(columns: dict[str, list[Any]]) -> list[JsonObject] | None:
-    """Return the rows of columns that are lists, or the only list if it has records."""
+    """Return the rows of columns written as lists, or of a single list of records; else None."""
     if len(columns) == 1:
         (rows,) = columns.values()
         return rows if is_list_of_objects(rows) else None
@@ -343,7 +344,7 @@ def _split_lists(columns: dict[str, list[Any]]) -> list[JsonObject] | None:
 
 
 def _split_objects(record: dict[str, JsonObject]) -> list[JsonObject] | None:
-    """Return the rows of columns by row number, or of records by key."""
+    """Return the rows of columns keyed by row number, or of records keyed by name; else None."""
     objects = list(record.values())
     keys = objects[0].keys()
     if all(value.keys() == keys for value in objects):

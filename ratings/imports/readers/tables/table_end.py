@@ -21,7 +21,7 @@ _TOTAL = re.compile(
 
 
 class TableEnd:
-    """The last rows of a table; `remove` moves those that are no data from `rows` to `removed`.
+    """The last rows of a table; `remove` moves totals, results and notes to `removed`.
 
     ``rows_above`` are rows of the same table above the last ones.
     """
@@ -35,7 +35,10 @@ class TableEnd:
         self.removed: dict[str, list[TableLine]] = {}  # reason -> rows
 
     def remove(self, *, has_blank_lines: bool) -> None:
-        """Remove totals, notes below a blank line, and the totals above these."""
+        """Move totals and notes from ``rows`` to ``removed``.
+
+        Notes stand below a total or, if ``has_blank_lines``, below a blank line.
+        """
         self._remove_totals()
         if "total_row" not in self.removed:
             self._remove_totals_with_remarks()
@@ -57,7 +60,7 @@ class TableEnd:
         self._remove_last(totals, "total_row")
 
     def _remove_totals_with_remarks(self) -> None:
-        """Remove rows of a single cell below a total, and the totals above them."""
+        """Remove totals that have rows of a single cell below them, and these rows."""
         n_remarks = 0
         while n_remarks < len(self.rows) - 1:
             first, *others = map(get_text, self.rows[-1 - n_remarks][1])
@@ -69,7 +72,7 @@ class TableEnd:
             self._remove_totals()
 
     def _count_notes(self) -> int:
-        """Return the number of rows below a blank line that are no data, such as a legend."""
+        """Return the number of rows below a blank line that are notes, such as a legend."""
         n_notes = self._count_short_rows_below_blank_line()
         n_data = len(self.rows) - n_notes
         above = [*self.rows_above, *self.rows[:n_data]]
@@ -78,7 +81,7 @@ class TableEnd:
         return 0 if _continue_columns(above, self.rows[n_data:]) else n_notes
 
     def _count_short_rows_below_blank_line(self) -> int:
-        """Return the number of the last rows, from a blank line on, that all have few cells."""
+        """Return the number of rows below the first blank line after which all rows are short."""
         n_notes = 0
         for start in range(len(self.rows) - 1, 0, -1):
             if not self._is_note(self.rows[start][1]):
@@ -88,15 +91,16 @@ class TableEnd:
         return n_notes
 
     def _is_note(self, cells: Sequence[Any]) -> bool:
-        """Return whether a row has fewer cells than columns, from the first one on."""
+        """Return whether only the first cells of a row are filled, fewer than there are columns."""
         filled = [index for index, cell in enumerate(cells) if get_text(cell)]
         return 0 < len(filled) < self.n_columns and filled == list(range(len(filled)))
 
 
 def _continue_columns(above: Sequence[TableLine], below: Sequence[TableLine]) -> bool:
-    """Return whether the rows below have values of the same columns above.
+    """Return whether the rows below seem to continue the data above.
 
-    That is a text that a column has above, except in the first one, or a number in one of numbers.
+    They do if a column other than the first repeats one of its texts, or if a numeric column has a
+    further number.
     """
     values = _list_cells(above) - _list_cells(above, columns=1)
     texts = {(index, text) for index, text in _list_cells(below) if text}
@@ -105,7 +109,7 @@ def _continue_columns(above: Sequence[TableLine], below: Sequence[TableLine]) ->
 
 
 def _list_cells(rows: Sequence[TableLine], columns: int | None = None) -> set[tuple[int, str]]:
-    """Return (column, text) of the cells, of the first ``columns`` if given."""
+    """Return the distinct (column, text) of the rows, of only the first ``columns`` if given."""
     return {(i, get_text(cell)) for _, cells in rows for i, cell in enumerate(cells[:columns])}
 
 
@@ -119,13 +123,13 @@ def _is_number(text: str) -> bool:
 
 
 def _has_blank_line(row: TableLine, next_row: TableLine) -> bool:
-    """Return whether a blank line stands between two rows."""
+    """Return whether a blank line separates the rows, judging by their line numbers."""
     n_line_breaks = sum(cell.count("\n") for cell in row[1] if isinstance(cell, str))
     return next_row[0] - row[0] > 1 + n_line_breaks
 
 
 def _is_total(cells: Sequence[Any]) -> bool:
-    """Return whether a row begins like a total and has only numbers behind it."""
+    """Return whether a row begins with a word such as "Total" and has only numbers after it."""
     texts = [text for text in map(get_text, cells) if text]
     return bool(
         len(texts) > 1

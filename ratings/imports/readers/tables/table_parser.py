@@ -183,7 +183,7 @@ class TableParser:
                 yield self._build_rating(line, cells, key, label_index=index, question=question)
 
     def _list_label_columns(self) -> list[tuple[int, str]]:
-        """Return (index, question) of the columns of labels; the question is empty if it is one."""
+        """Return (index, question key) of the label columns; the key of a single one is ""."""
         if len(self.mapping.label_columns) > 1:
             return [
                 (index, build_question_key(self.column_names[index]))
@@ -192,7 +192,7 @@ class TableParser:
         return [(self.columns["label"], "")]
 
     def _get_item_key(self, cells: Cells) -> str:
-        """Return the key of a row's item, or an empty text."""
+        """Return the key of a row's item; "" if it has none."""
         item_index = self.columns.get("item")
         if self.mapping.rows_are_items:
             return str(self.n_complete_rows)
@@ -213,7 +213,7 @@ class TableParser:
         return self.mapping.default_rater if rater_index is None else clean_cell(cells[rater_index])
 
     def _get_time(self, cells: Cells) -> RecordTime:
-        """Return the time of a row; a time without a zone is in the zone of the mapping."""
+        """Return the time of a row, in the mapping's zone if it names none; None without one."""
         time_index = self.columns.get("rated_at")
         if time_index is None:
             return None
@@ -254,7 +254,7 @@ class TableParser:
         )
 
     def _list_value_columns(self) -> list[tuple[int, str]]:
-        """Return (index, name) of the columns that have no other meaning."""
+        """Return (index, name) of the columns without a role; they have ratings or counts."""
         columns_with_meaning = self._get_described_columns() | set(self.mapping.excluded_columns)
         return [
             (i, name) for i, name in enumerate(self.column_names) if i not in columns_with_meaning

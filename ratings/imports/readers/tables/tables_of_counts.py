@@ -1,4 +1,4 @@
-"""Ratings from numbers: counts of labels, two raters crossed, and combinations of labels.
+"""Ratings from numbers: counts of labels, crossed labels of two raters, combinations of labels.
 
 The items of the latter two have no names, so they are numbered.
 """
@@ -30,8 +30,8 @@ def iter_count_ratings(
 ) -> Iterator[Record]:
     """Yield the ratings of anonymous raters in a row of counts; ``columns`` are (index, name).
 
-    The label of a column is its name, unless there is a ``label``. ``n_raters`` have rated the item
-    in earlier rows.
+    ``key`` is the item's. The label is ``label`` if given, else the name of the column.
+    ``n_raters`` is the number of raters of the item in earlier rows.
     """
     for index, name in columns:
         count = _parse_count(cells[index], MAX_RATERS_OF_COUNTS)
@@ -45,7 +45,7 @@ def iter_count_ratings(
 
 
 class CountedLabels:
-    """Rows of an item, a label, and the number of raters who gave it."""
+    """Rows that each have an item, a label, and the number of raters who gave it."""
 
     def __init__(self, columns: Mapping[str, int], names: Sequence[str]) -> None:
         self.label_index = columns["label"]
@@ -53,7 +53,7 @@ class CountedLabels:
         self.n_raters: Counter[str] = Counter()  # of each item in the rows above
 
     def iter_ratings(self, line: int, cells: Sequence[Any], key: str) -> Iterator[Record]:
-        """Yield the ratings of a row by further anonymous raters of the item."""
+        """Yield the ratings of a row, each by another anonymous rater of the item."""
         label, n_raters = clean_cell(cells[self.label_index]), self.n_raters[key]
         if not label:
             yield SkippedRecord(line, "no_label_row")
@@ -66,9 +66,9 @@ class CountedLabels:
 
 
 class CrossedRows:
-    """Rows of a table of two raters: the labels of one are in the rows, those of the other above.
+    """Rows of a table that crosses the labels of two raters: one in the rows, one in the columns.
 
-    ``label_index`` is the column of the row's labels; ``columns`` are (index, name) of the others.
+    ``label_index`` is the column of the row's labels; ``columns`` are (index, name) of the counts.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class CrossedRows:
         self.n_items = 0
 
     def iter_ratings(self, line: int, cells: Sequence[Any]) -> Iterator[Record]:
-        """Yield the ratings of both raters for each item that a row counts."""
+        """Yield a rating of each of the two raters for every item that the row counts."""
         text = clean_cell(cells[self.label_index])
         if is_total_name(text):
             yield SkippedRecord(line, "total_row", text)
@@ -99,7 +99,7 @@ class CrossedRows:
             self.n_items += count
 
     def _split_row_text(self, text: str) -> tuple[str, str]:
-        """Return (rater, label) of the text before a row: Rater A: yes."""
+        """Return (rater, label) of the text that names a row, such as "Rater A: yes"."""
         labels = [label for _, label in self.columns]
         if text.isdigit() and text not in labels and 0 < int(text) <= len(labels):
             # Rows that are numbered instead of named have the labels of the columns in order.
@@ -114,10 +114,10 @@ class CrossedRows:
 
 
 class CombinationRows:
-    """Rows that stand for all items with the same labels.
+    """Rows that each stand for all items with the same combination of labels.
 
-    ``count_column`` is (index, name) of the number of items, ``raters`` are (index, rater) of the
-    labels.
+    ``count_column`` is (index, name) of the number of items, ``raters`` are (index of the label
+    column, rater).
     """
 
     def __init__(self, count_column: tuple[int, str], raters: Sequence[tuple[int, str]]) -> None:
@@ -126,7 +126,7 @@ class CombinationRows:
         self.n_items = 0
 
     def iter_ratings(self, line: int, cells: Sequence[Any]) -> Iterator[Record]:
-        """Yield the ratings of each item that a row counts."""
+        """Yield the ratings of every item that the row counts."""
         count_index, name = self.count_column
         count = _parse_count(cells[count_index], MAX_ITEMS_OF_COUNT)
         if count is None:
@@ -141,7 +141,7 @@ class CombinationRows:
 
 
 def _parse_count(cell: Any, limit: int) -> int | None:
-    """Return the number in a cell, 0 if it is empty; None if it is none or above the limit."""
+    """Return the whole number in a cell, 0 if it is empty; None if invalid or above the limit."""
     text = clean_cell(cell) or "0"
     count = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else -1
     return count if 0 <= count <= limit else None

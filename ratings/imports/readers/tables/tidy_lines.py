@@ -1,4 +1,4 @@
-"""Lines of a table without titles, totals, notes, and columns that have no name.
+"""Lines of a table without titles, totals, notes, and columns without a name.
 
 What is left out is reported; a row that may be data is never dropped.
 """
@@ -34,7 +34,7 @@ _PANDAS_PAIR = re.compile(r"\(['\"](.*)['\"], ['\"](.*)['\"]\)")  # names in two
 
 
 class TableLines(Protocol):
-    """Iterates over (line, cells), the column names first; raises UnreadableFileError.
+    """Iterable of (line, cells), the column names first; iterating may raise UnreadableFileError.
 
     ``extra_records`` are records that have no cells of their own; the reader yields and clears
     them.
@@ -50,7 +50,7 @@ class TableLines(Protocol):
 
 
 class TidyLines:
-    """Iterates over column names and rows of a table, without titles and totals."""
+    """Iterable of the column names and rows of a table, without titles, totals and notes."""
 
     has_blank_lines = False  # those of the file are dropped here
 
@@ -111,7 +111,7 @@ class TidyLines:
                 yield row
 
     def _drop_comments_above(self, start: list[TableLine]) -> None:
-        """Remove lines that begin with # above the names of the columns, and a # before these."""
+        """Remove comment lines (#) above the column names, and a # before the names."""
         if start and is_line_above_print(start[0][1]):
             self._count_skipped_rows([start.pop(0)], "comment_row")
         n_comments = len(list(itertools.takewhile(_is_comment, (cells for _, cells in start))))
@@ -126,7 +126,10 @@ class TidyLines:
                 start[0] = line, names[1:]
 
     def _drop_titles(self, start: list[TableLine]) -> None:
-        """Remove rows of one cell above the names of the columns, or of fewer than half of them."""
+        """Remove title rows: those above the column names with a single or with few cells.
+
+        ``start`` are the first rows. Few cells are at most half as many as the widest row has.
+        """
         widths = [sum(map(bool, map(get_text, cells))) for _, cells in start]
         if not widths or max(widths) < 2:
             return
@@ -140,10 +143,10 @@ class TidyLines:
             del start[:n_titles]
 
     def _join_two_line_names(self, start: list[TableLine]) -> None:
-        """Join names that stand in two lines, as of merged cells: Reviewer 1, Bias.
+        """Join column names that stand in two lines, such as Reviewer 1 above Bias.
 
         The upper line leaves out or repeats the name of a group; the lower one names its columns. A
-        third line may have the name of the first column alone, as data frames write it.
+        third line may have only the name of the first column, as data frames write it.
         """
         if len(start) < 3:
             return
@@ -184,7 +187,7 @@ class TidyLines:
         start[:n_lines] = [(line, names)]
 
     def _drop_extra_header_lines(self, start: list[TableLine]) -> None:
-        """Remove the second and third header line that survey tools write."""
+        """Remove further header lines that survey tools write below the column names."""
         second = {get_text(cell).casefold() for _, cells in start[1:2] for cell in cells} - {""}
         have_remarks = [are_remarks(cells) for _, cells in start[1:3]]
         if (second and second <= set(ANSWER_COLUMN_NAMES)) or have_remarks == [True, False]:
@@ -197,7 +200,7 @@ class TidyLines:
                 return
 
     def _iter_without_end(self, rows: Iterator[TableLine], n_columns: int) -> Iterator[TableLine]:
-        """Yield the rows, except totals, results and notes below them."""
+        """Yield the rows except totals, results and notes at the end, which are reported."""
         first_rows: list[TableLine] = []
         final_rows: deque[TableLine] = deque()
         for row in rows:
@@ -216,7 +219,10 @@ class TidyLines:
     def _select_cells(
         self, line: int, cells: Sequence[Any], columns: Sequence[int], width: int
     ) -> Sequence[Any]:
-        """Return the cells of the columns; all cells if the row has too few or too many."""
+        """Return the cells of the columns; all cells if the row is too short or too long.
+
+        ``width`` is the number of columns of the header.
+        """
         end = len(cells)
         while end > width and not get_text(cells[end - 1]):
             end -= 1
@@ -242,7 +248,7 @@ def is_frame_line(cells: Sequence[Any]) -> bool:
 
 
 def is_line_above_print(cells: Sequence[Any]) -> bool:
-    """Return whether a row stands above a table that R prints: # A tibble: 5 × 4, or > ratings."""
+    """Return whether a row stands above a table printed by R: # A tibble: 5 × 4, or > ratings."""
     return list(cells[:3]) == _TIBBLE or (len(cells) > 1 and cells[0] == _PROMPT)
 
 
@@ -253,18 +259,18 @@ def are_remarks(cells: Sequence[Any]) -> bool:
 
 
 def _is_comment(cells: Sequence[Any]) -> bool:
-    """Return whether a row begins with #, and not with a number such as #1 or # alone."""
+    """Return whether a row begins with # that is neither alone nor part of a number such as #1."""
     return bool(cells) and str(cells[0])[:1] == "#" and not _NUMBER_SIGN.match(get_text(cells[0]))
 
 
 def _are_same_names(cells: Sequence[Any], header: Sequence[Any]) -> bool:
-    """Return whether a row repeats the header row, maybe behind a byte order mark."""
+    """Return whether a row repeats the header row, possibly after a byte order mark."""
     first = str(cells[0]).removeprefix("\ufeff") if cells else ""
     return first == str(header[0]) and list(cells[1:]) == list(header[1:])
 
 
 def _has_line_of_group_names(start: Sequence[TableLine], n_lines: int) -> bool:
-    """Return whether the line above wider ones has names of groups of columns, not a title."""
+    """Return whether the last of ``n_lines`` narrow lines names groups of columns, not a title."""
     texts = [get_text(cell) for cell in start[n_lines - 1][1]]
     filled = [index for index, text in enumerate(texts) if text]
     has_gaps = filled != list(range(len(filled)))  # between cells that were merged
@@ -273,7 +279,7 @@ def _has_line_of_group_names(start: Sequence[TableLine], n_lines: int) -> bool:
 
 
 def _fill_merged_names(texts: Sequence[str]) -> list[str]:
-    """Return the names with those of merged cells repeated in the cells to the right."""
+    """Return the names, with each empty one replaced by the last name before it."""
     groups: list[str] = []
     for text in texts:
         groups.append(text or (groups[-1] if groups else ""))
@@ -281,7 +287,7 @@ def _fill_merged_names(texts: Sequence[str]) -> list[str]:
 
 
 def _join_group_and_name(group: str, name: str) -> str:
-    """Return the name of a column of a group; a question has its row in brackets."""
+    """Return the joint name of a column and its group: "group: name", or "question? [row]"."""
     if name.casefold() in ANSWER_COLUMN_NAMES:
         return group
     is_question = group.endswith(("?", "？", ":", ".")) or len(group.split()) > 3
@@ -289,7 +295,7 @@ def _join_group_and_name(group: str, name: str) -> str:
 
 
 def _complete_names(start: Sequence[TableLine]) -> list[Any]:
-    """Return the names of the columns with one for row names that have none."""
+    """Return the column names, with a name for a first column of row names that has none."""
     names = list(map(_join_pandas_pair, start[0][1]))
     if _lacks_first_name(start):
         names.insert(0, "")
@@ -299,7 +305,7 @@ def _complete_names(start: Sequence[TableLine]) -> list[Any]:
 
 
 def _lacks_first_name(start: Sequence[TableLine]) -> bool:
-    """Return whether all rows have one cell more than the names: R writes row names so."""
+    """Return whether every row has one cell more than the header, as R writes row names."""
     rows = [cells for _, cells in start[1:]]
     width = len(start[0][1]) + 1
     return (
@@ -318,6 +324,9 @@ def _is_dashed_row(cells: Sequence[Any]) -> bool:
 
 
 def _join_pandas_pair(name: Any) -> Any:
-    """Return a name that pandas wrote for two lines of names, ('label', 'ann'), as label: ann."""
+    """Return a name that pandas wrote for two header lines, ('label', 'ann'), as label: ann.
+
+    Any other name is returned unchanged.
+    """
     match = _PANDAS_PAIR.fullmatch(name.strip()) if isinstance(name, str) else None
     return ": ".join(filter(None, match.groups())) if match else name

@@ -31,9 +31,9 @@ _CHUNK_BYTES = 1 << 16
 
 
 class WorkbookArchive(zipfile.ZipFile):
-    """A workbook's ZIP archive, each part of which is counted before it is parsed.
+    """A workbook's ZIP archive that checks the size of each part before it is opened.
 
-    Which parts are parsed depends on the contents of others, so this is where they are opened.
+    Which parts are parsed depends on the contents of others, so they are checked when opened.
     """
 
     def __init__(self, path: Path, file: IO[bytes]) -> None:
@@ -42,7 +42,7 @@ class WorkbookArchive(zipfile.ZipFile):
         self._counted_names = _get_counted_names(path, status.st_size, status.st_mtime_ns)
 
     def open(self, name: Any, *arguments: Any, **options: Any) -> Any:
-        """Open a part. Raises UnreadableFileError if it has too many elements."""
+        """Open a part. Raises UnreadableFileError if it exceeds a limit or is broken."""
         part_name = name.filename if isinstance(name, zipfile.ZipInfo) else name
         if part_name not in self._counted_names:
             with super().open(name) as part:
@@ -53,12 +53,15 @@ class WorkbookArchive(zipfile.ZipFile):
 
 @functools.lru_cache(maxsize=8)
 def _get_counted_names(path: Path, size: int, mtime_ns: int) -> set[str]:
-    """Return the set, kept for a version of a file, to which names of counted parts are added."""
+    """Return the set of names of parts already checked in this version of a file.
+
+    The caller adds to it; the same set is returned for the same path, size and time.
+    """
     return set()
 
 
 class _PartCounter:
-    """Counts the elements and bytes of a part between its rows or shared strings."""
+    """Counts elements and bytes of a part since the last end of a row or shared string."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -115,10 +118,10 @@ _MAX_ELEMENT_BYTES = 200  # of one mergeCell
 
 
 class MergedSheets:
-    """Iterates over the rows of sheets one after another, with the names of the columns once.
+    """Iterable of the rows of several sheets as one table, with the column names once.
 
-    The numbers of lines run on from sheet to sheet. ``are_raters``: a further column has the rater,
-    who is the title of the sheet.
+    Line numbers continue from sheet to sheet. ``are_raters``: the title of each sheet is its rater,
+    in an additional column.
     """
 
     has_blank_lines = False  # those of a sheet are dropped with its notes
@@ -164,16 +167,16 @@ class MergedSheets:
 
 
 class MergedCells(NamedTuple):
-    """Cells of several rows in one column (from 0); the rows are numbers of the sheet."""
+    """Merged cells of one column (from 0) down to ``last_row``, a row number of the sheet."""
 
     column: int
     last_row: int
 
 
 def read_merged_cells(sheet: Any) -> Mapping[int, list[MergedCells]]:
-    """Return first row -> cells that are merged with those of the rows below.
+    """Return number of the first row -> the vertically merged cells that begin there.
 
-    The file lists them behind the rows, so it is read once more.
+    They stand after the rows in the file, so the sheet is read a second time.
     """
     from openpyxl.utils import column_index_from_string
 
@@ -197,7 +200,10 @@ def read_merged_cells(sheet: Any) -> Mapping[int, list[MergedCells]]:
 def fill_merged_cells(
     rows: Iterator[Sequence[Any]], merged: Mapping[int, list[MergedCells]]
 ) -> Iterator[Sequence[Any]]:
-    """Yield the rows with the values of merged cells; not those of titles and names of columns."""
+    """Yield the rows with the value of merged cells repeated in each of their rows.
+
+    Merged titles and column names are not repeated.
+    """
     if not merged:
         yield from rows
         return

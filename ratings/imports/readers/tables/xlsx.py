@@ -80,9 +80,10 @@ def is_workbook(path: Path) -> bool:
 
 
 class XlsxLines(CountedLines):
-    """Rows of a sheet as lines of cells, without trailing empty cells.
+    """Rows of a workbook's sheet as lines of cells, without trailing empty cells.
 
-    Without a title it is the first sheet that has a table, and the others are reported.
+    ``title`` selects the sheet; without it, the first sheet with a table is read, and the others
+    are reported.
     """
 
     has_blank_lines = True
@@ -121,7 +122,7 @@ class XlsxLines(CountedLines):
 
 
 def _mark_invalid_cells(line: int, cells: Sequence[Any], formulas: Sequence[Any]) -> list[Any]:
-    """Return the cells with a mark on each that has no value: an error, or a formula alone."""
+    """Return the cells, with an InvalidCell for each error and each formula without a value."""
     values: list[Any] = []
     for cell, formula in itertools.zip_longest(cells, formulas):
         value = cell
@@ -179,9 +180,9 @@ def _has_formula(archive: zipfile.ZipFile, name: str) -> bool:
 
 @contextlib.contextmanager
 def _open_sheet(path: Path, title: str = "", *, data_only: bool) -> Iterator[Any]:
-    """Yield the sheet of a title for sequential reading.
+    """Yield the sheet with this title for sequential reading.
 
-    Without a title it is the first visible sheet that has a table, else the first with rows.
+    Without a title, it is the sheet that ranks first: preferably a visible one with a table.
     """
     from openpyxl.reader.excel import ExcelReader
 
@@ -202,9 +203,9 @@ def _open_sheet(path: Path, title: str = "", *, data_only: bool) -> Iterator[Any
 
 
 def _list_read_and_other_sheets(path: Path) -> tuple[list[str], list[str]]:
-    """Return the titles of the sheets with the columns of the one that is read, and of all others.
+    """Return (titles of the sheets to read as one table, titles of all others).
 
-    Raises UnreadableFileError.
+    The former have the same columns as the best sheet. Raises UnreadableFileError.
     """
     _validate_and_detect_formulas(path)
     with _open_sheet(path, data_only=True) as read_sheet:
@@ -218,7 +219,7 @@ def _list_read_and_other_sheets(path: Path) -> tuple[list[str], list[str]]:
 
 
 def _find_header_names(sheet: Any) -> list[str]:
-    """Return the first row with several cells, without the empty ones at its end."""
+    """Return the first row with two or more cells, without trailing empty ones; [] without one."""
     for cells in _read_first_rows(sheet):
         names = ["" if cell is None else str(cell) for cell in cells]
         if sum(map(bool, names)) >= 2:
@@ -229,15 +230,15 @@ def _find_header_names(sheet: Any) -> list[str]:
 
 
 def _rank_visible_sheet(sheet: Any) -> tuple[bool, int]:
-    """Return the rank of a sheet; a table that the user sees comes before hidden sheets."""
+    """Return the sort key of a sheet: visible tables rank above all other sheets."""
     rank = _rank_sheet(sheet)
     return rank >= 2 and sheet.sheet_state == "visible", rank
 
 
 def _rank_sheet(sheet: Any) -> int:
-    """Return 3 for a sheet whose columns have known names, 2 for another table, 1 for notes.
+    """Return 3 for a table with known column names, 2 for another, 1 for notes, 0 if empty.
 
-    A table has two rows with several cells among its first rows; an empty sheet has rank 0.
+    A table has at least two rows with several cells among its first rows.
     """
     rows = [[cell for cell in cells if cell is not None] for cells in _read_first_rows(sheet)]
     wide_rows = [row for row in rows if len(row) >= 2]
@@ -256,8 +257,8 @@ def _read_first_rows(sheet: Any) -> list[Sequence[Any]]:
 def _iter_rows(sheet: Any) -> Iterator[Sequence[Any]]:
     """Yield the values of each row without trailing empty cells; raise UnreadableFileError.
 
-    A row that the file leaves out is empty. openpyxl would create all rows up to a number in the
-    file, which may be any, so the numbers are checked first.
+    A row that the file leaves out is yielded as empty. Row numbers are checked first, because
+    openpyxl would create all rows up to any number that the file contains.
     """
     from openpyxl.worksheet._reader import WorkSheetParser
 

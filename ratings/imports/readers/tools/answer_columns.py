@@ -22,7 +22,8 @@ def find_answer_columns(
 ) -> list[str]:
     """Return the candidates that are answers, in their order.
 
-    If nobody disagrees, columns with few different values are the answers.
+    These are the columns that differ between records of the same item; without any, the columns
+    with few different values.
     """
     first_values: dict[str, dict[str, str]] = {name: {} for name in candidates}
     values: dict[str, set[str]] = {name: set() for name in candidates}

@@ -148,10 +148,10 @@ def _parse_suggestion(
 
 
 def _find_name_fields(path: Path, mapping: ImportMapping) -> set[str]:
-    """Return the fields whose values are always single words, like metadata: a model, a source.
+    """Return the fields that seem to be metadata, such as a model: all values are single words.
 
-    They are never shown to raters, whom they could unblind. The set is empty if no field has
-    several words.
+    These are never shown to raters, because they could unblind them. Empty if no field has several
+    words.
     """
     is_single_word: dict[str, bool] = {}
     try:
@@ -234,7 +234,7 @@ def _parse_flat_record(line: int, fields: Fields, name_fields: Collection[str]) 
 
 
 def _list_responses(value: Any) -> list[Fields]:
-    """Return the responses in the field of a question, each of a user; else an empty list."""
+    """Return the responses of users in the field of a question; [] if it has anything else."""
     responses = list_objects(value)
     return responses if all({"user_id", "value"} <= set(entry) for entry in responses) else []
 

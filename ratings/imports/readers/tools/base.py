@@ -49,7 +49,7 @@ Fields = dict[str, Any]
 
 
 class ToolRecords(Protocol):
-    """Iterates over (line, record); raises UnreadableFileError."""
+    """Iterable of (line, record); iterating may raise UnreadableFileError."""
 
     @property
     def bytes_read(self) -> int: ...
@@ -58,9 +58,9 @@ class ToolRecords(Protocol):
 
 
 class ToolSource:
-    """Base of a source of one tool's records.
+    """Base of sources of one tool's records.
 
-    A subclass has ``name``, ``can_read`` and ``parse_record``.
+    A subclass defines ``name``, ``can_read`` and ``parse_record``.
     """
 
     extensions: tuple[str, ...] = (".json", ".jsonl")
@@ -159,7 +159,7 @@ def to_text(value: Any) -> str:
 
 
 def list_objects(value: Any) -> list[Fields]:
-    """Return the objects in a list, ignoring other values, which tools do not write."""
+    """Return the objects in a list, ignoring its other elements; [] for any other value."""
     return (
         [element for element in value if isinstance(element, dict)]
         if isinstance(value, list)
@@ -168,7 +168,7 @@ def list_objects(value: Any) -> list[Fields]:
 
 
 def get_object(fields: Fields, name: str) -> Fields:
-    """Return a field that is an object, else an empty one."""
+    """Return the field's value if it is an object, else an empty one."""
     value = fields.get(name)
     return value if isinstance(value, dict) else {}
 
@@ -203,7 +203,7 @@ def parse_single_answer(value: Any) -> tuple[str | None, str]:
 def build_rating(
     line: int, key: str, rater: str, answer: Any, *, question: str = "", **details: Any
 ) -> RatingRecord | SkippedRecord:
-    """Return the rating of a single answer, or the skipped record with the reason.
+    """Return the rating of a single answer, or a skipped record with the reason.
 
     ``details`` are further fields of a RatingRecord.
     """
@@ -219,7 +219,7 @@ def build_rating(
 def build_model_rater(line: int, name: str, *, model: str = "") -> RaterRecord:
     """Return the record of a rater that is a model, with ``name`` as its key.
 
-    ``model`` is the name of the model itself; by default it is ``name``, too.
+    ``model`` is the name of the model, by default ``name``.
     """
     return RaterRecord(line, name, kind="model", name=name, model=model or name)
 
@@ -235,7 +235,7 @@ def _parse_answer_text(text: str) -> tuple[str | None, str]:
 
 
 def _explain_multiple_values(values: Any) -> str:
-    """Return the reason to skip a value that is not a single answer."""
+    """Return the reason to skip a list of several values, which is no single answer."""
     first_value = values[0]
     if isinstance(first_value, dict):
         if {"x", "y", "points", "rle"} & first_value.keys():
@@ -252,7 +252,7 @@ def parse_time(value: Any) -> RecordTime:
     """Return a time for a RatingRecord: None if there is none, the text if it cannot be parsed.
 
     ``value`` is a number of seconds or milliseconds since 1970, or a text. A text without a time
-    zone is in UTC, as tools write it.
+    zone is read as UTC.
     """
     if value is None or value == "" or isinstance(value, bool):
         return None
@@ -291,7 +291,7 @@ def parse_json(value: Any) -> Any:
 
 
 def parse_list(value: Any) -> list[Any]:
-    """Return a list, also from its text in JSON, Python or NumPy; empty if it is none."""
+    """Return a list, also one written as text in JSON, Python or NumPy; [] for any other value."""
     if isinstance(value, str) and value[:1] == "[":
         parsed = parse_json(value)
         if parsed is None:
@@ -308,7 +308,7 @@ def parse_list(value: Any) -> list[Any]:
 def build_body(fields: Mapping[str, Any]) -> Fields:
     """Return a tool's fields as the body of an item.
 
-    Image, audio and video are recognised by their URLs; all other fields keep their names.
+    Image, audio and video are recognized by their URLs; all other fields keep their names.
     """
     body: Fields = {}
     for name, value in fields.items():
@@ -334,7 +334,7 @@ def _detect_media_kind(value: Any) -> str:
 
 
 def _strip_server_path(url: str) -> str:
-    """Return a URL, or the file's name for a path on the tool's own server."""
+    """Return a URL unchanged; of a path on the tool's own server, only the file name."""
     url = url.strip()
     if url.startswith("/"):
         return re.sub(r"^[0-9a-f]{8}-", "", url.rsplit("/", 1)[-1])
@@ -353,6 +353,6 @@ def build_attributes(fields: Mapping[str, Any], prefix: str = "") -> Fields:
 
 
 def get_item_key(tool_key: Any, body: Fields) -> str:
-    """Return the tool's key of an item, else one computed from its content, or an empty text."""
+    """Return the tool's key of an item, else a digest of its content; "" if it has neither."""
     key = "" if tool_key is None else to_text(tool_key)
     return key or (compute_item_key(body) if body else "")

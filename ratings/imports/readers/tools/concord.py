@@ -1,4 +1,4 @@
-"""Concord's own JSON Lines: the export of ratings, and items in the form of the API."""
+"""Concord's own JSON Lines: exported ratings, and items in the form of the API."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class ConcordSource(ToolSource):
 
 
 def _get_exact_text(value: Any) -> str:
-    """Return a text unchanged; surrounding whitespace in a Concord export is an error to report."""
+    """Return a text unchanged, so that blanks around a key or label are reported as an error."""
     return value if isinstance(value, str) else to_text(value)
 
 

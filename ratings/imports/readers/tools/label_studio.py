@@ -143,7 +143,7 @@ def _parse_prediction(line: int, key: str, prediction: Fields) -> Iterator[Recor
 
 
 def _parse_result(result: Any) -> tuple[dict[str, str], list[str]]:
-    """Return (question -> label, reasons why parts are skipped, each once) of a result."""
+    """Return the labels by question, and the distinct reasons why parts are skipped."""
     parts = []
     for part in result if isinstance(result, list) else []:
         parts += part if isinstance(part, list) else [part]
@@ -194,7 +194,7 @@ def _parse_taxonomy(paths: Any) -> tuple[str | None, str]:
 
 
 def _list_history(annotation: Fields) -> list[Fields]:
-    """Return the former states by the annotation's own annotator, oldest first."""
+    """Return earlier states of the annotation by its annotator, oldest first."""
     if not annotation.get("history"):
         return []
     completed_by = annotation.get("completed_by")
@@ -208,7 +208,7 @@ def _list_history(annotation: Fields) -> list[Fields]:
 
 
 def _list_answers(history: list[Fields], question: str) -> list[tuple[str, Any]]:
-    """Return (label, time) of each state in which the annotation answered the question."""
+    """Return (label, time) of each state in ``history`` that answers the question."""
     answer_times = []
     for state in history:
         answers, _skip_reasons = _parse_result(state.get("result"))
@@ -218,7 +218,7 @@ def _list_answers(history: list[Fields], question: str) -> list[tuple[str, Any]]
 
 
 def _iter_earlier_answers(states: list[tuple[str, Any]], label: str) -> Iterator[tuple[str, Any]]:
-    """Yield (label, time) of the answers before the current one, without repetitions."""
+    """Yield (label, time) of the answers before the current ``label``, each change once."""
     all_states = [*states, (label, None)]
     for (current, rated_at), (following, _following_time) in itertools.pairwise(all_states):
         if current != following:
@@ -226,7 +226,7 @@ def _iter_earlier_answers(states: list[tuple[str, Any]], label: str) -> Iterator
 
 
 def _get_answer_time(states: list[tuple[str, Any]], created_at: Any) -> Any:
-    """Return the time of the current answer: the annotation's own, or that of a later change."""
+    """Return the time of the current answer: of its last change, else ``created_at``."""
     rated_at = created_at
     for (previous, _previous_time), (following, following_time) in itertools.pairwise(states):
         if previous != following:
@@ -281,10 +281,10 @@ class _LabelStudioReader(ToolReader):
             yield error.to_record()
 
     def _find_label_fields(self, fields: Fields) -> list[str]:
-        """Return the fields of labels.
+        """Return the fields that hold labels.
 
-        A record has the fields of the task, then its id, then the labels. If the data of the task
-        has an id of its own, the id stands among these fields, and content may follow it.
+        A record has the fields of the task, then its id, then the labels. If the task's data have
+        an id of their own, the id stands among these fields, and content may follow it.
         """
         names = list(fields)
         after_id = names[names.index("id") + 1 :] if "id" in names else names

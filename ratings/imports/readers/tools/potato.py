@@ -67,7 +67,7 @@ class PotatoSource(ToolSource):
 
 
 def _group_by_schema(fields: Fields) -> dict[str, Fields]:
-    """Return schema -> label -> entered value."""
+    """Return schema -> {label: entered value} of a record."""
     schemas: dict[str, Fields] = {}
     nested = fields.get("label_annotations")
     if isinstance(nested, dict):
@@ -83,7 +83,7 @@ def _group_by_schema(fields: Fields) -> dict[str, Fields]:
 
 
 def _parse_label(values_by_label: Fields) -> tuple[str | None, str]:
-    """Return (label, "") of the only marked label, else (None, reason)."""
+    """Return (label, "") of the only label that is marked, else (None, reason to skip it)."""
     labels = []
     for name, value in values_by_label.items():
         entered = to_text(value)
