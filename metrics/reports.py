@@ -69,9 +69,10 @@ class ResultFacts(TypedDict):
 
 
 class OutlyingFacts(TypedDict):
-    """Number of outlying raters: they agree less with the others than these do on the same items.
+    """Number of outlying raters, who agree less with the others than the others with each other.
 
-    ``without``: the headline's coefficient without them; None if there are none.
+    Only the same items are compared. ``without``: the headline's coefficient without them; None if
+    there are none.
     """
 
     n_raters: int

@@ -66,7 +66,8 @@ def build_report(
 ) -> ReportDict:
     """Return report() of ratings in long form (M,), for data where most raters rated few items.
 
-    Raters are numbered from 0.
+    item: integers; rater: numbers from 0 (`pairwise` counts them from 1); code: 0..k-1. values and
+    weight_matrix: as for report().
     """
     scale = _Scale.from_input(validation.validate_category_count(k), values, weight_matrix)
     return _build_report((item, rater, code), scale, has_two_raters=False)
@@ -74,7 +75,7 @@ def build_report(
 
 @dataclass(frozen=True)
 class _Scale:
-    """Scale of a report: values of the categories (k,), and weight matrices by name."""
+    """The number values of the categories (k,), and the weight matrices (k, k) by name."""
 
     values: Floats
     weights: dict[str, Floats]
@@ -86,9 +87,10 @@ class _Scale:
         values: Sequence[float] | npt.ArrayLike | None,
         weight_matrix: Sequence[Sequence[float]] | npt.ArrayLike | None,
     ) -> "_Scale":
-        """Return the scale after validating values (k,) and the weight matrix (k, k).
+        """Return the scale of validated values (k,) and of a validated weight matrix (k, k).
 
-        None: ranks 1..k, and no custom weights.
+        values None: ranks 1..k; weight_matrix None: no custom weights. ValueError for invalid
+        input.
         """
         numbers = np.arange(1.0, k + 1) if values is None else validation.validate_values(values, k)
         custom_matrix = None if weight_matrix is None else validate_weight_matrix(weight_matrix, k)
@@ -101,7 +103,7 @@ class _Scale:
     def iter_forms(
         self, entry: Coefficient, formula: Formula
     ) -> Iterator[tuple[str, Floats | None]]:
-        """Yield name and weights (k, k) of each form; None for the unweighted one."""
+        """Yield name and weights (k, k) of each form; the unweighted form has weights None."""
         for name, weighting in entry.get_forms(formula, self.weights).items():
             yield name, None if weighting == UNWEIGHTED else self.weights[weighting]
 
@@ -139,9 +141,11 @@ def _format_estimate(name: str, entry: Coefficient, estimate: Estimate) -> Repor
 
 
 def _format_with_interval(name: str, estimate: Estimate, *, interval: bool = True) -> ReportDict:
-    """Return {name}, its standard error, the published interval and the one that pages show.
+    """Return a coefficient with its standard error, its published interval and the one shown.
 
-    Reasons stand in place of undefined values."""
+    An undefined entry is None, with the reason under its key plus ".reason". Without `interval`
+    only the value is returned.
+    """
     result = _format_value(name, estimate.value, REASONS[int(estimate.reason)])
     if interval:
         se_reason = estimate.get_interval_reason()
@@ -156,7 +160,7 @@ def _format_with_interval(name: str, estimate: Estimate, *, interval: bool = Tru
 
 
 def _format_value(name: str, value: Any, reason: str | None) -> ReportDict:
-    """Return NAME, with NAME.reason where the value is undefined."""
+    """Return {name: value}; None with a key "{name}.reason" where the value is undefined."""
     finite = None if value is None else to_finite_float(value)
     return {name: finite} if finite is not None else {name: None, f"{name}.reason": reason}
 
@@ -192,10 +196,10 @@ def _report_many_raters(rated_items: RatedItems, scale: _Scale) -> ReportDict:
 
 
 def _report_intraclass(rated_items: RatedItems, scale: _Scale) -> ReportDict:
-    """Return the intraclass correlations.
+    """Return the intraclass correlations of complete items, and those of all ratings.
 
-    Those of the items that all raters rated (icc1 also without such items), and those of all
-    ratings from variance components.
+    Complete items are those that all raters rated; icc1 falls back to all ratings where there are
+    too few of them. Those of all ratings are computed from variance components.
     """
     result: ReportDict = {"icc_n_items": len(rated_items.get_complete_codes())}
     result |= _report_incomplete_icc(rated_items, scale)
@@ -209,7 +213,10 @@ def _report_intraclass(rated_items: RatedItems, scale: _Scale) -> ReportDict:
 
 
 def _report_incomplete_icc(rated_items: RatedItems, scale: _Scale) -> ReportDict:
-    """Return ICC(A,1), ICC(C,1), ICC(A,k), ICC(Q,k) of all ratings with limits, and k and q."""
+    """Return ICC(A,1), ICC(C,1), ICC(A,k) and ICC(Q,k) of all ratings with limits, and k and q.
+
+    k: harmonic mean number of ratings per item; q: weight of the rater variance in ICC(Q,k).
+    """
     incomplete = compute_incomplete_icc(
         rated_items.item, rated_items.rater, scale.values[rated_items.code]
     )
@@ -226,7 +233,7 @@ def _report_incomplete_icc(rated_items: RatedItems, scale: _Scale) -> ReportDict
 
 
 def _get_reason(coefficient: Icc, part: str) -> str | None:
-    """Return the reason why a part of a coefficient is undefined, or that of its value."""
+    """Return why a part of a coefficient is undefined: its own reason, else that of the value."""
     part_reason: str | None = getattr(coefficient, f"{part}_reason", None)
     return part_reason or coefficient.reason
 

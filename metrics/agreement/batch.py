@@ -109,9 +109,9 @@ def table_coefficients(
     values: npt.ArrayLike | None = None,
     weight_matrix: npt.ArrayLike | None = None,
 ) -> dict[str, Estimate]:
-    """Return name -> Estimate (...) from tables (..., k, k) of pairs of raters.
+    """Return name -> Estimate (...) from tables (..., k, k) of pairs of raters, without tests.
 
-    The kappa of each category is (..., k).
+    The kappas of single categories have the shape (..., k).
     """
     scale_properties = get_scale_type(scale)
     weights = build_weightings(
@@ -136,7 +136,10 @@ def compute_rating_coefficients(
     values: npt.ArrayLike | None = None,
     weight_matrix: npt.ArrayLike | None = None,
 ) -> dict[str, Estimate]:
-    """Return name -> Estimate () of the coefficients that need to know who rated what."""
+    """Return name -> Estimate () of coefficients that need to know which rater gave a rating.
+
+    These are, for example, Conger's kappa and Kendall's W.
+    """
     scale_properties = get_scale_type(scale)
     weights = build_weightings(
         rated.counts.shape[1], weight_matrix, ordered=scale_properties.ordered
@@ -161,9 +164,10 @@ def compute_peer_coefficients(
     values: npt.ArrayLike | None = None,
     names: Collection[str] | None = None,
 ) -> dict[str, Estimate]:
-    """Return name -> Estimate (G,) of raters against the others, for all or the named ones.
+    """Return name -> Estimate (G,) of G raters, each against all other raters of the same items.
 
-    tables (G, k, k); moments (G, k, k, k) or None; n_items (G,); weights: name -> matrix (k, k).
+    tables (G, k, k), moments (G, k, k, k) or None, n_items (G,): as in PeerTables; weights:
+    weighting -> matrix (k, k); names: compute these coefficients only, all when None.
     """
     return _compute_each(PEER_FORMULAS, (tables, moments, n_items), weights, values, names=names)
 
@@ -175,7 +179,7 @@ def compute_pair_trend(
     weights: Mapping[str, Floats],
     values: npt.ArrayLike | None = None,
 ) -> dict[str, Estimate]:
-    """Return name -> Estimate (T,) of two raters over time, from tables (T, k, k)."""
+    """Return name -> Estimate (T,) of two raters in T periods, from their tables (T, k, k)."""
     formulas = PAIR_TREND_FORMULAS | (
         PAIR_TREND_ORDERED_FORMULAS if get_scale_type(scale).ordered else {}
     )
@@ -190,7 +194,10 @@ def _compute_each(
     *,
     names: Collection[str] | None = None,
 ) -> dict[str, Estimate]:
-    """Return name -> estimate of each formula under each weighting that it takes."""
+    """Return name -> Estimate of each formula under each weighting that it takes.
+
+    counts: positional arguments of the formulas; names: compute these only, all when None.
+    """
     estimates = {}
     for base, formula in formulas.items():
         for name, weighting in formula.get_forms(base, weights).items():
@@ -201,6 +208,6 @@ def _compute_each(
 
 
 def _solve_limits(estimates: dict[str, Estimate]) -> dict[str, Estimate]:
-    """Return the estimates of one shape with their limits solved together."""
+    """Solve the limits of estimates of one shape together, in place, and return the estimates."""
     solve_together([estimate.limits for estimate in estimates.values()])
     return estimates

@@ -33,8 +33,9 @@ Statistic = Callable[[Floats], Estimate]  # numbers (..., P) -> Estimate (...)
 
 @dataclass(frozen=True)
 class BootstrapInterval:
-    """Interval, standard error and mean of the defined replicates, None where there are none.
+    """Bootstrap interval, standard error and mean, from the replicates with a defined value.
 
+    low, high, se and mean are None where no replicate is defined, se also with only one.
     undefined_share: share of the replicates where the coefficient is undefined.
     """
 
@@ -55,7 +56,7 @@ def bootstrap_patterns(
     method: str = "percentile",
     level: float = CONFIDENCE_LEVEL,
 ) -> dict[str, BootstrapInterval]:
-    """Return name -> bootstrap interval of each statistic of numbers of items (P,).
+    """Return name -> bootstrap interval of each statistic; n_items (P,): items of each pattern.
 
     statistics: name -> function, e.g. lambda n: fleiss_kappa(counts, n, interval=False). All are
     computed on the same replicates. ValueError for an unknown method.
@@ -80,7 +81,7 @@ def bootstrap_patterns(
 def _iter_replicates(
     counts: npt.NDArray[np.int64], replicates: int, rng: np.random.Generator
 ) -> Iterator[npt.NDArray[np.int64]]:
-    """Yield chunks (B, P) of replicates; cells that are 0 stay 0 and are not drawn."""
+    """Yield replicates in chunks (B, P); patterns without items are not drawn and stay 0."""
     total, used = int(counts.sum()), counts > 0
     if total == 0:
         return
@@ -124,9 +125,10 @@ def _compute_bca_tails(
 
 
 def _compute_acceleration(observed: npt.NDArray[np.int64], statistic: Statistic) -> float:
-    """Return the acceleration of a BCa interval, from values without one item of each pattern.
+    """Return the acceleration a of a BCa interval, from the leave-one-out values.
 
-    Each value counts as often as the pattern has items.
+    One item of each pattern is left out; its value is weighted by the pattern's number of items. 0
+    where all values are equal or undefined.
     """
     used = np.flatnonzero(observed)
     values, times = [], observed[used].astype(float)

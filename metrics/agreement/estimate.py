@@ -58,9 +58,9 @@ class Value(TypedDict):
 
 
 class Limits:
-    """Limits of an interval: arrays (...), or computed from a problem when they are first used.
+    """Limits of an interval: arrays (...), which subclasses may compute when first used.
 
-    Many problems are solved together at nearly the cost of one (`score_intervals.solve_together`).
+    Many intervals are solved together at nearly the cost of one (`score_intervals.solve_together`).
     """
 
     def __init__(self, arrays: tuple[Floats, Floats] | None = None) -> None:
@@ -68,12 +68,12 @@ class Limits:
 
     @property
     def is_computed(self) -> bool:
-        """Return whether the limits are arrays already."""
+        """True if the limits are already arrays."""
         return self._arrays is not None
 
     @property
     def arrays(self) -> tuple[Floats, Floats]:
-        """Return the lower and the upper limits (...)."""
+        """The lower and the upper limits (...), solved when first used."""
         if self._arrays is None:
             self._arrays = self.solve()
         return self._arrays
@@ -83,20 +83,20 @@ class Limits:
         self._arrays = arrays
 
     def solve(self) -> tuple[Floats, Floats]:
-        """Return the lower and upper limits (...); implemented by subclasses."""
+        """Compute the lower and upper limits (...); implemented by subclasses."""
         raise NotImplementedError
 
     def __getitem__(self, index: Any) -> "Limits":
-        """Return the limits of some entries."""
+        """Return the limits of the entries with this index."""
         low, high = self.arrays
         return Limits((np.asarray(low[index]), np.asarray(high[index])))
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A coefficient for each entry of a leading shape (...).
+    """Estimates of a coefficient: one for each entry of a leading shape (...).
 
-    An entry is a pair, a day or a replicate; the shape is () for a single one.
+    An entry is, for example, a pair, a day or a replicate; the shape is () for a single estimate.
 
     value, se, low, high, observed, expected: float (...), NaN where undefined
     reason: int (...), index into REASONS of why the value is undefined; 0 where it is defined
@@ -120,27 +120,27 @@ class Estimate:
 
     @property
     def low(self) -> Floats:
-        """Return the lower limit of the interval shown (...)."""
+        """The lower limit of the interval shown (...)."""
         return self.limits.arrays[0]
 
     @property
     def high(self) -> Floats:
-        """Return the upper limit of the interval shown (...)."""
+        """The upper limit of the interval shown (...)."""
         return self.limits.arrays[1]
 
     @property
     def ci_low(self) -> Floats:
-        """Return the lower limit of the published interval (...), which may lie below -1."""
+        """The lower limit of the published interval (...), which may lie below -1."""
         return np.asarray(self.value - t_quantile(self.df) * self.se)
 
     @property
     def ci_high(self) -> Floats:
-        """Return the upper limit of the published interval (...), at most 1."""
+        """The upper limit of the published interval (...), at most 1."""
         return np.asarray(np.minimum(self.value + t_quantile(self.df) * self.se, 1.0))
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Return the leading shape (...) of the estimate."""
+        """The leading shape (...) of the estimate."""
         return self.value.shape
 
     def __getitem__(self, index: Any) -> "Estimate":
@@ -150,7 +150,7 @@ class Estimate:
         return Estimate(limits=limits, **{name: np.asarray(part) for name, part in parts.items()})
 
     def to_value(self, index: Index = ()) -> Value:
-        """Return one entry in plain numbers."""
+        """Return one entry as a Value."""
         return {
             "value": to_finite_float(self.value[index]),
             "low": to_finite_float(self.low[index]),
@@ -164,7 +164,7 @@ class Estimate:
         }
 
     def to_values(self) -> list[Value]:
-        """Return every entry of an estimate with one leading axis in plain numbers.
+        """Return the entries of an estimate with one leading axis as Values.
 
         The result is that of `to_value` for each entry, computed many times faster.
         """
@@ -217,7 +217,7 @@ def to_finite_float(value: Any) -> float | None:
 def correct_for_chance(
     observed: Floats, expected: Floats, pairable: npt.NDArray[np.bool_]
 ) -> tuple[Floats, npt.NDArray[np.int64]]:
-    """Return (P_o - P_e) / (1 - P_e) (...), and the code of the reason where it is undefined.
+    """Return (P_o - P_e) / (1 - P_e) (...), and indices into REASONS, 0 where it is defined.
 
     observed, expected: float (...); pairable: bool (...), whether there is any pair of ratings.
     """
@@ -307,7 +307,7 @@ class EstimateBasis:
 
 @dataclass(frozen=True)
 class ChanceCorrected:
-    """Observed and expected agreement and the coefficient computed from them, without uncertainty.
+    """Observed and expected agreement, and the coefficient computed from them, without errors.
 
     All arrays are (...); reason: index into REASONS, 0 where the value is defined.
     """
@@ -333,9 +333,8 @@ class ChanceCorrected:
 def mark_undefined(mask: npt.NDArray[np.bool_], reason_name: str, estimate: Estimate) -> Estimate:
     """Return the estimate (...) with entries marked as undefined where the mask (...) is True.
 
-    Entries that are undefined already keep their reason.
-
-    reason_name: name of the reason (one of REASONS) given to these entries.
+    Their reason is the one in REASONS named reason_name; entries that are already undefined keep
+    theirs.
     """
     mask = np.asarray(mask) & (estimate.reason == 0)
     number_fields = ("value", "se", "observed", "expected")
@@ -360,7 +359,7 @@ def build_estimate(
 ) -> Estimate:
     """Return an Estimate (...) from point, standard error and basis, with its intervals.
 
-    limits: of the interval; None: value -/+ t(df) se, the upper one at most `upper`. se: float
+    limits: of the interval shown; None for value -/+ t(df) se, with at most `upper`. se: float
     (...), or None where no analytic standard error exists; then `no_se_reason` names the reason.
     """
     shape = np.shape(point.value)

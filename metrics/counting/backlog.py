@@ -221,8 +221,8 @@ def lock_ranges_shared(question_id: int) -> None:
 def lock_ranges_exclusive(question_id: int) -> None:
     """Prevent workers from saving a range of the question until the transaction ends.
 
-    To be called before the question's lock is acquired, in transactions that lock ratings too: a
-    worker that saves a range holds ratings while it waits for the question's lock.
+    Call it before the question's lock is acquired, in transactions that lock ratings too: a worker
+    that saves a range holds ratings while it waits for the question's lock.
     """
     take_advisory_lock(ADVISORY_LOCK_KEY, question_id)
 

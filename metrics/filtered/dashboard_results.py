@@ -200,7 +200,7 @@ def _add_pair_means(values: Values, means: Values) -> Values:
 
 
 def _count_tables(ratings: np.ndarray, raters: np.ndarray, scale: QuestionScale) -> PairTables:
-    """Return the tables of the pairs among these raters."""
+    """Return the tables of all pairs of these raters."""
     among = ratings[np.isin(ratings["rater"], raters)]
     return tally.count_pair_tables(among["item"], among["rater"], among["code"], scale.k)
 

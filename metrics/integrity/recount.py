@@ -47,7 +47,7 @@ class Recount:
     def for_question(
         cls, question_id: int, width: int, kinds: RaterKinds, rater_id: int | None = None
     ) -> Recount:
-        """Count all ratings, or those of the items of one rater."""
+        """Count all ratings, or with ``rater_id`` all ratings of the items that the rater rated."""
         no_rows = np.zeros(0, np.int64)
         recount = cls(
             0,

@@ -90,7 +90,7 @@ def _update_candidates(candidates: list[int]) -> int:
 
 
 def _save_states(states: list[CountState]) -> None:
-    """Write those columns of the states that counting and refreshing change, in one statement."""
+    """Write those columns of the states that counting and refreshing change, in one round trip."""
     adapt_datetime = connection.ops.adapt_datetimefield_value
     rows = [
         (
@@ -161,7 +161,7 @@ class RemainingWork(enum.Enum):
 
 
 def update_question(question_id: int) -> int:
-    """Count everything uncounted of a question, then refresh its results.
+    """Count all uncounted ratings of a question, then refresh its results.
 
     Waits for workers that count a range of it. Returns the number of items counted here.
     """

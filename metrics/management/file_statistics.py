@@ -75,9 +75,9 @@ def compute_pair_statistics(ratings: RatingFile, text: str, scale: QuestionScale
 def compute_file_score_agreement(
     ratings: RatingFile, score_source: str
 ) -> scored_agreement.ScoredAgreement:
-    """Return agreement on scores, which are the categories' values or those of a file item,score.
+    """Return the agreement on scores: the categories' values, or scores of items from a file.
 
-    Raises RatingFileError for a file that cannot be read.
+    The columns of the file are item and score. Raises RatingFileError if it cannot be read.
     """
     n_categories = len(ratings.categories)
     scores: np.ndarray | None = np.array(ratings.values, float)

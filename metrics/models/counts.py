@@ -243,7 +243,7 @@ class PeerTally(models.Model):
 class Worker(models.Model):
     """A worker process, with the time of its last sweep.
 
-    Shown to administrators; nothing depends on it.
+    Administrators see it; nothing depends on it.
     """
 
     name = models.CharField(max_length=200, unique=True)  # hostname:process id

@@ -99,9 +99,9 @@ class PeerSums:
 class RaterAgreement:
     """A rater's agreement with the peers over all time, with its intervals.
 
-    Of all ratings (models.RaterResult), or of those of a filter. ``seconds``: the median of the
-    newest timed ratings, or None; ``table``: the own categories by those of the peers on the same
-    items; lists of raters leave it out.
+    It is computed from all ratings (models.RaterResult), or from those of a filter. ``seconds``:
+    the median of the newest timed ratings, or None; ``table``: the rater's categories by those of
+    the peers on the same items, empty in lists of raters.
     """
 
     rater: Rater

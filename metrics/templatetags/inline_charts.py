@@ -75,7 +75,7 @@ def agreement_sparkline(trend: RecentWeeks | None) -> SafeString:
 
 
 def _describe_line(defined: Sequence[float], span: str, n_items: int | None) -> str:
-    """Return the first and the last value of a line, and what it is based on."""
+    """Return the label of a line: first and last value, and numbers of periods and items."""
     n, language = len(defined), get_language()
     period_counts = {
         "day": ngettext("%(n)s day", "%(n)s days", n),

@@ -54,7 +54,10 @@ def kappa(
 def standard_error_under_chance(
     tables: npt.ArrayLike, weights: npt.ArrayLike | None = None
 ) -> Floats:
-    """Return se0 (...), the standard error if kappa were 0; NaN where kappa is undefined."""
+    """Return se0 (...), the standard error of kappa if the two raters were independent.
+
+    NaN where kappa is undefined.
+    """
     proportions = compute_proportions(tables)
     w = as_weight_matrix(weights, proportions.k)
     expected = bilinear_form(proportions.rows, w, proportions.columns)
@@ -66,7 +69,7 @@ def standard_error_under_chance(
 
 
 def category_kappas(tables: npt.ArrayLike, *, interval: bool = True) -> Estimate:
-    """Return kappa of each category versus the rest: Estimate (..., k).
+    """Return Cohen's kappa of each category against all others: Estimate (..., k).
 
     It is undefined for a category that both raters used always or never.
     """
@@ -89,7 +92,7 @@ def category_kappas(tables: npt.ArrayLike, *, interval: bool = True) -> Estimate
 def kappa_max(tables: npt.ArrayLike) -> Estimate:
     """Return the largest kappa that the two margins allow (Cohen 1960), without standard error.
 
-    P_o = sum_j min(r_j, c_j).
+    Its P_o is sum_j min(r_j, c_j).
     """
     proportions = compute_proportions(tables)
     point = ChanceCorrected.from_agreement(

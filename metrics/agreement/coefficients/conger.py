@@ -44,9 +44,10 @@ from metrics.agreement.weights import as_weight_matrix
 
 @dataclass(frozen=True)
 class RatedItems:
-    """Ratings in long form, items and raters numbered from 0.
+    """Ratings in long form, with items and raters numbered from 0.
 
-    item, rater, code: int (M,); counts (N, k): ratings of each item; margins (R, k): of each rater.
+    item, rater, code: int (M,); counts (N, k): ratings of each item by category; margins (R, k):
+    those of each rater.
     """
 
     item: Ints
@@ -59,7 +60,7 @@ class RatedItems:
     def from_ratings(
         cls, item: npt.ArrayLike, rater: npt.ArrayLike, code: npt.ArrayLike, k: int
     ) -> "RatedItems":
-        """Build it from ratings (M,) with any integers as items and raters; codes are 0..k-1."""
+        """Build it from ratings (M,) with integer keys of items and raters; codes are 0..k-1."""
         codes = np.asarray(code, np.int64)
         items, item_index = index_distinct(item)
         raters, rater_index = index_distinct(rater)
@@ -70,7 +71,7 @@ class RatedItems:
         return cls(item_index, rater_index, codes, counts, margins)
 
     def get_complete_codes(self) -> Ints:
-        """Return codes (N, R) of the items that all raters rated."""
+        """Return the codes (N, R) of the N items that all R raters rated."""
         n_raters = len(self.margins)
         is_complete = (self.counts.sum(axis=1) == n_raters)[self.item]
         order = np.lexsort((self.rater[is_complete], self.item[is_complete]))
@@ -82,7 +83,7 @@ class RatedItems:
 
 
 def conger_kappa(rated_items: RatedItems, *, weights: npt.ArrayLike | None = None) -> Estimate:
-    """Return Conger's kappa of ratings in long form."""
+    """Return Conger's kappa, an Estimate (), of ratings in long form."""
     n, k = rated_items.counts.shape
     n_raters = len(rated_items.margins)
     w = as_weight_matrix(weights, k)

@@ -101,7 +101,10 @@ def lin_ccc(tables: npt.ArrayLike, values: npt.ArrayLike | None = None) -> Estim
 
 
 def _estimate_correlation(proportions: TableProportions, x: Floats, y: Floats) -> Estimate:
-    """Return Pearson's correlation of the values x, y, each (k,) or (..., k)."""
+    """Return Pearson's correlation of two raters.
+
+    x, y: values of the first and the second rater's categories, each (k,) or (..., k).
+    """
     (sxx, syy, sxy), _ = _compute_moments(proportions, x, y)
     value = np.clip(divide_or_nan(sxy, np.sqrt(sxx * syy)), -1, 1)
     return _build_without_error(
@@ -112,9 +115,9 @@ def _estimate_correlation(proportions: TableProportions, x: Floats, y: Floats) -
 def _compute_moments(
     proportions: TableProportions, x: Floats, y: Floats
 ) -> tuple[tuple[Floats, Floats, Floats], tuple[Floats, Floats]]:
-    """Return (s_xx, s_yy, s_xy) and (mean_x, mean_y) of the values x, y, each (k,) or (..., k).
+    """Return (s_xx, s_yy, s_xy) and (mean_x, mean_y), each (...), with divisor n.
 
-    Variances and covariance have divisor n.
+    x, y: values of the first and the second rater's categories, each (k,) or (..., k).
     """
     mx, my = (proportions.rows * x).sum(axis=-1), (proportions.columns * y).sum(axis=-1)
     dx, dy = x - mx[..., None], y - my[..., None]
@@ -124,7 +127,7 @@ def _compute_moments(
 
 
 def _has_single_value(proportions: TableProportions) -> npt.NDArray[np.bool_]:
-    """Return where one of the raters used a single category (...)."""
+    """Return a mask (...) of the tables in which a rater used a single category."""
     return ((proportions.rows > 0).sum(axis=-1) <= 1) | (
         (proportions.columns > 0).sum(axis=-1) <= 1
     )
@@ -133,7 +136,10 @@ def _has_single_value(proportions: TableProportions) -> npt.NDArray[np.bool_]:
 def _build_without_error(
     proportions: TableProportions, value: Floats, has_no_variance: npt.NDArray[np.bool_]
 ) -> Estimate:
-    """Return the estimate (...) without standard error; undefined where there is no variance."""
+    """Return the Estimate (...) of a value (...) that has no analytic standard error.
+
+    It is undefined without items, and where has_no_variance (...) is True.
+    """
     reason = np.where(
         proportions.n > 0,
         np.where(has_no_variance, REASON_CODES["zero_variance"], 0),
@@ -147,7 +153,7 @@ def _build_without_error(
 
 
 def _center_values(values: npt.ArrayLike | None, k: int) -> Floats:
-    """Return the values (k,), ranks when None, less their mean; ValueError for another shape."""
+    """Return the values (k,) less their mean, ranks when None; ValueError for another shape."""
     v = np.arange(1.0, k + 1) if values is None else np.asarray(values, float)
     if v.shape != (k,):
         raise ValueError(f"values must be {k} numbers, one for each category")
@@ -239,7 +245,7 @@ LIN_CCC = Coefficient(
 
 
 def kendall_w(codes: npt.ArrayLike) -> Estimate:
-    """Return Kendall's W from codes (N, R) of complete items, which are ranks of categories."""
+    """Return Kendall's W of the ranks of categories, from codes (N, R) of complete items."""
     code = np.asarray(codes, np.int64)
     n, n_raters = code.shape
     value, reason = np.nan, 0

@@ -31,7 +31,7 @@ NO_ANALYTIC_ERROR = "no analytic standard error; use the bootstrap"
 
 
 class CategoryValues(Enum):
-    """Use of the numeric values of the categories by a formula."""
+    """Requirements of a formula for the numeric values of the categories."""
 
     UNUSED = "not used"
     OPTIONAL = "ranks are used where values are missing"
@@ -52,10 +52,7 @@ class Formula:
     category_values: CategoryValues = CategoryValues.UNUSED
 
     def is_computable(self, values: npt.ArrayLike | None) -> bool:
-        """Return whether the formula has the category values (k,) that it needs.
-
-        None: no values.
-        """
+        """Return whether these category values (k,), or None, suffice for the formula."""
         if self.category_values is CategoryValues.REQUIRED:
             return values is not None
         if self.category_values is CategoryValues.REQUIRED_NON_NEGATIVE:
@@ -65,10 +62,7 @@ class Formula:
     def build_options(
         self, weights: npt.ArrayLike | None, values: npt.ArrayLike | None
     ) -> dict[str, Any]:
-        """Return the keyword arguments for the formula's function: weights and category values.
-
-        These are weights (k, k) and values (k,), each only if it takes them.
-        """
+        """Return the arguments `weights` (k, k) and `values` (k,), each only if it is taken."""
         options: dict[str, Any] = {}
         if self.takes_weights:
             options["weights"] = weights
@@ -77,16 +71,20 @@ class Formula:
         return options
 
     def get_forms(self, base: str, weightings: Collection[str]) -> dict[str, str]:
-        """Return coefficient name -> weighting, for the formula under each of these weightings."""
+        """Return coefficient name -> weighting of the formula's forms.
+
+        base: the name without weights. The formula has one form for each weighting if it takes
+        weights, otherwise the unweighted form only.
+        """
         used_weightings = weightings if self.takes_weights else (UNWEIGHTED,)
         return {get_weighted_name(base, weighting): weighting for weighting in used_weightings}
 
 
 @dataclass(frozen=True)
 class Example:
-    """A value as printed in a publication or by an established program.
+    """A value of a coefficient as printed in a publication or by an established program.
 
-    `value` is what the result of report() rounds to.
+    report() of the reference case gives `value` when rounded to as many digits.
     """
 
     case: str  # file name of the reference case in tests/metrics/agreement/truth
@@ -100,7 +98,7 @@ ReportFormat = Literal["interval", "value", "kappa", "categories", "test", "2x2 
 
 @dataclass(frozen=True, kw_only=True)
 class Coefficient:
-    """A coefficient as declared: formulas, scales on which it is meaningful, texts and source.
+    """Declaration of a coefficient: formulas, scales on which it is meaningful, texts and source.
 
     It is computed by one or more of: `pattern_formula` (patterns and numbers of items),
     `table_formula` (the table of two raters), `pair_tables_formula` (the tables of all pairs),
@@ -138,7 +136,7 @@ class Coefficient:
 
     @property
     def key(self) -> str:
-        """The name without the suffix ".chi2" of a test statistic: the key of its texts."""
+        """The key of its texts: the name without the suffix ".chi2" of a test statistic."""
         return self.name.removesuffix(".chi2")
 
     @property
@@ -183,7 +181,8 @@ class Coefficient:
     ) -> bool:
         """Return whether the formula can be computed on a scale of this type with these values.
 
-        An order of the categories suffices: ranks serve as numbers.
+        For a coefficient of numbers it suffices that the categories are ordered: ranks serve as
+        numbers.
         """
         needs_order = self.needs_order or self.needs_numbers
         return (scale.ordered or not needs_order) and formula.is_computable(values)

@@ -87,10 +87,10 @@ def fleiss_kappa(
 def influence(
     counts: npt.ArrayLike, n_items: npt.ArrayLike, weights: npt.ArrayLike | None = None
 ) -> npt.NDArray[np.float64]:
-    """Return the influence (P,) of one item of each pattern on Fleiss' kappa.
+    """Return the influence (P,) on Fleiss' kappa of an item with each pattern.
 
-    counts (P, k): patterns; n_items (P,): their numbers of items. NaN where kappa is undefined, 0
-    for the pattern without a rating.
+    counts (P, k): patterns; n_items (P,): their numbers of items; weights (k, k) or None. NaN where
+    kappa is undefined, 0 for a pattern without ratings.
     """
     sums = build_pattern_sums(counts, n_items)
     w = as_weight_matrix(weights, sums.k)
@@ -117,7 +117,7 @@ def fleiss_kappa_gwet(
     interval: bool = True,
     sums: PatternSums | None = None,
 ) -> Estimate:
-    """Return Fleiss' kappa of patterns (P, k), with chance agreement as defined by Gwet."""
+    """Return Fleiss' kappa of patterns (P, k) with Gwet's definition of chance agreement."""
     sums = sums or build_pattern_sums(counts, n_items)
     w = as_weight_matrix(weights, sums.k)
     share = sums.mean_shares
@@ -136,9 +136,10 @@ def fleiss_kappa_gwet(
 
 @dataclass(frozen=True)
 class ItemChance:
-    """Chance agreement P_e (...), and the coefficients of each item's chance agreement.
+    """Chance agreement P_e (...), and coefficients for the influence of each item on it.
 
-    slope (..., k); gradient (..., k): h with dP_e = sum_j h_j dp_j; offset (...) or a number.
+    slope (..., k): of an item's shares; gradient (..., k): h with dP_e = sum_j h_j dp_j; offset:
+    constant part, (...) or a number.
     """
 
     expected: Floats
@@ -157,9 +158,9 @@ def estimate_with_item_chance(
 ) -> Estimate:
     """Return a chance-corrected coefficient with irrCAC's standard error and both intervals.
 
-    Items with a single rating make irrCAC's standard error too wide, because n2 counts as fixed in
-    it; the interval shown centres the agreement of the other items instead. lowest (...): the least
-    value possible.
+    Items with a single rating make irrCAC's standard error too wide, because it treats n2 as fixed;
+    the interval shown centres the agreement of the other items instead. interval: False for the
+    value alone; lowest (...): the least value possible.
     """
     expected = chance.expected
     agreement = sums.compute_item_agreement(weights)
@@ -197,10 +198,10 @@ def category_kappas(
     interval: bool = True,
     sums: PatternSums | None = None,
 ) -> Estimate:
-    """Return Fleiss' kappa of each category versus the rest: Estimate (..., k).
+    """Return Fleiss' kappa of each category against all others: Estimate (..., k).
 
-    It is undefined for a category that has all or none of the ratings of the items with two or
-    more ratings.
+    It is undefined for a category that has all or none of the ratings of the items with two or more
+    ratings.
     """
     sums = sums or build_pattern_sums(counts, n_items)
     if sums.n_items.ndim == 1:
@@ -219,10 +220,10 @@ def category_kappas(
 
 
 def _compute_all_categories(sums: PatternSums, *, interval: bool) -> Estimate:
-    """Return the kappas of all categories in one call.
+    """Return the kappas of all categories in one call, for numbers of items (P,).
 
-    The patterns (this category, the others) are few and shared by all categories, whose axis is
-    that of their numbers of items (k, Q).
+    The patterns (this category, the others) are few and shared by all categories, which are the
+    rows of the numbers of items (k, Q).
     """
     pattern, category = np.nonzero(sums.counts)
     used, size = sums.counts[pattern, category], sums.sizes[pattern]
@@ -246,7 +247,7 @@ def _compute_all_categories(sums: PatternSums, *, interval: bool) -> Estimate:
 
 
 def stack_estimates(estimates: list[Estimate]) -> Estimate:
-    """Return estimates (...) as one Estimate (..., number of estimates)."""
+    """Return a list of estimates (...) as one Estimate (..., length of the list)."""
     solve_together([estimate.limits for estimate in estimates])
     low, high = (
         np.stack([estimate.limits.arrays[end] for estimate in estimates], axis=-1) for end in (0, 1)

@@ -75,11 +75,11 @@ def between_group_kappa(
     weights: npt.ArrayLike | None = None,
     chance: ChanceModel = "margins",
 ) -> Estimate:
-    """Return kappa between two groups of raters, from counts of categories in each group.
+    """Return kappa between two groups of raters, from the category counts of each group.
 
     first, second (P, k): patterns of the two groups on the same items; n_items (..., P): numbers of
-    items; weights (k, k). chance: expected agreement from both margins, as Gwet's AC, or none at
-    all.
+    items; weights (k, k). chance: expected agreement from both margins ("margins"), as in Gwet's AC
+    ("gwet"), or 0 ("none").
     """
     first_counts, second_counts = np.asarray(first, float), np.asarray(second, float)
     shared = (first_counts.sum(axis=1) > 0) & (second_counts.sum(axis=1) > 0)
@@ -134,7 +134,7 @@ def between_group_kappa(
 def _compute_expected(
     margins: tuple[Floats, Floats], w: Floats, chance: ChanceModel
 ) -> tuple[Floats, tuple[Floats, Floats]]:
-    """Return P_e (...) and its derivatives by the two margins (..., k)."""
+    """Return P_e (...) and its derivatives by the first and the second margin, each (..., k)."""
     first_margin, second_margin = margins
     if chance == "margins":
         slopes = second_margin @ w.T, first_margin @ w
@@ -157,7 +157,7 @@ def peer_kappa(
 ) -> Estimate:
     """Return kappa of each rater with all others, from peer tables (..., k, k).
 
-    tables (..., k, k), moments (..., k, k, k) or None, n_items (...).
+    moments (..., k, k, k) or None, n_items (...): as in PeerTables; weights (k, k) or None.
     """
     p, total = _compute_proportions(tables)
     w = as_weight_matrix(weights, p.shape[-1])
@@ -184,7 +184,7 @@ def peer_percent_agreement(
 ) -> Estimate:
     """Return percent agreement of each rater with all others, from peer tables (..., k, k).
 
-    tables (..., k, k), moments (..., k, k, k) or None, n_items (...).
+    moments (..., k, k, k) or None, n_items (...): as in PeerTables; weights (k, k) or None.
     """
     p, total = _compute_proportions(tables)
     w = as_weight_matrix(weights, p.shape[-1])
@@ -205,9 +205,10 @@ def peer_bias(
     *,
     values: npt.ArrayLike | None = None,
 ) -> Estimate:
-    """Return the mean difference of own less peers' values (k,), from peer tables (..., k, k).
+    """Return the mean of own less peers' values, from peer tables (..., k, k).
 
-    It is positive when the rater rates higher than the others.
+    values (k,): of the categories, ranks when None. It is positive when the rater rates higher than
+    the others.
     """
     p, total = _compute_proportions(tables)
     k = p.shape[-1]
@@ -222,7 +223,7 @@ def peer_bias(
 
 
 def _compute_proportions(tables: npt.ArrayLike) -> tuple[Floats, Floats]:
-    """Return p (..., k, k) and the sums of the tables (...)."""
+    """Return the proportions p (..., k, k) of the tables, NaN for empty ones, and their sums."""
     table = np.asarray(tables, float)
     total = table.sum(axis=(-2, -1))
     return divide_or_nan(table, total[..., None, None]), total
@@ -231,7 +232,10 @@ def _compute_proportions(tables: npt.ArrayLike) -> tuple[Floats, Floats]:
 def _build_model(
     total: Floats, n_items: npt.ArrayLike, w: Floats, margins: Margins
 ) -> CommonCorrelationModel:
-    """Return the variance model of one rater against the mean number of peers on an item."""
+    """Return the variance model of one rater against the mean number of peers per item.
+
+    total (...): pairs of an own and another rating; n_items (...): own ratings.
+    """
     n = np.asarray(n_items, float)
     others = np.maximum(np.nan_to_num(divide_or_nan(total, n), nan=1.0), 1.0)
     return CommonCorrelationModel.from_margins(
@@ -249,11 +253,12 @@ def _build_clustered_estimate(
     lowest: float = -1.0,
     limits_df: Floats | None = None,
 ) -> Estimate:
-    """Return the estimate with its cluster-robust standard error; influence A (..., k, k).
+    """Return the estimate with a standard error robust to clustering by item.
 
-    model: variance of a coefficient under its own value, for the interval shown; None for a mean.
-    lowest: the least value possible. limits_df (...): degrees of freedom of the interval shown, NaN
-    for none; None for those of the standard error.
+    influence (..., k, k): of a pair of ratings; counts: tables, moments and numbers of items;
+    model: variance of a coefficient under its own value, for the interval shown; None for a mean;
+    lowest: the least value possible; limits_df (...): degrees of freedom of the interval shown, NaN
+    for no interval; None for those of the standard error.
     """
     tables, moments, n_items = np.asarray(counts[0], float), counts[1], np.asarray(counts[2], float)
     influence = np.where(np.isfinite(influence), influence, 0.0)

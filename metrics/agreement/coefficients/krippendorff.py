@@ -84,8 +84,8 @@ def krippendorff_alpha(
 ) -> Estimate:
     """Return Krippendorff's alpha of patterns (P, k) under a metric, with values (k,).
 
-    observed and expected are 1 - D_o and 1 - D_e (the agreement shares that alpha compares), the
-    latter with Krippendorff's N - 1.
+    In the estimate, `observed` is 1 - D_o and `expected` is 1 - D_e, with Krippendorff's N - 1 in
+    D_e. Ordinal alpha has no analytic standard error.
     """
     sums = sums or build_pattern_sums(counts, n_items)
     if metric == "ordinal":
@@ -98,10 +98,10 @@ def krippendorff_alpha(
 def alpha_from_distances(
     counts: npt.ArrayLike, n_items: npt.ArrayLike, distance: npt.ArrayLike, *, interval: bool = True
 ) -> Estimate:
-    """Return Krippendorff's alpha of patterns (P, k) under any distance matrix d (k, k).
+    """Return Krippendorff's alpha of patterns (P, k) under any distance matrix (k, k).
 
-    counts (P, k): patterns; n_items (..., P): numbers of items. The distance must be symmetric, not
-    negative and 0 on the diagonal, ValueError otherwise.
+    counts (P, k): patterns; n_items (..., P): numbers of items. ValueError unless the distances are
+    finite, symmetric, not negative and 0 on the diagonal.
     """
     sums = build_pattern_sums(counts, n_items)
     d = np.asarray(distance, float)
@@ -135,7 +135,7 @@ def _estimate_with_distances(sums: PatternSums, d: Floats, *, interval: bool) ->
 
 
 def _build_pair_weights(sums: PatternSums) -> Floats:
-    """Return the weights of pairs of ratings in which each rating counts once."""
+    """Return the weights (7, ...) of pairs in the variance of alpha; each rating counts once."""
     factor = sums.sizes * sums.pairable
     return compute_weights_within_group(sums.sizes, sums.n_items, factor, factor)
 
@@ -143,7 +143,7 @@ def _build_pair_weights(sums: PatternSums) -> Floats:
 def _compute_alpha(observed: Floats, pooled: Floats, total: Floats) -> ChanceCorrected:
     """Return alpha from the observed and the expected disagreement (...).
 
-    The latter is that of pairs drawn with replacement; total (...): the number of ratings.
+    pooled: expected disagreement of pairs drawn with replacement; total (...): number of ratings.
     """
     with np.errstate(invalid="ignore"):
         singular = ~(pooled > 1e-12)
@@ -165,10 +165,10 @@ def _sum_squared_influence(
 ) -> Floats:
     """Return the sum over items of their squared influence on alpha (...), as in irrCAC.
 
-    x_i = (pa_i - p_e) / (1 - p_e) - 2 (1 - a) (pe_i - p_e) / (1 - p_e). With r the mean number of
-    ratings, p = n_c / N, a = alpha without the finite-sample term, p_a the observed agreement with
-    it and d_i an item's disagreement: pa_i = (m_i - d_i) / r - p_a (m_i - r) / r, pe_i = n_i'Wp / r
-    - p_e (m_i - r) / r.
+    The influence is x_i = (pa_i - p_e) / (1 - p_e) - 2 (1 - a) (pe_i - p_e) / (1 - p_e). With r the
+    mean number of ratings, p = n_c / N, a = alpha without the finite-sample term, p_a the observed
+    agreement with this term and d_i an item's disagreement: pa_i = (m_i - d_i) / r - p_a (m_i - r)
+    / r, pe_i = n_i'Wp / r - p_e (m_i - r) / r.
     """
     d_item, d = items
     observed, expected = disagreement
@@ -195,10 +195,10 @@ def _sum_squared_influence(
 
 
 def _estimate_ordinal(sums: PatternSums) -> Estimate:
-    """Return alpha with squared distances of mean ranks, from sums over ranks.
+    """Return ordinal alpha, with squared differences of mean ranks as distances.
 
-    sum_cl n_c n_l (r_c - r_l)^2 = 2 (N sum_c n_c r_c^2 - (sum_c n_c r_c)^2) needs no table of
-    distances, so that the time does not grow with the square of the number of categories.
+    The identity sum_cl n_c n_l (r_c - r_l)^2 = 2 (N sum_c n_c r_c^2 - (sum_c n_c r_c)^2) needs no
+    table of distances, so that the time does not grow with the square of the number of categories.
     """
     margins = sums.pairable_totals
     total = sums.pairable_ratings

@@ -41,7 +41,7 @@ from .cohen import kappa
 
 
 def average_pairs(estimate: Estimate) -> tuple[Estimate, Ints]:
-    """Return the mean (...) of estimates of pairs (..., P), and the number of defined pairs (...).
+    """Return the mean (...) of the defined estimates of pairs (..., P), and their number (...).
 
     Items and ratings are summed over all pairs: an item shared by three pairs counts three times.
     """
@@ -92,11 +92,12 @@ def mean_kappa_by_items(
     """Return the mean of the defined kappas weighted by shared items, and their number.
 
     The mean is an Estimate (). counts (P, k), n_items (P,): patterns of these raters and numbers of
-    items. Standard error: sqrt(V_r + V_i). V_r is the jackknife variance over raters: (R - 1) / R
-    times the sum of squared deviations of the R means without one rater each. V_i is the variance
-    due to items by the delta method, as if every pair had the pooled margins. Their sum counts the
-    interaction of rater and item twice, so the interval is rather too wide than too narrow. Degrees
-    of freedom by Satterthwaite from R - 1 and n2 - 1. Fewer than three raters: V_i alone.
+    items. The standard error is sqrt(V_r + V_i). V_r is the jackknife variance over raters: (R - 1)
+    / R times the sum of squared deviations of the R means without one rater each. V_i is the
+    variance due to items by the delta method, as if every pair had the pooled margins. Their sum
+    counts the interaction of rater and item twice, so the interval is rather too wide than too
+    narrow. Its degrees of freedom are Satterthwaite's from R - 1 and n2 - 1. With fewer than three
+    raters V_r is 0.
     """
     is_defined = np.isfinite(pairs.kappa)
     kappa, n = pairs.kappa[is_defined], pairs.n_items[is_defined].astype(float)
@@ -152,9 +153,9 @@ def _compute_item_variance(
 
     The model gives V_i for any true kappa; None where V_i is 0 because nothing can be compared.
 
-    With g_jl = w_jl - (1 - kappa) (w_j. + w_l.), w_j. = sum_l w_jl p_l and p the pooled shares: u_i
-    = the sum of g over the pairs of ratings of item i, N that of pairs, g its mean over all pairs,
-    V_i = n / (n - 1) sum (u_i - pairs_i g)^2 / (N (1 - P_e))^2.
+    Let p be the pooled shares, w_j. = sum_l w_jl p_l and g_jl = w_jl - (1 - kappa) (w_j. + w_l.).
+    With u_i the sum of g over the pairs of ratings of item i, N the number of all pairs and gbar
+    the mean of g over them, V_i = n / (n - 1) sum (u_i - pairs_i gbar)^2 / (N (1 - P_e))^2.
     """
     patterns, items = np.asarray(counts, float), np.asarray(n_items, float)
     sizes = patterns.sum(axis=1)

@@ -36,9 +36,9 @@ _MIN_SOLVED_CATEGORIES = 64  # below, eigenvalues are as fast and take several t
 
 @dataclass(frozen=True)
 class ChiSquareTest:
-    """Result of a chi-square test: chi2, df, p (...), NaN where undefined.
+    """Result of a chi-square test: chi2, df and p (...), NaN where undefined.
 
-    Reason (...) as in Estimate.
+    reason (...): index into REASONS, 0 where the test is defined.
     """
 
     __test__ = False  # not a test case for pytest
@@ -67,9 +67,10 @@ def _build_test(
 
 
 def mcnemar(tables: npt.ArrayLike, *, corrected: bool = False) -> ChiSquareTest:
-    """Return McNemar's test (...) of 2 x 2 tables (..., 2, 2).
+    """Return McNemar's test (...) of tables of two raters (..., 2, 2).
 
-    corrected: with the continuity correction (Edwards 1948). ValueError for other tables.
+    corrected: whether with the continuity correction (Edwards 1948). ValueError unless the tables
+    are 2 x 2.
     """
     table = np.asarray(tables, float)
     if table.shape[-2:] != (2, 2):
@@ -109,8 +110,9 @@ def bowker(tables: npt.ArrayLike) -> ChiSquareTest:
 def stuart_maxwell(tables: npt.ArrayLike) -> ChiSquareTest:
     """Return Stuart and Maxwell's test of marginal homogeneity (...) of tables (..., k, k).
 
-    V is the Laplacian of the graph of disagreements; its pseudo-inverse omits categories without a
-    disagreement, and its rank counts separate groups of categories correctly.
+    The covariance matrix V of the differences is the Laplacian of the graph of disagreements. Its
+    pseudo-inverse leaves out categories without a disagreement, and its rank is right also for
+    separate groups of categories.
     """
     table = np.asarray(tables, float)
     k = table.shape[-1]

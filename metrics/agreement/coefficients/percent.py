@@ -35,7 +35,7 @@ def percent_agreement(
 ) -> Estimate:
     """Return percent agreement of patterns (P, k) with numbers of items (..., P).
 
-    `expected` is 0: there is no correction for chance.
+    There is no correction for chance: `expected` is 0.
     """
     sums = sums or build_pattern_sums(counts, n_items)
     zeros = np.zeros((*sums.n.shape, sums.k))

@@ -96,9 +96,9 @@ def brennan_prediger(tables: npt.ArrayLike, weights: npt.ArrayLike | None = None
 
 
 def _compute_least_value(w: Floats, greatest_chance: float) -> float:
-    """Return the least value of a coefficient on weights w (k, k) with the greatest P_e.
+    """Return the least value of a coefficient with weights w (k, k).
 
-    It is (P_o - P_e) / (1 - P_e) with the least weight as P_o.
+    It is (P_o - P_e) / (1 - P_e) with the least weight as P_o and the greatest possible P_e.
     """
     return float((w.min() - greatest_chance) / (1 - greatest_chance))
 
@@ -119,9 +119,10 @@ def bias_index(tables: npt.ArrayLike) -> Estimate:
 
 
 def mean_difference(tables: npt.ArrayLike, values: npt.ArrayLike | None = None) -> Estimate:
-    """Return the mean of first less second rater over shared items: Estimate (...).
+    """Return the mean of the first less the second rater's values over shared items.
 
-    In category values (k,), ranks when None; se^2 = s^2 / n, t(n - 1).
+    It is an Estimate (...) in category values (k,), ranks when None, with se^2 = s^2 / n and t(n -
+    1).
     """
     proportions = compute_proportions(tables)
     v = np.arange(1.0, proportions.k + 1) if values is None else np.asarray(values, float)
@@ -159,7 +160,7 @@ def _average_cell_signs(tables: npt.ArrayLike, signs: Floats) -> Estimate:
 
 
 def estimate_cell_mean(proportions: TableProportions, g: Floats) -> Estimate:
-    """Return the mean over items, with its standard error, of a number assigned to each cell.
+    """Return the mean over items of the number assigned to each item's cell, with its error.
 
     g (k, k) or (..., k, k): the numbers of the cells.
     """

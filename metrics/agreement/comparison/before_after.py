@@ -37,7 +37,7 @@ NO_VARIANCE = "zero_variance"
 class KappaChange:
     """Kappa of two sets of items and their difference; None with a reason where undefined.
 
-    p: two-sided, of no difference. test_reason: why df or p is undefined.
+    p: two-sided p-value of no difference; test_reason: why df or p is undefined.
     """
 
     before: Value
@@ -62,10 +62,9 @@ def compare_before_after(
 ) -> KappaChange:
     """Return the change of Fleiss' kappa between two sets of items.
 
-    first, second: patterns (P, k) and numbers of items (P,) of each set. shared: the items that are
-    in both sets (and counted in both), as their patterns in the first (Q, k) and in the second (Q,
-    k), and numbers of items (Q,); None for disjoint sets. ValueError for shared items with a
-    pattern that their set does not have.
+    first, second: patterns (P, k) and numbers of items (P,) of each set. shared: the items that
+    both sets contain, as their patterns in the first (Q, k) and in the second (Q, k), and numbers
+    of items (Q,); None for disjoint sets. ValueError if a set lacks the pattern of a shared item.
     """
     kappas = [
         fleiss.fleiss_kappa(*pattern_counts, weights=weights) for pattern_counts in (first, second)
@@ -110,9 +109,9 @@ def _compute_covariance(
     weights: npt.ArrayLike | None,
     shared: tuple[npt.ArrayLike, npt.ArrayLike, npt.ArrayLike],
 ) -> float:
-    """Return the covariance of two kappas from the items that both sets share.
+    """Return the covariance of the kappas of two sets, sum f1_i f2_i / (n1 n2) over shared items.
 
-    It is sum f1_i f2_i / (n1 n2).
+    f is the influence of an item on kappa.
     """
     n_items = np.asarray(shared[2], float)
     influences = []
@@ -141,8 +140,8 @@ def permutation_p_value(
 ) -> float | None:
     """Return the p-value of equal kappas, by permuting items between two disjoint sets.
 
-    The statistic is the difference divided by its standard error; None where that is undefined. The
-    same seed gives the same p.
+    The statistic is the absolute difference divided by its standard error; None where it is
+    undefined. The same seed gives the same p-value.
     """
     counts = np.concatenate([np.asarray(first[0]), np.asarray(second[0])])
     patterns, where = np.unique(counts, axis=0, return_inverse=True)
@@ -181,10 +180,10 @@ def adjust_holm(p: Sequence[float]) -> list[float]:
 
 
 def compute_difference_margin(before: Mapping[str, Any], after: Mapping[str, Any]) -> float:
-    """Return by how much two independent values must differ to be more than chance.
+    """Return the smallest difference of two independent values that is significant at 5 %.
 
-    before, after: value, low and high. The margin of the 95% interval of the difference towards 0,
-    infinite where a limit is undefined.
+    before, after: value, low and high. It is the margin towards 0 of the 95% interval of the
+    difference, infinite where a limit is undefined.
     """
     lower, higher = sorted((before, after), key=lambda estimate: float(estimate["value"]))
     if lower["high"] is None or higher["low"] is None:
@@ -197,8 +196,8 @@ def compute_difference_interval(
 ) -> tuple[float, float] | None:
     """Return the 95% interval of the difference of two independent values, after less before.
 
-    before, after: value, low and high; None where one of them is undefined. With so many
-    differences, all of their intervals hold in 95% of cases (Bonferroni).
+    before, after: value, low and high; the result is None where one of them is None. n_differences:
+    number of intervals that are to hold together (Bonferroni).
     """
     numbers = [estimate[name] for estimate in (before, after) for name in ("value", "low", "high")]
     if None in numbers:

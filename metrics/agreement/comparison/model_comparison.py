@@ -33,10 +33,9 @@ _TOLERANCE = 1e-12
 
 @dataclass(frozen=True)
 class HumanContest:
-    """Contest of the model against one human: wins, ties, losses and p-value.
+    """Comparison of the model with one human: items won, tied and lost by the model.
 
-    win, tie, lose: items won, tied and lost by the model; advantage: (win + tie) / n; p of the
-    test, None with too few items.
+    advantage: (win + tie) / n; p: of the test. Both are None, with the reason, for too few items.
     """
 
     win: int
@@ -55,9 +54,10 @@ class HumanContest:
 
 @dataclass(frozen=True)
 class AlternativeAnnotatorTest:
-    """Result of the alternative annotator test: contests, winning rate and decision.
+    """Result of the alternative annotator test.
 
-    advantage: mean of the tested humans; passed: the winning rate is 0.5 or more. None with a
+    humans: the contest with each; winning_rate: share of the tested humans for whom the test
+    rejects; advantage: mean over these humans; passed: the winning rate is 0.5 or more. None with a
     reason where fewer than two humans have enough items.
     """
 
@@ -76,12 +76,12 @@ def count_contests(
     values: npt.ArrayLike | None = None,
     weights: npt.ArrayLike | None = None,
 ) -> npt.NDArray[np.int64]:
-    """Return wins, ties and losses (R, 3) of the model against each human.
-     They add over sets of items.
+    """Return wins, ties and losses (R, 3) of the model against each human, by item.
 
-    humans (N, R), model (N,): codes, -1 for missing. score: accuracy, the share of the other humans
-    with the same answer; weights, their mean agreement weight (k, k); rmse, less the root of the
-    mean squared distance to them, in values (k,), ranks when None.
+    They add up over sets of items. humans (N, R), model (N,): codes, -1 for missing. score: what is
+    compared on an item; "accuracy": share of the other humans with the same answer; "weights": mean
+    agreement weight (k, k) with them; "rmse": root mean squared distance from them in values (k,),
+    ranks when None. ValueError for other shapes or scores.
     """
     codes, model_codes = np.asarray(humans, np.int64), np.asarray(model, np.int64)
     if codes.ndim != 2 or model_codes.shape != codes.shape[:1]:
@@ -109,10 +109,10 @@ def count_contests(
 def _compute_gains(
     score: str, k: int, values: npt.ArrayLike | None, weights: npt.ArrayLike | None
 ) -> Floats:
-    """Return the gain matrix (k, k) of answering j where one other human answers l.
+    """Return the gain (k, k) of answering category j where one other human answers l.
 
-    Its sum over the others orders the categories as the score does: their number is the same for
-    model and human, and the root keeps the order.
+    The sum of gains over the other humans orders the categories as the score does, because their
+    number is the same for model and human, and a root keeps the order.
     """
     if score == "accuracy":
         return np.eye(k)
@@ -134,9 +134,9 @@ def run_alternative_annotator_test(
     values: npt.ArrayLike | None = None,
     weights: npt.ArrayLike | None = None,
 ) -> AlternativeAnnotatorTest:
-    """Return the test from codes of humans (N, R) and of the model (N,), -1 for missing.
+    """Return the alternative annotator test from codes of humans (N, R) and of the model (N,).
 
-    Arguments as in count_contests and evaluate_contests.
+    -1 is a missing code. The other arguments are as in count_contests and evaluate_contests.
     """
     counts = count_contests(humans, model, score=score, values=values, weights=weights)
     return evaluate_contests(counts, epsilon, q, least=least)
@@ -147,8 +147,8 @@ def evaluate_contests(
 ) -> AlternativeAnnotatorTest:
     """Return the alternative annotator test from wins, ties and losses (R, 3).
 
-    epsilon: 0.2 where humans are experts, 0.15 trained, 0.1 a crowd. q: false discovery rate.
-    least: number of items from which a human is tested.
+    epsilon: cost of a human in the model's favour, 0.2 for experts, 0.15 trained, 0.1 a crowd; q:
+    false discovery rate; least: number of items from which a human is tested.
     """
     outcomes = [
         [int(number) for number in row] for row in np.asarray(counts, np.int64).reshape(-1, 3)
@@ -186,9 +186,10 @@ def _compute_p_value(win: int, tie: int, lose: int, *, epsilon: float) -> float:
 
 
 def _find_discoveries(p_values: dict[int, float], q: float) -> set[int]:
-    """Return the humans with significant p-values by Benjamini and Yekutieli at rate q.
+    """Return the humans with significant p-values at false discovery rate q.
 
-    These are those of the i smallest p, i the largest with p_(i) <= i q / (m sum of 1/j).
+    By Benjamini and Yekutieli these are the i smallest p-values, with i the largest number for
+    which p_(i) <= i q / (m sum of 1/j).
     """
     order = sorted(p_values, key=lambda index: (p_values[index], index))
     m = len(order)
@@ -205,9 +206,10 @@ def _find_discoveries(p_values: dict[int, float], q: float) -> set[int]:
 
 @dataclass(frozen=True)
 class ModelComparison:
-    """Chance-corrected agreement of humans with humans and of a model with humans.
+    """Chance-corrected agreement of humans with each other and of a model with humans.
 
-    difference: model less humans; n_items: items with a rating of the model and of a human.
+    difference: model less humans, with standard error and interval; n_items: items rated by the
+    model and a human. Undefined parts are None, with a reason.
     """
 
     n_items: int
@@ -236,10 +238,10 @@ def compare_model_with_humans(
     n_items: npt.ArrayLike,
     weights: npt.ArrayLike | None = None,
 ) -> ModelComparison:
-    """Return the agreement of a model with humans and of humans with each other.
+    """Return the agreement of a model with humans, that of humans with each other, and the gap.
 
-    cells: (the model's category, human counts (k,)); n_items (P,): the number of items of each
-    cell; weights (k, k) or None.
+    cells (P): (the model's category, counts (k,) of the humans' categories); n_items (P,): number
+    of items of each cell; weights (k, k) or None.
     """
     model = np.array([cell[0] for cell in cells], np.int64)
     counts = np.array([cell[1] for cell in cells], float)
@@ -254,7 +256,11 @@ def compare_model_with_humans(
 
 
 class _ModelCells:
-    """Model's categories (P,), human counts (P, k), numbers of items (P,), weights (k, k)."""
+    """Cells of items with the same ratings.
+
+    model (P,): the model's category; counts (P, k): of the humans; items (P,): numbers of items;
+    weights (k, k) or None.
+    """
 
     def __init__(
         self,
@@ -301,12 +307,12 @@ class _ModelCells:
         )
 
     def _estimate_human_kappa(self) -> tuple[float | None, Floats]:
-        """Return kappa of humans with humans, and the influence of an item of each cell (P,)."""
+        """Return kappa among the humans, None if undefined, and its influence (P,)."""
         kappa = fleiss.fleiss_kappa(self.counts, self.items, weights=self.weights, interval=False)
         return to_finite_float(kappa.value), fleiss.influence(self.counts, self.items, self.weights)
 
     def _estimate_model_kappa(self) -> tuple[float | None, Floats]:
-        """Return kappa of model with humans, and the influence of an item of each cell (P,)."""
+        """Return kappa of the model with humans, None if undefined, and its influence (P,)."""
         agreement = (self.w[self.model] * self.counts).sum(axis=1) / self.sizes
         observed = float(self.items @ agreement) / self.n
         expected = float(self.s @ self.w @ self.q)

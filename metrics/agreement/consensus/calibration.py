@@ -49,7 +49,10 @@ _MIN_RATINGS = 3  # ratings an item needs for one of them to be held out
 
 @dataclass(frozen=True)
 class CalibrationBin:
-    """Predictions between low and high: their number, their mean, and the observed share."""
+    """Predicted probabilities from low to high: their number, mean, and the share that came true.
+
+    predicted and observed are None for an empty bin.
+    """
 
     low: float
     high: float
@@ -60,11 +63,12 @@ class CalibrationBin:
 
 @dataclass(frozen=True)
 class Calibration:
-    """Result of the calibration; None where too few ratings could be held out, with the reason.
+    """Calibration of a model's confidences on held-out ratings.
 
-    n: ratings held out. bins: of the predictions with T^tau. tau: 1 unless a smaller one predicts
-    better by more than 2 standard errors. gain: by how much its log loss is less than that of tau =
-    1, in nats a rating, with its standard error.
+    n: ratings held out, 0 with the reason where none could be; bins: of the predictions with T^tau;
+    tau: 1 unless a smaller one predicts better by more than 2 standard errors; log_loss: its mean;
+    gain, gain_se: by how much this is less than with tau = 1, and its standard error, both in nats
+    per rating; None with tau = 1.
     """
 
     n: int
@@ -76,14 +80,14 @@ class Calibration:
     reason: str | None = None
 
     def apply(self, posterior: npt.ArrayLike) -> Floats:
-        """Return T^tau of T (N, k)."""
+        """Return the calibrated posterior T^tau (N, k), normalised, of a posterior T (N, k)."""
         return raise_to_power(posterior, self.tau)
 
 
 def select_held_out(item: npt.ArrayLike, rater: npt.ArrayLike) -> npt.NDArray[np.bool_]:
-    """Return a mask (M,) with one rating of each item that has three or more.
+    """Return a mask (M,) with one rating of each item that has three ratings or more.
 
-    Items and raters (M,) are integers.
+    item, rater (M,): integer keys.
     """
     keys = np.asarray(item, np.int64)
     _, index = index_distinct(keys)
@@ -100,7 +104,7 @@ def select_held_out(item: npt.ArrayLike, rater: npt.ArrayLike) -> npt.NDArray[np
 
 
 def _hash_keys(keys: Ints) -> npt.NDArray[np.uint64]:
-    """Return hashes of the keys; neighbouring keys give unrelated numbers.
+    """Return pseudo-random 64-bit hashes of the keys, also for consecutive ones.
 
     Source: the finaliser of splitmix64.
     """
@@ -113,9 +117,10 @@ def _hash_keys(keys: Ints) -> npt.NDArray[np.uint64]:
 def calibrate(
     item: npt.ArrayLike, rater: npt.ArrayLike, code: npt.ArrayLike, k: int, **options: Any
 ) -> Calibration:
-    """Return the calibration of confidences, by predicting held-out ratings (M,) of the items.
+    """Return the calibration of a model's confidences on held-out ratings.
 
-    options: keyword arguments of fit_dawid_skene, which is called once.
+    item, rater, code (M,): ratings in long form; options: keyword arguments of fit_dawid_skene,
+    which is called once, without the held-out ratings.
     """
     items, codes = validate_ratings(item, code, k)
     raters = np.asarray(rater, np.int64)
@@ -143,11 +148,11 @@ def calibrate(
 
 @dataclass(frozen=True)
 class GoldCalibration:
-    """Probabilities of categories, calibrated on n gold answers.
+    """Calibration of posteriors on n gold answers, as in the module's formulas.
 
     weights (24,): of T^tau for each of GOLD_TEMPERATURES; misleading: the mean of e, 1 less their
-    sum; levels: probabilities of the labels of gold items (L,), ascending, with the lower limits of
-    the share of right ones among labels of at least this probability.
+    sum; levels (L,): probabilities of the labels of gold items, ascending; limits (L,): lower limit
+    of the share of right labels among those with at least this probability.
     """
 
     weights: Floats
@@ -158,11 +163,11 @@ class GoldCalibration:
 
     @property
     def tau(self) -> float:
-        """The mean of tau."""
+        """The mean of tau over GOLD_TEMPERATURES by `weights`."""
         return float(self.weights @ GOLD_TEMPERATURES / self.weights.sum())
 
     def bound(self, probability: npt.ArrayLike) -> Floats:
-        """Return the limits (N,) of labels with these probabilities (N,)."""
+        """Return the largest probabilities (N,) that the gold answers support for these (N,)."""
         p = np.asarray(probability, float)
         below = np.concatenate(([0.0], self.levels[:-1]))
         bounded = np.minimum(self.levels, self.limits)
@@ -175,9 +180,9 @@ class GoldCalibration:
         return np.maximum(own, reached_below[position])
 
     def apply(self, posterior: npt.ArrayLike, *, ordered: bool = False) -> Floats:
-        """Return the calibrated probabilities (N, k) of T (N, k).
+        """Return the calibrated probabilities (N, k) of a posterior T (N, k).
 
-        ordered: whether labels are medians. Limits change no label.
+        ordered: whether labels are medians, otherwise modes. No label changes.
         """
         shares = _average(np.asarray(posterior, float), self.weights)
         labels, probability = select_labels(shares, ordered=ordered)
@@ -198,10 +203,10 @@ def calibrate_on_gold(
     ordered: bool = False,
     **options: Any,
 ) -> GoldCalibration | None:
-    """Return the calibration on gold answers, None for too few.
+    """Return the calibration on gold answers, None for fewer than MIN_GOLD_ITEMS of them.
 
-    Ratings in long form (M,); gold: items and codes (G,); ordered: whether labels are medians.
-    options: keyword arguments of fit_dawid_skene; items that they fix are not used.
+    item, rater, code (M,): ratings; gold: items and codes (G,) of items with two ratings or more;
+    ordered: whether labels are medians; options: of fit_dawid_skene, `fixed` gold is not used.
     """
     items, codes = validate_ratings(item, code, k)
     gold_items, gold_codes = (np.asarray(part, np.int64) for part in gold)
@@ -231,14 +236,20 @@ def calibrate_on_gold(
 
 
 def _compute_log_probability(probability: Floats, k: int) -> Floats:
-    """Return log probabilities (60,) of the gold answers by e, from those of T^tau (G,)."""
+    """Return the log probability of all gold answers for each e (60,).
+
+    probability (G,): of each gold answer under T^tau.
+    """
     misleading = MISLEADING_SHARES[:, None]
     logs: Floats = np.log((1 - misleading) * probability + misleading / k).sum(axis=1)
     return logs
 
 
 def _average(posterior: Floats, weights: Floats) -> Floats:
-    """Return the mean (N, k) of powers of T (N, k) and, with the remaining weight, 1 / k."""
+    """Return the mean (N, k) of the powers T^tau of a posterior T (N, k), with weights (24,).
+
+    The uniform distribution 1 / k has the remaining weight.
+    """
     mean = np.full(posterior.shape, (1 - weights.sum()) / posterior.shape[1])
     for tau, weight in zip(GOLD_TEMPERATURES, weights, strict=True):
         mean += weight * raise_to_power(posterior, tau)
@@ -248,7 +259,10 @@ def _average(posterior: Floats, weights: Floats) -> Floats:
 def _limit_right_shares(
     probability: Floats, is_right: npt.NDArray[np.bool_]
 ) -> tuple[Floats, Floats]:
-    """Return the probabilities (L,), and lower limits of the shares of right labels from each."""
+    """Return distinct probabilities of labels (L,), and lower limits of their right shares (L,).
+
+    A limit is for the labels with at least this probability. is_right: whether each label is right.
+    """
     levels, index = np.unique(probability, return_inverse=True)
     n = np.bincount(index)[::-1].cumsum()[::-1]
     right = np.bincount(index, is_right)[::-1].cumsum()[::-1]
@@ -256,16 +270,17 @@ def _limit_right_shares(
 
 
 def _get_confusion(fit: DawidSkene, raters: Ints) -> Floats:
-    """Return the confusion (M, k, k) of the raters (M,), the pooled one for unknown raters."""
+    """Return the confusion matrix (M, k, k) of each of the raters (M,), pooled for unknown ones."""
     position = np.minimum(np.searchsorted(fit.raters, raters), fit.raters.size - 1)
     is_fitted = fit.raters[position] == raters
     return np.where(is_fitted[:, None, None], fit.confusion[position], fit.pooled_confusion)
 
 
 def _select_temperature(loss: dict[float, Floats]) -> tuple[float, float | None, float | None]:
-    """Return the tau that predicts best, its gain and the standard error of the gain.
+    """Return the tau that predicts best, its gain in log loss and the gain's standard error.
 
-    1, None and None where no other tau is better by more than 2 standard errors.
+    loss: tau -> log loss of each held-out rating. (1, None, None) where no smaller tau is better by
+    more than 2 standard errors.
     """
     selected: tuple[float, float | None, float | None] = (1.0, None, None)
     largest_gain = 0.0
@@ -280,7 +295,10 @@ def _select_temperature(loss: dict[float, Floats]) -> tuple[float, float | None,
 
 
 def _build_bins(predicted: Floats, observed: Ints) -> list[CalibrationBin]:
-    """Return the predictions of held-out ratings, with observed shares, in bins of equal width."""
+    """Return the predicted probabilities and observed shares in BINS bins of equal width.
+
+    predicted (H, k): for each held-out rating; observed (H,): its category.
+    """
     is_observed = np.zeros(predicted.shape)
     is_observed[np.arange(observed.size), observed] = 1
     bin_index = np.minimum((predicted * BINS).astype(np.int64), BINS - 1).ravel()

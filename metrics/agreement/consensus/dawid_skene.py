@@ -44,9 +44,10 @@ _MIN_PROBABILITY = 1e-300  # replaces a probability of 0, which has no logarithm
 
 @dataclass(frozen=True)
 class ConfusionPrior:
-    """Prior pseudo-counts of the confusion matrices of raters.
+    """Dirichlet prior of the model, as pseudo-counts.
 
-    ratings: pseudo-ratings a row; diagonal: share of them on the diagonal; classes: a.
+    ratings: pseudo-ratings in each row of a rater's confusion matrix; diagonal: share of them on
+    the diagonal; classes: pseudo-count of each category's share.
     """
 
     ratings: float = 10.0
@@ -77,10 +78,11 @@ def fit_dawid_skene(  # noqa: PLR0913 - parameters of the model, each with a def
 ) -> DawidSkene:
     """Fit Dawid and Skene's model to ratings in long form (M,), at most one per item and rater.
 
-    fixed: items (F,) and codes (F,) whose true category is known, from gold or a decision; keys of
-    other items are ignored. start: posterior (N, k) of the items in ascending order, or the
-    starting values of an earlier fit. ValueError for a code outside 0..k-1, and for an invalid
-    prior.
+    prior, diagonal, classes: as in ConfusionPrior. fixed: items (F,) and codes (F,) whose true
+    category is known, from gold or a decision; items without ratings are ignored. start: posterior
+    (N, k) of the items in ascending order, or the starting values of an earlier fit. The result is
+    undefined, with a reason, where no item has two ratings. ValueError for a code outside 0..k-1,
+    and for an invalid prior.
     """
     if k < 2:
         raise ValueError(f"a scale needs at least two categories, not {k}")
@@ -125,9 +127,10 @@ def fit_dawid_skene_ml(
 def compute_posterior_from_fit(
     item: npt.ArrayLike, rater: npt.ArrayLike, code: npt.ArrayLike, fit: StartingValues
 ) -> tuple[Ints, Floats]:
-    """Return items (N,) and posteriors (N, k) of ratings (M,), with the parameters of a fit.
+    """Return items (N,) and their posteriors (N, k), with the parameters of an earlier fit.
 
-    For items that changed since that fit; the cost grows with their ratings alone.
+    item, rater, code (M,): all ratings of the items to compute. The cost grows with these ratings
+    alone, so items that changed since that fit are updated without fitting again.
     """
     k = fit.classes.size
     items, codes = validate_ratings(item, code, k)
@@ -165,9 +168,9 @@ def _set_fixed_items(posterior: Floats, fixed_items: _FixedItems) -> Floats:
 
 @dataclass(frozen=True)
 class _RatingIndicators:
-    """Indicators of the ratings, and the steps of expectation maximisation on them.
+    """Sparse indicators of the ratings, and the steps of expectation maximisation (EM) on them.
 
-    by_item (N, R k): a one for each rating, in the column of its rater and category; by_column: its
+    by_item (N, R k): 1 for each rating, in the column of its rater and category; by_column: its
     transpose; sizes (N,): ratings of each item.
     """
 
@@ -181,7 +184,10 @@ class _RatingIndicators:
     def from_ratings(
         cls, index: Ints, column: Ints, shape: tuple[int, int, int]
     ) -> "_RatingIndicators":
-        """Build it from item indices and columns (M,); shape: (items, raters, categories)."""
+        """Build the indicators from item indices and columns (M,).
+
+        A column is rater index * k + category; shape: numbers of items, raters and categories.
+        """
         n, n_raters, k = shape
         ones = np.ones(index.size)
         by_item = sparse.csr_array((ones, (index, column)), shape=(n, n_raters * k))
@@ -190,7 +196,11 @@ class _RatingIndicators:
     def build_starting_posterior(
         self, start: StartingValues | npt.ArrayLike | None, raters: Ints, prior: ConfusionPrior
     ) -> Floats:
-        """Return the posterior (N, k) to start from; by default the items' shares of ratings."""
+        """Return the posterior (N, k) to start EM from.
+
+        It is `start` itself, or the posterior under its parameters; for None each item's shares of
+        ratings. ValueError for a posterior of another shape.
+        """
         if start is None:
             by_category = sparse.kron(np.ones((self.n_raters, 1)), sparse.eye_array(self.k))
             return np.asarray((self.by_item @ by_category.tocsr()).todense() / self.sizes[:, None])
@@ -209,12 +219,15 @@ class _RatingIndicators:
         return self.compute_posterior(start.classes, confusion)[0]
 
     def count_by_true_category(self, posterior: Floats) -> Floats:
-        """Return the expected ratings (R, k, k) of each rater by true and given category."""
+        """Return the expected ratings of each rater by true and given category (R, k, k)."""
         by_given = (self.by_column @ posterior).reshape(self.n_raters, self.k, self.k)
         return by_given.swapaxes(1, 2)
 
     def compute_posterior(self, classes: Floats, confusion: Floats) -> tuple[Floats, float]:
-        """Return posteriors (N, k) and log likelihood, for classes (k,), confusion (R, k, k)."""
+        """Return the posteriors (N, k) and the log likelihood of the ratings.
+
+        classes (k,): shares of the true categories; confusion (R, k, k): of the raters.
+        """
         log_confusion = np.ascontiguousarray(_safe_log(confusion).swapaxes(1, 2)).reshape(
             -1, self.k
         )
@@ -236,9 +249,9 @@ class _RatingIndicators:
         fixed_items: _FixedItems,
         limits: tuple[int, float],
     ) -> DawidSkene:
-        """Run EM until the posterior changes by less than the tolerance, and return the fit.
+        """Run EM until no posterior probability changes by the tolerance, and return the fit.
 
-        limits: the largest number of rounds, and the tolerance.
+        keys: of items and raters; limits: the largest number of rounds, and the tolerance.
         """
         b = prior.build_confusion(self.k)
         log_posteriors: list[float] = []
@@ -279,7 +292,10 @@ class _RatingIndicators:
     def _compute_round(
         self, parameters: "_Parameters", prior: ConfusionPrior, b: Floats, fixed_items: _FixedItems
     ) -> tuple[Floats, float]:
-        """Return T (N, k) for these parameters, fixed items set, and the log posterior."""
+        """Return the posterior (N, k) under these parameters, and the log posterior density.
+
+        b (k, k): prior pseudo-counts of a confusion matrix. Fixed items have their known category.
+        """
         classes, confusion, _counts = parameters
         posterior, log = self.compute_posterior(classes, confusion)
         # Of fixed items only their category counts.
@@ -291,20 +307,26 @@ class _RatingIndicators:
     def _estimate_parameters(
         self, posterior: Floats, prior: ConfusionPrior, b: Floats
     ) -> tuple[Floats, Floats, Floats]:
-        """Return classes (k,), confusion (R, k, k) and expected counts (R, k, k)."""
+        """Return classes (k,), confusion (R, k, k) and expected counts (R, k, k) of a posterior.
+
+        b (k, k): prior pseudo-counts of a confusion matrix.
+        """
         counts = self.count_by_true_category(posterior)
         classes = _normalize_rows(posterior.sum(axis=0) + prior.classes)
         return classes, _normalize_rows(counts + b), counts
 
 
 class _Extrapolation:
-    """Proposals of parameters for every third round, from those of the two rounds before."""
+    """Extrapolation of the EM parameters from three successive rounds (SQUAREM)."""
 
     def __init__(self) -> None:
         self._history: list[Floats] = []
 
     def propose_parameters(self, parameters: _Parameters) -> _Parameters | None:
-        """Return extrapolated EM parameters every third round, else None."""
+        """Return extrapolated parameters at every third call, otherwise None.
+
+        None also where successive rounds show no curvature.
+        """
         classes, confusion, counts = parameters
         self._history.append(np.log(np.concatenate([classes, confusion.ravel()])))
         if len(self._history) < 3:
@@ -325,7 +347,7 @@ class _Extrapolation:
 
 
 def _normalize_rows(counts: Floats) -> Floats:
-    """Return each row divided by its sum; even shares where the sum is 0."""
+    """Return each row divided by its sum; equal shares where the sum is 0."""
     total = counts.sum(axis=-1, keepdims=True)
     empty = total <= 0
     return np.where(empty, 1 / counts.shape[-1], counts / np.where(empty, 1.0, total))

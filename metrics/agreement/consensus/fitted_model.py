@@ -10,9 +10,10 @@ from metrics.agreement.estimate import Floats
 
 @dataclass(frozen=True)
 class StartingValues:
-    """Starting values from an earlier fit: confusion (R, k, k) by rater key, and classes (k,).
+    """Parameters of an earlier fit, from which the next one starts.
 
-    Raters that it does not include begin with the confusion of the prior.
+    raters (R,): ascending keys; confusion (R, k, k); classes (k,): shares of the true categories.
+    Raters that it does not include start with the confusion of the prior.
     """
 
     raters: Ints
@@ -22,12 +23,12 @@ class StartingValues:
 
 @dataclass(frozen=True)
 class DawidSkene:
-    """A fitted model. All arrays are NaN where `reason` is given.
+    """A fitted model of Dawid and Skene; all arrays are NaN where `reason` is given.
 
     items (N,), raters (R,): ascending keys. posterior T (N, k); classes p (k,): shares of the true
     categories; confusion pi (R, k, k): true x given category. expected_counts (R, k): expected
-    number of a rater's ratings of items that are truly j. rounds: of expectation maximisation;
-    converged: True if the last one changed no probability by the tolerance. log_posterior: after
+    number of a rater's ratings of items of each true category. rounds: of expectation maximisation;
+    converged: True if the last round changed no probability by the tolerance. log_posterior: after
     each round, up to a constant.
     """
 
@@ -54,7 +55,7 @@ class DawidSkene:
 
     @property
     def expected_errors(self) -> float | None:
-        """The expected number of items whose most probable category is wrong."""
+        """The expected number of items with a wrong most probable category; None if undefined."""
         return None if self.reason else float((1 - self.confidence).sum())
 
     @property
@@ -64,11 +65,11 @@ class DawidSkene:
 
     @property
     def bias(self) -> Floats:
-        """The expected difference of given and true category in ranks (R,)."""
+        """The expected given less true category of a random item, in ranks (R,)."""
         rank = np.arange(self.k)
         step = rank[None, :] - rank[:, None]
         return np.einsum("j,gjl,jl->g", self.classes, self.confusion, step)
 
     def get_starting_values(self) -> StartingValues:
-        """Return starting values for the next fit."""
+        """Return the parameters as starting values for the next fit."""
         return StartingValues(self.raters, self.confusion, self.classes)

@@ -23,16 +23,16 @@ def posterior_modes(posterior: npt.ArrayLike) -> Ints:
 
 
 def posterior_medians(posterior: npt.ArrayLike) -> Ints:
-    """Return, for ordered categories, the smallest one with cumulative probability >= 1/2 (N,)."""
+    """Return the median category (N,): the first one with cumulative probability >= 1/2."""
     cumulative = np.cumsum(np.asarray(posterior, float), axis=1)
     return (cumulative >= 0.5 - TIE_TOLERANCE).argmax(axis=1).astype(np.int64)
 
 
 def select_labels(posterior: npt.ArrayLike, *, ordered: bool) -> tuple[Ints, Floats]:
-    """Return the label of each item (N,) with its probability (N,).
+    """Return the label of each item (N,) and its probability (N,).
 
-    The median of ordered categories, otherwise the mode. Where several categories are tied, the
-    probability is that of one of them.
+    The label is the median category if `ordered`, otherwise the mode, TIED where several are most
+    probable; the probability is then that of one of them.
     """
     t = np.asarray(posterior, float)
     labels = posterior_medians(t) if ordered else posterior_modes(t)
@@ -48,9 +48,9 @@ def posterior_means(posterior: npt.ArrayLike, values: npt.ArrayLike | None = Non
 
 
 def credible_label_sets(posterior: npt.ArrayLike, level: float = 0.95) -> npt.NDArray[np.bool_]:
-    """Return masks (N, k) of the fewest categories that together have a probability of `level`.
+    """Return masks (N, k) of the fewest categories with a total probability of `level` or more.
 
-    The most probable category comes first, of equal ones the one declared first.
+    Of equally probable categories the one declared first is taken first.
     """
     t = np.asarray(posterior, float)
     order = np.argsort(-t, axis=1, kind="stable")
@@ -62,7 +62,7 @@ def credible_label_sets(posterior: npt.ArrayLike, level: float = 0.95) -> npt.ND
 
 
 def raise_to_power(posterior: npt.ArrayLike, tau: float) -> Floats:
-    """Return the posterior raised to tau and normalised (N, k): less certain for tau < 1."""
+    """Return the posterior (N, k) raised to the power tau and normalised; tau < 1 flattens it."""
     t = np.asarray(posterior, float) ** tau
     return np.asarray(t / t.sum(axis=1, keepdims=True), float)
 
@@ -70,7 +70,7 @@ def raise_to_power(posterior: npt.ArrayLike, tau: float) -> Floats:
 def expected_information(posterior: npt.ArrayLike, confusion: npt.ArrayLike) -> Floats:
     """Return the expected information (nats) of a rating by each rater on each item (N, R).
 
-    posterior (N, k), confusion (R, k, k).
+    posterior T (N, k); confusion pi (R, k, k).
 
         I = sum_jl T_j pi(j, l) ln(pi(j, l) / q_l),   q_l = sum_j T_j pi(j, l)
     """
@@ -86,11 +86,11 @@ def expected_information(posterior: npt.ArrayLike, confusion: npt.ArrayLike) -> 
 
 
 def expected_confidence(classes: npt.ArrayLike, confusion: npt.ArrayLike, m: int) -> float:
-    """Return the expected probability of the most probable category after m ratings.
+    """Return the expected probability of the most probable category after m ratings of an item.
 
-    The raters have this confusion (k, k), and of the items only the shares of the classes (k,) are
-    known. Exact: the sum over all counts of m ratings of the largest joint probability of category
-    and counts.
+    All raters have this confusion (k, k); before the ratings only the shares of the classes (k,)
+    are known. Exact: the sum over all counts of m ratings of the largest joint probability of
+    category and counts.
     """
     p, pi = np.asarray(classes, float), np.asarray(confusion, float)
     k = p.size
@@ -105,10 +105,10 @@ def expected_confidence(classes: npt.ArrayLike, confusion: npt.ArrayLike, m: int
 
 @dataclass(frozen=True)
 class MajorityVote:
-    """Result of a majority vote: label, share of votes and ties of each item.
+    """Result of a majority vote on each item.
 
     items (N,): the keys; code (N,): the category with the most votes (or weight), TIED where there
-    are several; share (N,): its share of the item's ratings (of their weight).
+    are several; share (N,): its share of the item's votes (or weight).
     """
 
     items: Ints
@@ -117,7 +117,7 @@ class MajorityVote:
 
 
 def majority_vote(item: npt.ArrayLike, code: npt.ArrayLike, k: int) -> MajorityVote:
-    """Return the most frequent category of each item from ratings in long form (M,)."""
+    """Return the most frequent category of each item, from ratings (M,) in long form."""
     items, codes = validate_ratings(item, code, k)
     keys, index = index_distinct(items)
     return _build_majority(keys, _sum_votes(index, codes, np.ones(codes.size), (keys.size, k)))
@@ -126,12 +126,13 @@ def majority_vote(item: npt.ArrayLike, code: npt.ArrayLike, k: int) -> MajorityV
 def weighted_majority_vote(
     item: npt.ArrayLike, rater: npt.ArrayLike, code: npt.ArrayLike, k: int
 ) -> MajorityVote:
-    """Return the category of each item with the most votes, weighted by the raters' skill.
+    """Return the category of each item with the most votes, weighted by the raters' accuracy.
 
     Each vote weighs ln((k - 1) a / (1 - a)), the best weight of a rater who is right with
-    probability a and errs evenly (Nitzan & Paroush 1982, Int. Economic Review 23, 289-297). a =
-    (votes for the category that most of the *other* raters of the item gave, a tie counting by its
-    share, + 7) / (such votes + 10). The share is that of the weight, negative weights as 0.
+    probability a and whose errors are spread evenly (Nitzan & Paroush 1982, Int. Economic Review
+    23, 289-297). a = (votes that agree with the majority of the *other* raters of the item, a tie
+    counting by its share, + 7) / (votes on items with other raters + 10). In the share, negative
+    weights count as 0.
     """
     items, codes = validate_ratings(item, code, k)
     keys, index = index_distinct(items)
@@ -151,7 +152,7 @@ def weighted_majority_vote(
 
 
 def _sum_votes(index: Ints, code: Ints, weight: Floats, shape: tuple[int, int]) -> Floats:
-    """Return the sum of weights (N, k) of each item and category."""
+    """Return the sums of the votes' weights by item and category (N, k); shape: (N, k)."""
     n, k = shape
     votes = np.bincount(index * k + code, weight, n * k).reshape(n, k)
     return votes.astype(float)

@@ -19,7 +19,10 @@ MAX_MOMENT_CATEGORIES = (
 
 
 class _AdditiveCounts:
-    """Base of the three kinds of counts (frozen dataclasses of arrays), with + and -."""
+    """Base of the three kinds of counts (frozen dataclasses of arrays), with + and -.
+
+    _keys: names of the columns that identify a row; _sums: names of the columns that are added.
+    """
 
     _keys: tuple[str, ...] = ()
     _sums: tuple[str, ...] = ()
@@ -44,9 +47,9 @@ class _AdditiveCounts:
     __hash__ = None  # type: ignore[assignment]  # arrays cannot be hashed
 
     def _merge(self, other: Self, sign: int) -> Self:
-        """Return sums by key, in canonical order, without rows that are all zero.
+        """Return the sums of two counts by key, with sign 1, or differences, with -1.
 
-        Sign is 1 or -1.
+        Rows ascend by key; rows that are all zero are left out.
         """
         if len(other) == 0:
             return self
@@ -90,9 +93,9 @@ class _AdditiveCounts:
 
 
 def _concatenate(counts: _AdditiveCounts, other: _AdditiveCounts, name: str) -> Ints | None:
-    """Return one field of both counts concatenated, or None if both lack it.
+    """Return the field `name` of both counts concatenated, or None if both lack it.
 
-    ValueError if they differ.
+    ValueError if only one has it, or their shapes differ.
     """
     values, other_values = getattr(counts, name), getattr(other, name)
     if (values is None) != (other_values is None):
@@ -121,9 +124,10 @@ def _pad_categories(values: npt.NDArray[np.int64], k: int) -> npt.NDArray[np.int
 
 @dataclass(frozen=True, eq=False)
 class PatternCounts(_AdditiveCounts):
-    """Numbers of items (of a day) with each vector of category counts.
+    """Numbers of items with each pattern, a vector of counts of the k categories.
 
-    counts (P, k) and n_items (P,); day (P,) or None. Rows ascend by (day, counts).
+    counts (P, k): patterns; n_items (P,): their numbers of items; day (P,): counted by this day
+    too, or None. Rows ascend by (day, counts).
     """
 
     counts: npt.NDArray[np.int64]
@@ -157,7 +161,7 @@ class PatternCounts(_AdditiveCounts):
         return PatternCounts(self.counts[first][n_items != 0], n_items[n_items != 0])
 
     def split_by_day(self) -> tuple[Ints, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """Return days (D,), counts (P, k) and n_items (D, P), with one list of patterns.
+        """Return days (D,), patterns (P, k) of all days, and their numbers of items (D, P).
 
         ValueError if the patterns were counted without days.
         """
@@ -178,7 +182,8 @@ class PatternCounts(_AdditiveCounts):
 class PairTables(_AdditiveCounts):
     """For each pair of raters a < b that share an item, the table of their ratings of shared items.
 
-    rater_a (P,), rater_b (P,), tables (P, k, k) with a's category as row. Rows ascend by (a, b).
+    rater_a, rater_b (P,): keys; tables (P, k, k): rows are a's categories, columns b's. Rows ascend
+    by (a, b).
     """
 
     rater_a: Ints

@@ -36,9 +36,9 @@ Estimator = Callable[[Ints, Floats], Mapping[str, Floats]]
 
 @dataclass(frozen=True)
 class ClusterEffects:
-    """Design effects of coefficients by name: a number, or one for each of F values.
+    """Design effects of coefficients by name: one for each of the F values of a coefficient.
 
-    n_clusters, n_items: clusters with items that can be compared, and these items.
+    n_clusters, n_items: numbers of clusters with comparable items, and of these items.
     """
 
     n_clusters: int
@@ -47,10 +47,11 @@ class ClusterEffects:
 
 
 def compute_cluster_effects(by_cluster: PatternCounts, estimate: Estimator) -> ClusterEffects:
-    """Return the design effect of each coefficient.
+    """Return the design effect of clusters on each coefficient that `estimate` computes.
 
     by_cluster: patterns whose `day` is the number of their cluster. With more than MAX_PATTERNS
-    patterns, every second cluster is left out, again and again until no more than these remain.
+    patterns, every second cluster is left out repeatedly until no more than these remain. No
+    effects with a single cluster.
     """
     tally = _ClusterTally.from_patterns(by_cluster)
     comparable = tally.n_items[:, tally.counts.sum(axis=1) >= 2].sum(axis=1)
@@ -62,7 +63,7 @@ def compute_cluster_effects(by_cluster: PatternCounts, estimate: Estimator) -> C
 
 @dataclass(frozen=True)
 class _ClusterTally:
-    """Patterns counts (P, k), and the sparse numbers of items by cluster and pattern (C, P)."""
+    """Patterns (P, k), and their sparse numbers of items by cluster (C, P)."""
 
     counts: Ints
     n_items: sparse.csr_array
@@ -80,7 +81,7 @@ class _ClusterTally:
         return cls(by_cluster.counts[first], n_items)
 
     def select_every_second(self) -> "_ClusterTally":
-        """Return half of the clusters, with their patterns."""
+        """Return every second cluster, with the patterns of their items."""
         n_items = self.n_items[::2]
         is_used = n_items.sum(axis=0) > 0
         return _ClusterTally(self.counts[is_used], sparse.csr_array(n_items[:, is_used]))
@@ -120,7 +121,7 @@ def _compute_ratios(tally: _ClusterTally, estimate: Estimator) -> dict[str, list
 def _estimate_without(
     tally: _ClusterTally, removed: sparse.csr_array, estimate: Estimator
 ) -> dict[str, Floats]:
-    """Return the values (R, ...) without the items in each row of `removed` (R, P)."""
+    """Return name -> values (R, ...) without the numbers of items in each row of removed (R, P)."""
     total = np.asarray(tally.n_items.sum(axis=0))
     step = max(1, _MAX_CELLS // len(total))
     parts: dict[str, list[Floats]] = {}
@@ -132,12 +133,15 @@ def _estimate_without(
 
 
 def _replace_undefined(values: Floats) -> Floats:
-    """Return the values with 0 where they are undefined."""
+    """Return the values with 0 in place of those that are not finite."""
     return np.where(np.isfinite(values), values, 0.0)
 
 
 def _compute_jackknife_variance(changes: Floats, numbers: Floats) -> Floats:
-    """Return (n - 1) / n sum (change - mean)^2 (F,) of changes (R, F) that occur so many times."""
+    """Return (n - 1) / n sum (change - mean)^2 (F,) of changes (R, F).
+
+    numbers (R,): how often each change occurs; n is their sum.
+    """
     n = numbers.sum()
     centred = changes - numbers @ changes / n
     variance: Floats = (n - 1) / n * (numbers @ centred**2)
@@ -147,11 +151,12 @@ def _compute_jackknife_variance(changes: Floats, numbers: Floats) -> Floats:
 def widen_interval(
     value: Value, effect: float, n_clusters: int, *, is_difference: bool = False
 ) -> Value:
-    """Return a value with the interval and the standard error of items in clusters.
+    """Return a value with interval and standard error widened for items in clusters.
 
-    effect: D. The ends move f = sqrt(D) t(clusters - 1) / t(items - 1) times as far away
-    (`move_ends`); those of a mean difference (`is_difference`) on its own scale. There is no
-    interval without a second cluster.
+    effect: the design effect D. The ends move f = sqrt(D) t(clusters - 1) / t(items - 1) times as
+    far from the value (`move_ends`); those of a mean difference (`is_difference`) do so on its own
+    scale. With fewer than two clusters there is no interval; a value without an interval is
+    returned unchanged.
     """
     point, low, high, n_items = value["value"], value["low"], value["high"], value["n_items"]
     if point is None or low is None or high is None:
@@ -181,10 +186,10 @@ def move_ends(
 ) -> tuple[float, float]:
     """Return the ends of a coefficient's interval, moved `factor` times as far from its value.
 
-    On the scale of log(1 - value): they are then nearly those of the score interval
-    (score_intervals.py) with factor^2 times the variance; and where the value is near 1, factor^2
-    times as far on its own scale, as those of Wilson's interval are. `expected`: the agreement
-    expected by chance, which limits the lower end.
+    The distance is measured on the scale of log(1 - value), which nearly gives the score interval
+    (score_intervals.py) with factor^2 times the variance. The lower end is at most factor^2 times
+    as far from 1, as that of Wilson's interval is for values near 1. expected: the agreement
+    expected by chance, which limits the lower end; None if there is none.
     """
     distance = 1 - point
     lower = (1 - low) * factor**2

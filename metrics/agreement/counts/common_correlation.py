@@ -27,13 +27,13 @@ DEGREE = 5  # of the polynomials in a
 def compute_weights_within_group(
     sizes: Floats, n_items: Floats, pair_factor: Floats, rating_factor: Floats
 ) -> Floats:
-    """Return the numbers of pairs and ratings in the variance of an estimator, (7, ...).
+    """Return seven shares of pairs of terms (7, ...) in the variance of an estimator.
 
     The estimator combines a mean over items of an agreement A_i (a mean of weights of pairs of
-    ratings of the item) and a mean of L_i, the chance slopes of its ratings. The variance counts
-    two pairs that are the same, that share a rating, or that share none; a pair with one of its own
-    ratings, or with another one; a rating with itself, or with another one; in this order, all
-    divided by the square of what they are a mean of.
+    ratings of the item) and a mean of L_i, the chance slopes of its ratings. The rows count two
+    pairs that are the same, that share a rating, or that share none; a pair with one of its own
+    ratings, or with another rating; a rating with itself, or with another one. Each is divided by
+    the square of the number that the mean is taken over.
 
     sizes (P,): ratings of an item; n_items (..., P); pair_factor, rating_factor (P,): weights of an
     item's A_i and L_i in the means.
@@ -63,8 +63,8 @@ def compute_weights_within_group(
 def compute_weights_across_groups(first: Floats, second: Floats, n: Floats) -> Floats:
     """Return the numbers (7, ...) of compute_weights_within_group for pairs across two groups.
 
-    first, second (...): ratings of an item in each group; n (...): items. L_i is half the sum of
-    the groups' mean slopes.
+    first, second (...): ratings per item in each group; n (...): items. L_i is half the sum of the
+    groups' mean slopes.
     """
     cells, per_rating = first * second, (1 / first + 1 / second) / 4
     weights = np.empty((7, *np.shape(n)))
@@ -82,7 +82,7 @@ MAX_LOOPED_ROWS = 4  # of shares for which a sum without a temporary matrix is f
 class Margins(NamedTuple):
     """Shares p (..., k) of the categories, P_e (...), and its gradient h (..., k).
 
-    dP_e = sum_j h_j dp_j.
+    h is defined by dP_e = sum_j h_j dp_j.
     """
 
     shares: Floats
@@ -93,8 +93,9 @@ class Margins(NamedTuple):
 class UrnPolynomials(NamedTuple):
     """Variance of an estimator times (1 - P_e)^2, as polynomials in a = (1 - value) / scale.
 
-    coefficients (6, 3, ...), by power and piece: with a factor (2 - a) (3 - 2 a) up to a = 1, where
-    ratings are independent; up to a = end; and beyond. scale, end, beyond_chance (...).
+    coefficients (6, 3, ...): by power and piece. The first piece, with a factor (2 - a) (3 - 2 a),
+    is up to a = 1, where ratings are independent; the second up to a = end; the third beyond.
+    scale, end, beyond_chance = 1 - P_e: (...).
     """
 
     coefficients: Floats
@@ -114,7 +115,7 @@ class UrnPolynomials(NamedTuple):
 
 
 def evaluate(coefficients: Floats, a: Floats) -> Floats:
-    """Return polynomials with these coefficients (6, ...), lowest power first, at a (...)."""
+    """Return the polynomials with coefficients (6, ...), lowest power first, at a (...)."""
     result = coefficients[DEGREE] * a
     for power in range(DEGREE - 1, 0, -1):
         result += coefficients[power]

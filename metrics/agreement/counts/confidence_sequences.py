@@ -28,7 +28,7 @@ TIGHTEST_ITEMS = 200
 
 
 def _compute_rho() -> float:
-    """Return rho for which z_n is least at TIGHTEST_ITEMS."""
+    """Return the rho that minimises z_n at n = TIGHTEST_ITEMS."""
     return TIGHTEST_ITEMS / (-float(special.lambertw(-(ALPHA**2) / math.e, -1).real) - 1)
 
 
@@ -48,9 +48,9 @@ def compute_factor(n: npt.ArrayLike) -> Floats:
 
 
 def widen_to_sequence(value: Value) -> Value:
-    """Return a value with the ends of the confidence sequence at its number of items.
+    """Return a value whose interval is the confidence sequence at its number of items.
 
-    Unchanged where it has no interval or no items.
+    A value without an interval or items is returned unchanged.
     """
     point, low, high, n_items = value["value"], value["low"], value["high"], value["n_items"]
     if point is None or low is None or high is None or not n_items:

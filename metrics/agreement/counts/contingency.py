@@ -27,9 +27,9 @@ from metrics.agreement.estimate import (
 
 @dataclass(frozen=True)
 class TableProportions:
-    """Proportions of tables of two raters.
+    """Proportions of k x k tables of two raters.
 
-    n (...); p = table / n (..., k, k); rows, columns: the margins (..., k); NaN where n = 0.
+    n (...): items; p (..., k, k): table / n; rows, columns (..., k): the margins; NaN where n = 0.
     """
 
     n: Floats
@@ -73,10 +73,10 @@ def bilinear_form(left: Floats, w: Floats, right: Floats) -> Floats:
 
 
 def has_constant_side(rows: Floats, columns: Floats) -> npt.NDArray[np.bool_]:
-    """Return whether either side's margin (..., k) has a single category, (...).
+    """Return where one side's margin (..., k) has a single category: a mask (...).
 
-    Kappa of the two sides is then 0 and its standard error 0, whatever the other side answers: its
-    limits are undefined.
+    Kappa of the two sides and its standard error are then 0, whatever the other side answers, and
+    its limits are undefined.
     """
     categories = [(margin > 0).sum(axis=-1) for margin in (rows, columns)]
     return np.asarray(np.minimum(*categories) < 2)

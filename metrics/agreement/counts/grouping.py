@@ -39,9 +39,9 @@ def index_distinct(values: npt.ArrayLike) -> tuple[Ints, Ints]:
 
 
 def number_elements(values: npt.ArrayLike) -> tuple[Ints, int]:
-    """Return a number (n,) from 0 for each element, ascending with its value, and how many.
+    """Return a number from 0 for each element (n,), ascending with its value, and an upper bound.
 
-    Some numbers may be unused.
+    All numbers are below the bound; some may be unused.
     """
     array = np.asarray(values)
     low, high = int(array.min()), int(array.max())
@@ -54,10 +54,10 @@ def number_elements(values: npt.ArrayLike) -> tuple[Ints, int]:
 
 
 def rank_rows(columns: Sequence[Ints]) -> tuple[Ints, Ints]:
-    """Return the lexicographic rank of each row of a table given by its columns (each shape (n,)).
+    """Return the lexicographic rank of each row of a table given by its columns, each (n,).
 
-    Returns (first, rank): the position of one example of each distinct row in ascending order, and
-    each row's index among the distinct rows.
+    The result is (first, rank): the position of one example of each distinct row, in ascending
+    order, and each row's index among the distinct rows (n,).
     """
     size = columns[0].size
     distinct, rank = index_distinct(columns[0])
@@ -104,10 +104,10 @@ def validate_ratings(item: npt.ArrayLike, code: npt.ArrayLike, k: int) -> tuple[
 
 
 def find_first_days(index: Ints, day: Ints, n_items: int) -> tuple[Ints, Ints]:
-    """Return the days of the first and of the second rating of each item (n_items,), by day.
+    """Return the days of the first and of the second rating of each item, each (n_items,).
 
-    `index`, `day` (M,): item and day of each rating. NEVER where there is no such rating; two
-    ratings of one day are the first and the second.
+    index, day (M,): item and day of each rating; two ratings of one day are the first and the
+    second. NEVER where there is no such rating.
     """
     first = np.full(n_items, NEVER)
     np.minimum.at(first, index, day)

@@ -22,10 +22,11 @@ _MAX_CELLS = 1 << 20  # cells of an array over entries and patterns computed at 
 
 @dataclass(frozen=True)
 class PatternSums:
-    """Patterns and the sums that the coefficients need.
+    """Patterns of ratings, and the sums over items that the coefficients need.
 
-    counts (P, k); sizes m (P,): ratings of an item; n_items (..., P); n, n2, ratings,
-    pairable_ratings (...): numbers of items and ratings; totals (..., k): ratings by category.
+    counts (P, k); sizes m (P,): ratings of an item; n_items (..., P): numbers of items; n, n2
+    (...): items with one, with two or more ratings; ratings, pairable_ratings (...): ratings of
+    these; totals (..., k): ratings by category.
     """
 
     counts: Floats
@@ -44,7 +45,7 @@ class PatternSums:
 
     @cached_property
     def mean_shares(self) -> Floats:
-        """The mean over rated items of n_ij / m_i (..., k)."""
+        """The mean shares n_ij / m_i of the categories over rated items (..., k)."""
         return divide_or_nan((self.n_items / self.sizes) @ self.counts, self.n[..., None])
 
     @cached_property
@@ -55,7 +56,7 @@ class PatternSums:
 
     @cached_property
     def is_sparse(self) -> bool:
-        """True with so many categories that sums run over the counts other than 0 only."""
+        """True if there are so many categories that zero counts are skipped in sums."""
         return self.k >= _MIN_SPARSE_CATEGORIES
 
     @cached_property
@@ -64,16 +65,16 @@ class PatternSums:
 
     @property
     def count_features(self) -> Any:
-        """Return the counts (P, k) for `sum_squared_influence`, sparse with many categories."""
+        """The counts (P, k) for `sum_squared_influence`, sparse with many categories."""
         return self._sparse_counts if self.is_sparse else self.counts
 
     @cached_property
     def share_features(self) -> Any:
-        """The shares n_ij / m_i of each pattern (P, k), as `count_features`."""
+        """The shares n_ij / m_i of each pattern (P, k), sparse with many categories."""
         return self.scale_features(1 / self.sizes)
 
     def scale_features(self, factor: Floats) -> Any:
-        """Return `count_features` of each pattern times a factor (P,)."""
+        """Return the counts (P, k) of each pattern times a factor (P,), as `count_features`."""
         if self.is_sparse:
             return sparse.csr_array(self._sparse_counts.multiply(factor[:, None]))
         return self.counts * factor[:, None]
@@ -84,9 +85,10 @@ class PatternSums:
         return self.n2 > 0
 
     def build_basis(self) -> EstimateBasis:
-        """Return n items, ratings and degrees of freedom of the patterns' estimates.
+        """Return the basis of an estimate: numbers of items and ratings, n - 1 degrees of freedom.
 
-        The interval has n - 1 degrees of freedom (irrCAC).
+        Items and ratings are those of items with two or more ratings; n counts all rated items, as
+        irrCAC does.
         """
         return EstimateBasis(
             self.n2.astype(np.int64), self.pairable_ratings.astype(np.int64), self.n - 1
@@ -109,7 +111,7 @@ class PatternSums:
 
     @cached_property
     def _category_pairs(self) -> tuple[npt.NDArray[np.int64], ...]:
-        """Pattern and the places of two counts other than 0 of all ordered pairs of a pattern."""
+        """Pattern and positions of both counts, of all ordered pairs of nonzero counts."""
         starts = self._sparse_counts.indptr[:-1].astype(np.int64)
         n_used = np.diff(self._sparse_counts.indptr).astype(np.int64)
         n_pairs = n_used**2
@@ -121,7 +123,7 @@ class PatternSums:
     def compute_item_agreement(self, weights: npt.ArrayLike | None) -> Floats:
         """Return the mean weight P_i (P,) of the ordered pairs of ratings in each pattern.
 
-        0 for m < 2.
+        It is 0 for patterns with fewer than two ratings.
         """
         if weights is None:
             credit = self._n_agreeing_pairs
@@ -132,7 +134,7 @@ class PatternSums:
 
     @cached_property
     def _n_agreeing_pairs(self) -> Floats:
-        """The ordered pairs of ratings of a pattern that are of one category (P,)."""
+        """The number of ordered pairs of ratings of one category in each pattern (P,)."""
         squares: Floats = np.einsum("pk,pk->p", self.counts, self.counts)
         return squares - self.sizes
 
@@ -142,7 +144,7 @@ class PatternSums:
 
     @cached_property
     def smallest_pairable_size(self) -> Floats:
-        """The fewest ratings of an item that has two or more (...); NaN where no item has."""
+        """The fewest ratings (...) among items with two or more ratings; NaN without such items."""
         present = (self.n_items > 0) & self.pairable
         smallest = np.where(present, self.sizes, np.inf).min(axis=-1, initial=np.inf)
         return np.where(np.isfinite(smallest), smallest, np.nan)
@@ -150,7 +152,7 @@ class PatternSums:
     def build_pair_weights(self, *, pooled: bool) -> Floats:
         """Return the weights (7, ...) of pairs in the variance of observed agreement and margins.
 
-        pooled: each rating counts once in the margins; otherwise each item.
+        pooled: each rating has the same weight in the margins; otherwise each item has.
         """
         return self._pair_weights_pooled if pooled else self._pair_weights_items_equal
 
@@ -169,10 +171,10 @@ class PatternSums:
     def compute_least_value(
         self, weights: npt.ArrayLike | None, greatest_chance: float = 0.0
     ) -> Floats:
-        """Return the least coefficient (...) that the numbers of ratings an item allow.
+        """Return the least coefficient (...) that the numbers of ratings per item allow.
 
-        P_o is least where the ratings of an item are spread evenly over the categories (under
-        weights: the least weight); greatest_chance: the greatest P_e.
+        Without weights, P_o is least where the ratings of an item are spread evenly over the
+        categories; with weights it is their least weight. greatest_chance: the greatest P_e.
         """
         least = self._compute_least_observed(weights)
         if greatest_chance == 1:  # a single category: the coefficient is undefined
@@ -201,11 +203,11 @@ class PatternSums:
         constant: Floats | float = 0.0,
         shift: tuple[Floats, Floats] | None = None,
     ) -> Floats:
-        """Return the sum over items of f_i^2 (1, ...), f linear in features of the item's pattern.
+        """Return the sum over items of f_i^2 (1, ...), with f_i linear in features of its pattern.
 
-        beta: pairs (coefficients (...) or (..., F), features (P,) or (P, F)); constant (...) is
-        added to each f_i. With a shift (a, b), both (...), the second row (2, ...) is the sum of
-        (f_i + a [m_i >= 2] + b)^2.
+        beta: pairs (coefficients (...) or (..., F), features (P,) or (P, F)), whose products are
+        added; constant (...): added to each f_i. With shift (a, b), both (...), a second row (2,
+        ...) is the sum of (f_i + a [m_i >= 2] + b)^2.
         """
         size = self.n.size
         terms = [
@@ -235,7 +237,7 @@ class PatternSums:
     def compute_standard_error(self, squared_influence: Floats, n: Floats | None = None) -> Floats:
         """Return the standard error (...) from the sum of squared influences of n items.
 
-        n is the number of items with a rating unless given.
+        n (...): by default the items with a rating.
         """
         n = self.n if n is None else n
         return np.sqrt(np.maximum(divide_or_nan(squared_influence, n * (n - 1)), 0))

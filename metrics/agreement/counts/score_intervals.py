@@ -45,9 +45,9 @@ _NEWTON_TOLERANCE = 1e-7  # last step, relative to the distance from the value
 
 
 class ScoreLimits(Limits):
-    """Limits of the interval shown.
+    """Limits of the score interval, the one that is shown.
 
-    They lie between `lowest`, the least value that the coefficient can have, and 1; NaN for df < 1.
+    They lie between `lowest`, the least possible value of the coefficient, and 1; NaN for df < 1.
     """
 
     def __init__(
@@ -63,8 +63,8 @@ class ScoreLimits(Limits):
     ) -> None:
         """Store an unsolved problem: point, variance model, standard error and degrees of freedom.
 
-        df: degrees of freedom of se, with fewer than one there are no limits; extra_variance: of
-        sources other than the items; quantile: standard errors that the limits are at least away.
+        df: of se; below one there are no limits; extra_variance: of sources other than the items;
+        quantile: least distance of the limits from the value, in standard errors.
         """
         super().__init__()
         numbers = np.empty((4, *np.shape(point.value)))
@@ -77,13 +77,13 @@ class ScoreLimits(Limits):
         self.numbers, self.model = numbers, model
 
     def solve(self) -> tuple[Floats, Floats]:
-        """Return the lower and upper limits (...), solving the score equation if needed."""
+        """Return the lower and upper limits (...) by solving the score equation."""
         low, high = _solve(self.numbers, self.model)
         return low, high
 
 
 def solve_together(limits: Sequence[Limits]) -> None:
-    """Solve the score intervals of several estimates of one shape in one computation."""
+    """Solve the score intervals of several estimates of one shape at once, in place."""
     problems = [part for part in limits if isinstance(part, ScoreLimits) and not part.is_computed]
     if len(problems) < 2:
         return
@@ -97,10 +97,11 @@ def solve_together(limits: Sequence[Limits]) -> None:
 
 
 def _solve(numbers: Floats, model: CommonCorrelationModel) -> Floats:
-    """Return the lower and the upper limits (2, ...) of problems (4, ...).
+    """Return the lower and the upper limits (2, ...) of problems, as numbers (4, ...) and a model.
 
-    A limit is the first root of (c - value)^2 - z^2 (dispersion) (variance under c) on the way from
-    the value to the end of the range. In a, it is a polynomial in each of three pieces.
+    numbers: value, lowest value, margin, extra variance. A limit is the first root of (c - value)^2
+    - z^2 (dispersion) (variance under c) on the way from the value to the end of the range. In a =
+    (1 - c) / scale, it is a polynomial in each of three pieces.
     """
     shape = numbers.shape[1:]
     value, lowest, margin, extra_variance = numbers.reshape(4, -1)
@@ -147,7 +148,7 @@ def _solve(numbers: Floats, model: CommonCorrelationModel) -> Floats:
 def _compute_gamma_limits(value: Floats, variance: Floats) -> Floats:
     """Return the upper limits (n,) if 1 - value is gamma distributed with this variance (n,).
 
-    They are the values themselves where the distribution is not skewed.
+    Where the distribution is not skewed, the limit is the value itself.
     """
     distance = 1 - value
     shape = distance**2 / np.maximum(variance, 1e-300)
@@ -160,7 +161,7 @@ def _compute_gamma_limits(value: Floats, variance: Floats) -> Floats:
 
 
 def _compute_piece_ends(centre: Floats, farthest: Floats, end: Floats) -> Floats:
-    """Return the ends (4, 2, n) of the pieces for lower and upper limits, in the order of search.
+    """Return the ends (4, 2, n) of the three pieces, for lower and upper limits in search order.
 
     centre, farthest: where the search of the lower limit begins and ends; end: of the second piece.
     """
@@ -178,11 +179,11 @@ def _compute_piece_ends(centre: Floats, farthest: Floats, end: Floats) -> Floats
 def _approach_crossing(
     polynomial: Floats, centre: Floats, half: Floats, farthest: Floats
 ) -> tuple[Floats, npt.NDArray[np.bool_]]:
-    """Return roots (2, n) of the first piece below and above the value, and whether they hold.
+    """Return roots (2, n) of the first piece beyond and before `centre`, and where they are valid.
 
-    polynomial (6, n); centre (n,): the value; half (n,): half of the interval value -/+ z standard
-    errors, where Newton's method begins; farthest (n,): the end of the piece. A root holds where
-    the last step was small, within a factor of 2 of the start, and inside the piece.
+    polynomial (6, n); centre (n,): the value, as a; half (n,): z standard errors, the distance at
+    which Newton's method begins; farthest (n,): the end of the piece. A root is valid if the last
+    step was small, the distance is within a factor of 2 of the start, and it lies inside the piece.
     """
     start = centre + np.stack([half, -half])
     root, step = start, start
@@ -203,10 +204,10 @@ def _approach_crossing(
 
 
 def _find_crossing(coefficients: Floats, ends: Floats) -> Floats:
-    """Return where the polynomials become positive first (n,), or the last end.
+    """Return where the polynomials first become positive (n,), or the last end if they do not.
 
-    coefficients (6, 3, n): by power and piece; ends (4, n) of the pieces, the first one from where
-    the polynomials are not positive.
+    coefficients (6, 3, n): by power and piece; ends (4, n): of the pieces, in search order; at the
+    first one the polynomials are not positive.
     """
     size = ends.shape[-1]
     bracket = np.zeros((4, size))  # two ends, and the values there
@@ -242,10 +243,10 @@ def _find_crossing(coefficients: Floats, ends: Floats) -> Floats:
 
 
 def _narrow(polynomial: Floats, bracket: Floats) -> Floats:
-    """Return the roots (n,) of polynomials (6, n) in brackets (4, n).
+    """Return the roots (n,) of polynomials (6, n) in brackets (4, n), by regula falsi.
 
-    A bracket has two ends and the values there, <= 0 and > 0. Regula falsi; an end that stays twice
-    counts half (Illinois), and each step leaves at most 97% of the bracket.
+    A bracket has two ends and the values there, <= 0 and > 0. The value at an end that stays twice
+    is halved (Illinois), and each step leaves at most 97% of the bracket.
     """
     inside, outside, low, high = bracket
     was_beyond = np.full(inside.shape, 2)

@@ -49,10 +49,10 @@ __all__ = [
 def count_patterns(
     item: npt.ArrayLike, code: npt.ArrayLike, k: int, *, day: npt.ArrayLike | None = None
 ) -> PatternCounts:
-    """Return the numbers of items with each vector of category counts, from ratings (M,).
+    """Return the numbers of items with each pattern of category counts, from ratings (M,).
 
-    With `day` (M,), also by the day of the item's second rating, from which on it can be compared;
-    an item with one rating has the day of that one. So a later rating moves no item to another day.
+    With day (M,) they are counted by day, too: an item counts on the day of its second rating, from
+    which on it can be compared, or of its only one. So a later rating moves no item to another day.
     Memory: about 3 numbers a rating, whatever k is.
     """
     item, code = validate_ratings(item, code, k)
@@ -78,10 +78,10 @@ def count_patterns(
 
 @dataclass(frozen=True)
 class _PackedCounts:
-    """Category counts of n items, packed into few integers that keep their order.
+    """Category counts of n items, packed into few integers whose order is that of the counts.
 
-    columns: arrays (n,); each holds `per_column` counts as digits to `base`, the last one the
-    remaining counts.
+    columns: arrays (n,), each of `per_column` counts as digits to `base`, the last of the remaining
+    ones; k: number of categories.
     """
 
     columns: list[Ints]
@@ -109,7 +109,7 @@ class _PackedCounts:
         return cls(columns, base, per_column, k)
 
     def unpack(self, columns: list[Ints]) -> npt.NDArray[np.int64]:
-        """Return the count vectors (P, k) of rows of the columns."""
+        """Return the counts (P, k) that are packed in some rows of the columns."""
         counts = np.zeros((columns[0].size, self.k), np.int64)
         for start, column in zip(range(0, self.k, self.per_column), columns, strict=True):
             remaining = column
@@ -129,9 +129,9 @@ def count_peer_tables(
 ) -> PeerTables:
     """Return peer tables: each rater's categories against those of all others on the same items.
 
-    `others` (M,): which ratings count as those of others, all when omitted; of one rater all or
-    none. Time and memory grow with the ratings and with G k**2 (G k**3 with moments), not with
-    pairs of raters.
+    others (M,): mask of the ratings that count as those of other raters, all when None; of one
+    rater all or none. Time and memory grow with the ratings and with G k**2 (G k**3 with moments),
+    not with pairs of raters.
     """
     item, code = validate_ratings(item, code, k)
     rater = np.asarray(rater, np.int64)
@@ -167,8 +167,8 @@ def compute_comparison_days(
 ) -> Ints:
     """Return the first day (M,) on which each rating can be compared with another of its item.
 
-    The later of its own day and of the first day of the others' ratings of the item; its own day
-    where there is none. `others`: as in `count_peer_tables`.
+    That is the later of its own day and of the first day of another rating of the item; its own day
+    where there is none. others (M,): as in `count_peer_tables`.
     """
     own_day = np.asarray(day, np.int64)
     if not own_day.size:
@@ -186,9 +186,10 @@ def _count_against_others(
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64] | None]:
     """Return tables (G, k, k) and moments (G, k, k, k) of own ratings against the others.
 
-    row: group * k + own category; pattern: the pattern of the item; within: whether the pattern
-    includes the own rating, for a group all or none. The others' counts are then n = pattern - e_c,
-    so sums of n and n n' are sums over patterns less the contribution of the own rating.
+    row: group * k + own category; pattern: index of the item's pattern in `counts`; within: whether
+    the pattern includes the own rating, for all of a group or for none. The others' counts are then
+    n = pattern - e_c, so sums of n and n n' are sums over patterns less the contribution of the own
+    rating. No moments for more than MAX_MOMENT_CATEGORIES.
     """
     k = counts.shape[1]
     n_groups = int(row.max()) // k + 1
@@ -226,8 +227,8 @@ def count_pair_tables(
 ) -> PairTables:
     """Return the table (k, k) of each pair of raters that share an item, from ratings (M,).
 
-    Memory: the input and these tables. ValueError if a rater rates an item twice, or for invalid
-    codes.
+    Memory: that of the input and of these tables. ValueError if a rater rates an item twice, or for
+    invalid codes.
     """
     item, code = validate_ratings(item, code, k)
     raters, rater_index = index_distinct(rater)
@@ -268,7 +269,10 @@ def count_pair_tables(
 
 
 def _raise_on_repeats(key: Ints, order: Ints, names: tuple[Ints, Ints]) -> None:
-    """Raise ValueError if a rater rated an item more than once; the keys must ascend."""
+    """Raise ValueError if a rater rated an item more than once.
+
+    key: ascending numbers of item and rater; names: the keys of item and rater, for the message.
+    """
     repeats = np.flatnonzero(key[1:] == key[:-1])
     if repeats.size:
         position = int(repeats[0])
@@ -278,10 +282,11 @@ def _raise_on_repeats(key: Ints, order: Ints, names: tuple[Ints, Ints]) -> None:
 
 
 def _iter_pair_cells(sizes: Ints, left: Ints, right: Ints) -> Iterator[Ints]:
-    """Yield the cell numbers of all pairs of ratings of the same item, in chunks.
+    """Yield chunks of the cell numbers of all pairs of ratings of the same item.
 
-    Ratings are ordered by item, then rater. Items of the same size m are handled together as an
-    array (m, items): each row with those below it. A chunk is valid until the next one is
+    sizes: ratings of each item; left, right: parts of the cell number that the first and the second
+    rating contribute, by item, then rater. Items of the same size m are handled together as an
+    array (m, items): each row is paired with those below it. A chunk is valid until the next is
     requested.
     """
     begin = np.cumsum(sizes) - sizes
@@ -310,9 +315,10 @@ def _iter_pair_cells(sizes: Ints, left: Ints, right: Ints) -> Iterator[Ints]:
 
 
 def _count_cells(chunks: Iterator[Ints], n_cells: int, n_pairs: int) -> tuple[Ints, Ints]:
-    """Return the distinct cells in ascending order and the count of each.
+    """Return the distinct cell numbers in ascending order, and the count of each.
 
-    The counting array is dense where that needs less memory.
+    n_pairs: the number of pairs in all chunks. Counts are held in an array of all n_cells where
+    that needs less memory.
     """
     if n_cells <= max(_DENSE_CELLS, 2 * n_pairs):
         total = np.zeros(n_cells, np.int64)

@@ -23,10 +23,10 @@ from .comparisons import BoolArray, Comparisons, DatedRatings, RaterEffects
 
 
 class CommonChange:
-    """Scores of one round, with estimates of the change that all raters share.
+    """Estimates of the score change that all raters share, in one round of detection.
 
-    ratings; comparisons with peers, their d (C,), and the mask (C,) of those that measure the
-    others: neither of the two raters is excluded since an onset of their own
+    comparisons: those with peers; d (C,): their scores; measures_others (C,): True where neither
+    rater is excluded because of an own drift; effects: fitted levels of the raters.
     """
 
     def __init__(
@@ -46,10 +46,10 @@ class CommonChange:
         )
 
     def measure_all(self, attributes: Sequence[Ints]) -> list[Floats]:
-        """Return the common part of each rating's score (M,) for each explanation.
+        """Return the common part of each rating's score (M,), one array for each explanation.
 
-        attributes: columns (M,) with the values of the items' attributes. The order is: time,
-        items, attributes. NaN where nothing measures it.
+        The order is time, items, attributes. attributes: columns (M,) with the values of the items'
+        attributes. NaN where no comparison of other raters measures it.
         """
         return [
             self._measure_time(),
@@ -66,7 +66,10 @@ class CommonChange:
         return self._compute_mean_of_others(ratings.day, day, is_dated, ratings.dated)
 
     def _compute_others_mean_by_group(self, group: Ints) -> Floats:
-        """Return the mean of the others on items of the same group (M,); group (M,)."""
+        """Return the mean residual (M,) of the other raters on items of each rating's group.
+
+        group (M,): number of the group of each rating's item.
+        """
         all_rows = np.ones(self.others.own.size, bool)
         return self._compute_mean_of_others(
             group, group[self.others.own], all_rows, np.ones(group.size, bool)
@@ -75,9 +78,10 @@ class CommonChange:
     def _compute_mean_of_others(
         self, group: Ints, group_of_comparison: Ints, rows: BoolArray, usable: BoolArray
     ) -> Floats:
-        """Return the mean residual (M,) in each rating's group without its rater, NaN for none.
+        """Return the mean residual (M,) of other raters' comparisons in each rating's group.
 
-        group, usable (M,): of the ratings; group_of_comparison: of the comparisons in `rows` (C,)
+        group, usable (M,): of the ratings; rows: mask of the comparisons used, and
+        group_of_comparison: their groups. NaN where there is none, or the rating is not usable.
         """
         groups, group_index = index_distinct(np.where(usable, group, group[usable].min(initial=0)))
         index = np.searchsorted(groups, group_of_comparison)

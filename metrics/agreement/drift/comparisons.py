@@ -36,9 +36,9 @@ MAX_CLUSTER_DAYS = 90  # of a rater's ratings of a cluster that count on one day
 class DatedRatings:
     """Ratings of items with two or more ratings as parallel arrays (M,), by item and rater.
 
-    item, rater: numbers from 0; code: category; day: days since 1970-01-01, or UNDATED; keys: the
-    raters' own keys (R,), of all raters; row: index of each in the input columns; cluster: number
-    of the cluster of items, None where items are independent
+    item, rater: numbers from 0; code: category; day: days since 1970-01-01, or UNDATED; keys (R,):
+    the caller's keys of all raters; row: index of each rating in the input columns; cluster: number
+    of the item's cluster, None where items are independent.
     """
 
     item: Ints
@@ -67,9 +67,9 @@ class DatedRatings:
     ) -> "DatedRatings":
         """Return the ratings from columns of items, raters, codes and days (M,).
 
-        clusters (M,): numbers of the clusters of the items, whose ratings by one rater then count
-        on one day (move_to_last_days); None where items are independent. ValueError for a repeated
-        item and rater, or unequal lengths.
+        clusters (M,): number of the cluster of each rating's item, None where items are
+        independent. All ratings of a cluster by one rater count on one day (move_to_last_days).
+        ValueError for an item that a rater rated twice, or for unequal lengths.
         """
         item, code = validate_ratings(item, code, k)
         rater, day = np.asarray(rater, np.int64), np.asarray(day, np.int64)
@@ -95,11 +95,11 @@ class DatedRatings:
 
 
 def move_to_last_days(rater: Ints, cluster: Ints, day: Ints) -> Ints:
-    """Return the days (M,) with all ratings of a rater and cluster on the last of their days.
+    """Return the days (M,) with all ratings of a rater in a cluster moved to the last of them.
 
     The errors of a rater in a cluster are alike, so that its days are not independent evidence
     about the rater. A cluster that takes longer than MAX_CLUSTER_DAYS is split into parts of that
-    length. UNDATED stays.
+    length. UNDATED ratings stay undated.
     """
     dated = np.flatnonzero(day != UNDATED)
     first, group = rank_rows([rater[dated], cluster[dated]])
@@ -115,9 +115,9 @@ def move_to_last_days(rater: Ints, cluster: Ints, day: Ints) -> Ints:
 
 @dataclass(frozen=True)
 class Comparisons:
-    """Ordered pairs of ratings of the same item; all (C,).
+    """Ordered pairs of ratings of the same item as parallel arrays (C,).
 
-    own, other: indices into the ratings; own_rater, other_rater: their raters
+    own, other: indices of the two ratings; own_rater, other_rater: numbers of their raters.
     """
 
     own: Ints
@@ -140,7 +140,7 @@ class Comparisons:
         return cls(own, other, ratings.rater[own], ratings.rater[other])
 
     def select(self, rows: BoolArray) -> "Comparisons":
-        """Return the comparisons of the mask or indices (C,)."""
+        """Return the comparisons selected by a mask (C,)."""
         return Comparisons(
             self.own[rows], self.other[rows], self.own_rater[rows], self.other_rater[rows]
         )
@@ -148,23 +148,30 @@ class Comparisons:
 
 @dataclass(frozen=True)
 class RaterEffects:
-    """Fitted effects: mean mu, and effect a (R,) of each rater on the difference of two ratings."""
+    """Fitted model d_gh = mu + a_g + s a_h: mean mu, level a (R,) of each rater, and sign s.
+
+    s is 1 for agreement, and -1 for bias.
+    """
 
     mu: float
     a: Floats
     s: int
 
     def remove_peer_effects(self, d: Floats, h: Ints) -> Floats:
-        """Return d (C,) less the effects of the peers h (C,)."""
+        """Return the scores d (C,) less the effects s a_h of the peers h (C,)."""
         return d - self.s * self.a[h]
 
     def compute_residuals(self, d: Floats, g: Ints, h: Ints) -> Floats:
-        """Return the residuals (C,) of d, with the raters g and peers h (C,)."""
+        """Return the residuals (C,) of the scores d (C,) of raters g (C,) with peers h (C,)."""
         return d - self.mu - self.a[g] - self.s * self.a[h]
 
 
 def build_agreement_matrix(ratings: DatedRatings, k: int, *, ordered: bool) -> Floats:
-    """Return the agreement of two categories (k, k) in kappa units: 1, or 0 as by chance."""
+    """Return the chance-corrected agreement (k, k) of two categories: (w - e) / (1 - e).
+
+    w: identity weights, linear ones if `ordered`; e: agreement expected from the shares of the
+    categories. So 1 is full agreement, 0 as by chance. All 0 where one category only is used.
+    """
     w = weights.linear_weights(k) if ordered else weights.identity_weights(k)
     share = np.bincount(ratings.code, minlength=k) / max(ratings.code.size, 1)
     expected = float(share @ w @ share)
@@ -176,7 +183,10 @@ def build_agreement_matrix(ratings: DatedRatings, k: int, *, ordered: bool) -> F
 def compute_differences(
     score: str, ratings: DatedRatings, comparisons: Comparisons, agreement_matrix: Floats
 ) -> Floats:
-    """Return the score d (C,) of each comparison: agreement, or signed difference of ranks."""
+    """Return the score d (C,) of each comparison: chance-corrected agreement, or rank difference.
+
+    The difference is own less other rank, clipped to -2..2.
+    """
     own, other = ratings.code[comparisons.own], ratings.code[comparisons.other]
     if score == AGREEMENT:
         return np.asarray(agreement_matrix[own, other], float)
@@ -188,8 +198,9 @@ def fit_effects(
 ) -> RaterEffects:
     """Fit the rater effects of d_gh = mu + a_g + s a_h by ridge regression.
 
-    d, g, h: (C,). ArithmeticError if the solver does not converge. The normal equations are
+    d (C,): scores of comparisons; g, h (C,): numbers of rater and peer. The normal equations are
     (diag(n_g.) + s n + ridge I) a = sum over h of (d_gh - mu), n_gh comparisons of g and h.
+    ArithmeticError if the solver does not converge.
     """
     s, mu = (1, _mean_or_zero(d)) if score == AGREEMENT else (-1, 0.0)
     ones = np.ones(g.size)

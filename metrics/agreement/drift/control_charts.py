@@ -45,7 +45,7 @@ FAR_FUTURE = 2**62  # a day after all other days
 
 
 class DayVariance(NamedTuple):
-    """Variance of an item about its day, and of the days about their level."""
+    """Variances of a score: s2 of items about their day's mean, kappa2 of days about the level."""
 
     s2: float
     kappa2: float
@@ -53,12 +53,11 @@ class DayVariance(NamedTuple):
 
 @dataclass(frozen=True)
 class ControlChart:
-    """Control chart of one rater: the active days of the present segment (T,) with evidence.
+    """Control chart of one rater: the evidence on each active day of the present segment (T,).
 
     rater: number; day: days since 1970-01-01; n: compared items; evidence: M, the sum of the
     channels' evidence weighted by their shares of the alert level; channels: name -> evidence of
-    the channel; days: score -> its daily sums; variance: score -> variance of a day; priors: of
-    each channel
+    the channel; days, variance: score -> its daily sums and variances; priors: by channel.
     """
 
     rater: int
@@ -71,11 +70,11 @@ class ControlChart:
     priors: Mapping[str, ShiftPrior] = field(repr=False)
 
     def compute_means(self, score: str) -> Floats:
-        """Return the mean scores of the days (T,)."""
+        """Return the mean of a score on each day (T,)."""
         return self.days[score].total / self.n
 
     def estimate_shift(self, name: str, index: int) -> ShiftEstimate:
-        """Return onset range and size interval of a channel's shift on a day with an onset."""
+        """Return onset range and size interval of a channel's shift, as seen on day `index`."""
         score, onset = SCORE_OF_CHANNEL[name], int(self.channels[name].onset[index])
         return estimate_shift(
             _get_daily_sums(self.days[score].select(slice(index + 1))),
@@ -86,7 +85,7 @@ class ControlChart:
         )
 
     def find_leading_channel(self, index: int) -> str:
-        """Return the channel with the largest evidence on a day; of equal ones the first."""
+        """Return the channel with the largest evidence on day `index`; the first of equal ones."""
         return max(self.channels, key=lambda name: float(self.channels[name].total[index]))
 
     def find_first_reaching(self, level: float) -> int | None:
@@ -97,12 +96,11 @@ class ControlChart:
 
 @dataclass
 class Exclusions:
-    """Ratings and days that alerts exclude, as days (R,).
+    """Ratings and days that alerts exclude from later rounds of detection.
 
-    peers: a rater's ratings from this day on are no longer peers of others, nor used for the
-    effects
-    before: a rater's own days up to this one belong to an earlier segment
-    until: all raters' days from this one on belong to a later segment; one day for all
+    peers (R,): first day from which a rater's ratings are no longer peers, nor used for effects
+    before (R,): last day of a rater that belongs to an earlier segment
+    until: first day of a later segment, the same for all raters
     """
 
     peers: Ints
@@ -120,17 +118,17 @@ class Exclusions:
         return ratings.dated & (ratings.day >= self.peers[ratings.rater])
 
     def start_segment(self, first: int, until: int) -> None:
-        """Start a segment of all raters on the day `first`, which ends before `until`."""
+        """Start a segment of all raters on the day `first`; `until` is the first day after it."""
         self.before = np.maximum(self.before, first - 1)
         self.until = until
 
 
 @dataclass(frozen=True)
 class ExcessScores:
-    """Daily sums of a score without the change common to all raters.
+    """Daily sums of a score less the change that all raters share.
 
-    days: of the ratings whose common part can be measured; common: sums of that part (D,); level:
-    mean agreement of all, 0 for bias
+    days: daily sums over the ratings whose common part can be measured; common (D,): daily sums of
+    that part; level: mean agreement of all raters; variances: of the excess
     """
 
     days: DailyScores
@@ -145,11 +143,11 @@ ExcessBuilder = Callable[[], list[ExcessScores]]
 
 @dataclass(frozen=True)
 class ChartRound:
-    """Days and variances of each score, from which charts are built on request.
+    """Daily sums and variances of each score, from which charts are built on request.
 
-    days: of the present segments; all_days: with those of earlier ones; rows: rater -> rows of the
-    days, of all raters with a compared and dated rating, in their order; excess: score -> function
-    that computes it once, on request
+    days: of the present segments; all_days: with those of earlier ones; rows: rater -> slice of
+    `days`, for each rater with a compared and dated rating; shares: channel -> share of the alert
+    level; excess: score -> function that computes its ExcessScores once
     """
 
     days: dict[str, DailyScores] = field(default_factory=dict)
@@ -163,11 +161,11 @@ class ChartRound:
 
     @property
     def charts(self) -> list[ControlChart]:
-        """The charts of all raters."""
+        """The charts of all raters with a compared and dated rating."""
         return [self.get_chart(rater) for rater in self.rows]
 
     def get_chart(self, rater: int, until: int = FAR_FUTURE) -> ControlChart:
-        """Return the chart of a rater, up to a day; the full one is built once."""
+        """Return a rater's chart up to the day `until`; the chart of all days is cached."""
         if until < FAR_FUTURE:
             return self._build_chart(rater, until)
         if rater not in self._full_charts:
@@ -190,9 +188,9 @@ class ChartRound:
     ) -> bool:
         """Return whether the rater's shift on a day exceeds every change common to all raters.
 
-        Its Bayes factor beyond each explanation must be at least `least`, and at least the power
-        settings.own_exponent of the Bayes factor of the whole shift. An explanation that half of
-        the items before the onset, or since, cannot test is left out.
+        The Bayes factor beyond each explanation must be at least `least`, and at least that of the
+        whole shift to the power settings.own_exponent (up to settings.own_limit). An explanation is
+        skipped where it covers less than half of the items before the onset, or since.
         """
         channel = chart.find_leading_channel(index)
         score, prior = SCORE_OF_CHANNEL[channel], self.priors[channel]
@@ -264,7 +262,7 @@ class ChartRound:
         )
 
     def _group_channels_by_score_and_prior(self) -> list[list[str]]:
-        """Return the channels in groups with the same score and the same prior."""
+        """Return lists of channels that have the same score and the same prior."""
         groups: dict[tuple[str, ShiftPrior], list[str]] = {}
         for name in self.shares:
             groups.setdefault((SCORE_OF_CHANNEL[name], self.priors[name]), []).append(name)
@@ -277,10 +275,11 @@ def _get_daily_sums(days: DailyScores) -> DailySums:
 
 @dataclass(frozen=True)
 class DriftData:
-    """Ratings, comparisons and comparison scores d (C,) that all rounds of detection share.
+    """Ratings, comparisons and their scores, which all rounds of detection share.
 
-    agreement_matrix (k, k): the agreement of two categories in kappa units; attributes: columns
-    (M,) with the values of the items' attributes
+    agreement_matrix (k, k): chance-corrected agreement of two categories; differences: score -> d
+    (C,) of each comparison; shares: channel -> share of the alert level; attributes: columns (M,)
+    with the values of the items' attributes
     """
 
     ratings: DatedRatings
@@ -301,7 +300,7 @@ class DriftData:
         settings: DriftSettings,
         attributes: Sequence[Ints] = (),
     ) -> "DriftData":
-        """Return the data of ratings on k categories: comparisons of all ratings by each score."""
+        """Return the data of ratings on k categories, with the scores of all comparisons."""
         shares = dict(settings.get_alert_level_shares(k, ordered=ordered))
         comparisons = Comparisons.from_ratings(ratings)
         matrix = build_agreement_matrix(ratings, k, ordered=ordered)
@@ -312,7 +311,7 @@ class DriftData:
         return cls(ratings, comparisons, matrix, d, shares, settings, attributes)
 
     def build_round(self, exclusions: Exclusions) -> ChartRound:
-        """Return daily scores, variances and charts of all raters, without the excluded days."""
+        """Return the days and variances of all raters after these exclusions, for charts."""
         if not self.comparisons.own.size:
             return ChartRound()
         ratings, settings = self.ratings, self.settings
@@ -383,7 +382,7 @@ class DriftData:
         return days, build_excess
 
     def _sum_excess(self, x: Floats, common_part: Floats, level: float) -> ExcessScores:
-        """Return the daily sums of the scores x (M,) less their common part (M,), and of that."""
+        """Return the daily sums of scores x (M,) less their common part (M,), and of that part."""
         ratings = self.ratings
         tested = np.isfinite(x - common_part) & ratings.dated
         rater, day = ratings.rater[tested], ratings.day[tested]

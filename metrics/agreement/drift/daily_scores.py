@@ -25,9 +25,10 @@ _PRIOR_WEEKS = 5  # differences of 0 added as prior
 
 @dataclass(frozen=True)
 class DailyScores:
-    """Sums of raters' active days, ordered by rater and day; all (D,).
+    """Sums of scores by rater and active day, in this order; all (D,).
 
-    rater, day; n: compared items; total, squares: sum of their scores, and of the squares
+    rater: number; day: number of the day; n: compared items; total, squares: sum of their scores
+    and of the squared scores.
     """
 
     rater: Ints
@@ -45,9 +46,9 @@ class DailyScores:
 
 @dataclass(frozen=True)
 class ScoreVariances:
-    """Variances of each rater (R,).
+    """Variances of a score for each rater (R,).
 
-    s2: of an item about its day; kappa2: of the days about their level
+    s2: of items about the mean of their day; kappa2: of daily means about the rater's level.
     """
 
     s2: Floats
@@ -68,11 +69,12 @@ def score_ratings(
 def estimate_common_weeks(
     ratings: DatedRatings, comparisons: Comparisons, d: Floats, rater_effects: RaterEffects
 ) -> Floats:
-    """Return the mean excess agreement (M,) of all others in the week of each rating.
+    """Return how far all other raters agree above average (M,) in the week of each rating.
 
-    c = (T / N) k2 / (k2 + 2m s2 / N), T and N the sum and number of the residuals r of that week's
-    comparisons without the rater on either side; m comparisons an own item; s2 the variance of all
-    r. 0 where N = 0, where a rating has no day, and for fewer than three raters.
+    It is the shrunken mean c = (T / N) k2 / (k2 + 2m s2 / N). T, N: sum and number of the residuals
+    r of that week's comparisons without the rater on either side; m: comparisons per rating; s2:
+    variance of all r; k2: variance between weeks. 0 where N = 0, for ratings without a day, and
+    with fewer than three raters.
     """
     c = np.zeros(ratings.item.size)
     if np.count_nonzero(np.bincount(comparisons.own_rater)) < 3:
@@ -100,10 +102,10 @@ def estimate_common_weeks(
 
 
 def _estimate_week_variance(n: Ints, t: Floats, per_rating: float, s2: float) -> float:
-    """Return the variance between weeks beyond the noise of their comparisons.
+    """Return the variance of weekly means beyond their sampling noise, at least 0.
 
-    n, t: numbers of comparisons and sums of their residuals by week; per_rating: comparisons whose
-    mean has the variance s2.
+    n, t: numbers of comparisons and sums of their residuals by week; a mean of `per_rating`
+    comparisons has the variance s2. 0 with fewer than three weeks with enough comparisons.
     """
     is_used = n >= _MIN_RATINGS * per_rating
     if is_used.sum() < _MIN_WEEKS:
@@ -115,7 +117,7 @@ def _estimate_week_variance(n: Ints, t: Floats, per_rating: float, s2: float) ->
 
 
 def sum_by_day(rater: Ints, day: Ints, x: Floats) -> DailyScores:
-    """Return the sums of the scores x (M,) of raters' days; rater, day: (M,)."""
+    """Return number, sum and sum of squares of the scores x (M,) by rater (M,) and day (M,)."""
     first, row = rank_rows([rater, day])
     units = np.rint(x / SCORE_UNIT)  # whole numbers: exact below 2^53
     return DailyScores(
@@ -130,12 +132,12 @@ def sum_by_day(rater: Ints, day: Ints, x: Floats) -> DailyScores:
 def estimate_variances(
     days: DailyScores, n_raters: int, score: str, settings: DriftSettings
 ) -> ScoreVariances:
-    """Return the variances of items and of days of each rater, shrunk towards all raters'.
+    """Return the variances of a score for each rater, shrunk towards those of all raters.
 
-    s2 pools the squares about the means of the days. kappa2 pools the squared differences of a
-    rater's successive days with three items or more, beyond what the rater's own s2 explains:
-    otherwise the wider spread of a rater who began to guess would also enlarge kappa2, and hide the
-    fall.
+    s2 pools the squares of items about the means of their days. kappa2 pools the squared
+    differences of a rater's successive days with three items or more, less what the rater's own s2
+    explains: otherwise the wider spread of a rater who began to guess would also enlarge kappa2,
+    and hide the fall.
     """
     min_variance, items = settings.min_item_variance[score], settings.prior_items
     squares_about_mean = days.squares - days.total**2 / days.n

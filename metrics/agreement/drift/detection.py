@@ -99,9 +99,9 @@ class DriftContext:
 class RaterEvidence:
     """Evidence about one rater after all alerts, in the present segment.
 
-    evidence: that of the last active day; max_evidence: the largest of all days; watched: whether
-    it is at the watch level or above, and the shift is not common to all raters; n: compared items;
-    reason: why there can be no alert yet, or None
+    evidence: on the last active day; max_evidence: the largest of all days; watched: whether the
+    evidence is at the watch level or above, and the shift is not common to all raters; n: compared
+    items; reason: why there can be no alert yet, or None.
     """
 
     rater: int
@@ -147,12 +147,12 @@ def detect_drift(  # noqa: PLR0917
     context: DriftContext | None = None,
     settings: DriftSettings | None = None,
 ) -> DriftResult:
-    """Return the drift alerts of a question's ratings.
+    """Return the drift alerts of a question, and the evidence about each of its raters.
 
     item, rater, code, day (M,): at most one rating for an item and rater, codes 0..k-1, days since
-    1970-01-01 or UNDATED: an undated rating is compared with others but is on no chart. `ordered`:
-    ranks are meaningful. The result does not depend on the order of the rows. ValueError for
-    invalid input.
+    1970-01-01 or UNDATED: an undated rating is compared with others but is on no chart. ordered:
+    whether the categories have an order. The result does not depend on the order of the rows.
+    ValueError for invalid input.
     """
     context, settings = context or DriftContext(), settings or DriftSettings()
     ratings = DatedRatings.from_columns(item, rater, code, day, k, clusters=context.clusters)
@@ -185,8 +185,9 @@ def detect_drift(  # noqa: PLR0917
 def _detect_in_segment(
     data: DriftData, exclusions: Exclusions, context: DriftContext
 ) -> tuple[list[DriftAlert], ChartRound]:
-    """Return the alerts of one segment, and the round after them.
-    Exclusions are updated in place.
+    """Return the alerts of one segment, and the charts after the last of them.
+
+    `exclusions` is updated in place.
     """
     level = data.settings.alert_level
     alerts: list[DriftAlert] = []
@@ -214,10 +215,10 @@ def _detect_in_segment(
 
 
 def _find_candidates(charts: ChartRound, level: float) -> dict[int, int]:
-    """Return rater -> first day on which the evidence reaches a tenth of the alert level.
+    """Return rater -> first day on which the evidence reaches a tenth of `level`.
 
-    The next round examines only them and those whose items change: all others change little, by the
-    rater effects and the common weeks. That keeps a thousand raters fast.
+    After an alert only these raters and those of the same items are examined: the charts of all
+    others change little, by the rater effects and the common weeks. So a thousand raters stay fast.
     """
     candidates = {}
     for chart in charts.charts:
@@ -228,7 +229,7 @@ def _find_candidates(charts: ChartRound, level: float) -> dict[int, int]:
 
 
 def _list_raters_of_same_items(data: DriftData, rater: int, onset: int) -> list[int]:
-    """Return the rater and all raters of the same items since the onset."""
+    """Return the rater, and the raters of the items that the rater rated since the onset."""
     comparisons, day = data.comparisons, data.ratings.day
     is_since_onset = (comparisons.own_rater == rater) & (day[comparisons.own] >= onset)
     return [rater, *np.unique(comparisons.other_rater[is_since_onset]).tolist()]
@@ -237,11 +238,11 @@ def _list_raters_of_same_items(data: DriftData, rater: int, onset: int) -> list[
 def _find_first_alert(
     charts: ChartRound, candidates: dict[int, int], settings: DriftSettings
 ) -> tuple[int, int] | None:
-    """Return (rater, index) of the candidate with the earliest alert, or None.
+    """Return (rater, index of the day) of the earliest alert among the candidates, or None.
 
-    Of several on the same day, the one with the largest evidence; of equal ones, the first.
-    candidates: rater -> day. Raters are examined in the order of these days, each up to the day of
-    the earliest alert so far.
+    Of alerts on the same day the one with the largest evidence is returned, then the one of the
+    lowest rater number. candidates: rater -> day; raters are examined in the order of these days,
+    each up to the day of the earliest alert found so far.
     """
     first_alert = None
     best = (FAR_FUTURE, 0.0, 0)
@@ -259,7 +260,7 @@ def _find_first_alert(
 
 
 def _list_indistinguishable(data: DriftData, rater: int) -> list[int]:
-    """Return the rater, and the only peer if that one has no other peer either."""
+    """Return the rater, and also the peer if the two are compared with each other only."""
     comparisons = data.comparisons
     peers = np.unique(comparisons.other_rater[comparisons.own_rater == rater])
     if (

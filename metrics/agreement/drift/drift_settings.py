@@ -12,19 +12,19 @@ SIDE_OF_CHANNEL = {AGREEMENT: -1, UP: 1, DOWN: -1}
 
 @dataclass(frozen=True)
 class ShiftPrior:
-    """Assumptions about a shift, and limits below which there is no evidence.
+    """Prior of a shift of one channel, and limits below which there is no evidence.
 
     omega: scale of the half-normal shift, in units of the score
     tolerance: a shift of this size is irrelevant
-    least_before, least_since: items that an onset needs before it, and since
-    least_days_before, least_days_since: active days that it needs before it, and since
+    least_before, least_since: least items before an onset, and from it on
+    least_days_before, least_days_since: least active days before an onset, and from it on
     pseudo: items without a shift, by which a short time since the onset is shrunk
-    skew_prior_items: items that the difference of the means counts as, against skew
-    step: share of the step; the ramps share the rest equally
+    skew_prior_items: weight, in items, of the prior for the variance since the onset
+    step: prior probability of a step; the ramps share the rest equally
     ramps: a ramp's daily slope has the scale omega / (one of these numbers)
     window: onsets this many active days ago, or more, are not considered
     common_tolerance: standard deviation of a rater's part in a shift that is common to all, as a
-        share of it
+        share of that shift
     """
 
     omega: float

@@ -35,9 +35,9 @@ _BLOCK_SIZE = 4096  # pairs of days computed at once, so that their sums stay in
 
 @dataclass(frozen=True)
 class ShiftEvidence:
-    """Evidence of one channel for each active day t of a segment; all (T,).
+    """Evidence of one channel on each active day t of a segment; all (T,).
 
-    total: sum of E_j over the onsets, 0 where there is none
+    total: sum of E_j over the onsets, 0 where there is no possible onset
     onset: the onset with the largest E_j, -1 where there is none
     step: shift of the mean at that onset (0 where there is none), in units of the score
     """
@@ -48,7 +48,7 @@ class ShiftEvidence:
 
 
 class DailySums(NamedTuple):
-    """Items (1 or more), sum of their scores, and of the squares, of each active day (T,)."""
+    """Number of items (1 or more), sum of scores and of squared scores of each active day (T,)."""
 
     n: npt.ArrayLike
     total: npt.ArrayLike
@@ -56,10 +56,10 @@ class DailySums(NamedTuple):
 
 
 class CumulativeSums(NamedTuple):
-    """Sums over days.
+    """Sums over ranges of days, each (P,).
 
-    n, s, q: of items, their scores and squares; w: of the weights of the days; wy, wd, wdd, wdy: of
-    w times the mean y, the day number d, d^2 and d y.
+    n: items; s, q: their scores and squared scores; w: weights of the days; wy, wd, wdd, wdy: w
+    times the mean y, the day number d, d^2 and d y.
     """
 
     n: Floats
@@ -75,8 +75,8 @@ class CumulativeSums(NamedTuple):
 class CommonScores(NamedTuple):
     """The part of a rater's scores that is common to all raters.
 
-    totals (T,): sum of each active day, as deviation from `level`, the mean of all comparisons; a
-    level of 0 means that shifts are not proportional to it
+    totals (T,): its sum on each active day, as deviation from `level`, the mean of all comparisons.
+    A level of 0 means that common shifts are not proportional to a rater's level.
     """
 
     totals: Floats
@@ -84,7 +84,7 @@ class CommonScores(NamedTuple):
 
 
 class CommonShifts(NamedTuple):
-    """Common step and ramp of each onset (P,); ratio: the rater's level by that of the others."""
+    """Step and ramp of the common part at each onset (P,), and the ratio own / others' level."""
 
     step: Floats
     ramp: Floats
@@ -101,7 +101,7 @@ def compute_evidence(
     side: int,
     prior: ShiftPrior,
 ) -> ShiftEvidence:
-    """Return the evidence for a shift to one side, up to each active day.
+    """Return the evidence for a rise or a fall of the mean, up to each active day.
 
     n, total, squares (T,): items of each active day (1 or more), sum of their scores, and of the
     squares; s2: variance of an item about its day; kappa2: variance of days about their level;
@@ -114,7 +114,7 @@ def compute_evidence(
 def compute_evidence_by_side(
     days: DailySums, sides: Sequence[int], *, s2: float, kappa2: float, prior: ShiftPrior
 ) -> list[ShiftEvidence]:
-    """Return the evidence for a shift to each of the sides, which share their regressions."""
+    """Return the evidence for each side (+1 rise, -1 fall); one regression serves all sides."""
     n, total, squares = (np.asarray(column, float) for column in days)
     _validate(n, total, squares, s2=s2, kappa2=kappa2, sides=sides)
     today, onset = _list_onsets(n, prior)
@@ -147,12 +147,12 @@ def compute_bayes_factors_beyond_common(
     prior: ShiftPrior,
     common: CommonScores | None = None,
 ) -> Floats:
-    """Return the Bayes factors E_j (P,) of pairs of today and onset, beyond the common shift.
+    """Return the Bayes factors E_j (P,) of a rater's shift beyond the shift common to all.
 
-    today, onset (P,): indices of days, 0 < onset <= today; common: what was removed from the scores
-    because it is common to all. A rater is expected to follow a common shift in proportion to the
-    level before the onset. How strongly is uncertain: prior.common_tolerance times that shift
-    counts as a standard deviation.
+    today, onset (P,): indices of days, 0 < onset <= today; side: +1 rise, -1 fall; common: the part
+    already removed from the scores because it is common to all, None for none. A rater is expected
+    to follow a common shift in proportion to the own level before the onset, with a standard
+    deviation of prior.common_tolerance times that shift.
     """
     n, total, squares = (np.asarray(column, float) for column in days)
     weights = 1 / (s2 / n + kappa2)
@@ -167,7 +167,7 @@ def compute_bayes_factors_beyond_common(
 
 
 def _take_segments(sums: Floats, today: Ints, onset: Ints) -> tuple[CumulativeSums, CumulativeSums]:
-    """Return the sums before each onset, and from it to its today (P,)."""
+    """Return the sums over the days before each onset, and from it to `today`, each (P,)."""
     before = np.take(sums, onset, axis=1)
     return CumulativeSums(*before), CumulativeSums(*(np.take(sums, today + 1, axis=1) - before))
 
@@ -175,9 +175,10 @@ def _take_segments(sums: Floats, today: Ints, onset: Ints) -> tuple[CumulativeSu
 def _fit_common_shifts(  # noqa: PLR0917
     sums: Floats, before: CumulativeSums, today: Ints, onset: Ints, common: CommonScores
 ) -> CommonShifts:
-    """Return the common shifts (P,), and the rater's level relative to that of all others.
+    """Return the common shift at each onset (P,), and the rater's level relative to the others'.
 
-    sums: of the common part; before: of the rater's remaining scores before the onset
+    sums: cumulative sums of the common part; before: of the rater's remaining scores before the
+    onset.
     """
     common_before, common_since = _take_segments(sums, today, onset)
     step, _spread = fit_step(common_before, common_since)
@@ -200,7 +201,11 @@ def _weigh_onsets(
     prior: ShiftPrior,
     common: CommonShifts | None = None,
 ) -> Floats:
-    """Return the slope of the step, and E_j of each side (1 + sides, P)."""
+    """Return the fitted steps (row 0), and E_j of each side (further rows): (1 + sides, P).
+
+    before, since: sums before each onset and from it to today; common: shifts that are expected of
+    all raters, None for none.
+    """
     step_deviation = ramp_deviation = np.zeros(today.size)
     inflation = variance_inflation(before, since, s2, prior)
     shrinkage = since.n / (since.n + prior.pseudo)
@@ -226,9 +231,9 @@ def _weigh_onsets(
 def bayes_factor(
     theta: Floats, variance: Floats, omega: float, sides: Sequence[int] = (1,)
 ) -> Floats:
-    """Return E_j (sides, P) of estimated shifts theta with this variance (both (P,)), omega > 0.
+    """Return the Bayes factors E_j (sides, P) of shifts theta (P,) with variance (P,), omega > 0.
 
-    The sides are shifts upwards and downwards. With u = theta omega / sqrt(2 V V') the formula is
+    sides: 1 for shifts upwards, -1 downwards. With u = theta omega / sqrt(2 V V') the formula is
     erfc(-u) exp(u^2) sqrt(V / V'). For u > 0 that is (2 exp(u^2) - erfcx(u)) sqrt(V / V'), where
     erfcx(u) = erfc(u) exp(u^2) is the factor of the other side.
     """
@@ -259,7 +264,7 @@ def _validate(
 
 
 def _list_onsets(n: Floats, prior: ShiftPrior) -> tuple[Ints, Ints]:
-    """Return today and onset (P,) of all pairs with enough items and days before and since."""
+    """Return all pairs (today, onset), each (P,), with enough items and days before and since."""
     before = np.concatenate([[0.0], np.cumsum(n)])
     days = np.arange(n.size)
     first = max(prior.least_days_before, int(np.searchsorted(before[:-1], prior.least_before)))
@@ -273,7 +278,7 @@ def _list_onsets(n: Floats, prior: ShiftPrior) -> tuple[Ints, Ints]:
 
 
 def list_last_onsets(n: Floats, prior: ShiftPrior) -> Ints:
-    """Return the onsets (P,) on the last day that have enough items before them and since."""
+    """Return the onsets (P,), as seen from the last day, with enough items before and since."""
     before = np.concatenate([[0.0], np.cumsum(n)])
     onset = np.arange(max(1, n.size - prior.window), n.size)
     is_preceded = before[onset] >= prior.least_before
@@ -281,7 +286,7 @@ def list_last_onsets(n: Floats, prior: ShiftPrior) -> Ints:
 
 
 def cumulate(n: Floats, total: Floats, squares: Floats, w: Floats) -> Floats:
-    """Return the sums over the days before each day (8, T + 1), one row for each field."""
+    """Return the sums over the days before each day (8, T + 1); rows as in CumulativeSums."""
     y = total / n
     d = np.arange(n.size, dtype=float)
     columns = np.array([n, total, squares, w, w * y, w * d, w * d * d, w * d * y])
@@ -301,15 +306,15 @@ def variance_inflation(
 
 
 def fit_step(before: CumulativeSums, since: CumulativeSums) -> tuple[Floats, Floats]:
-    """Return the slope (P,) of the weighted regression on a step, and sum w (f - fbar)^2."""
+    """Return the slope (P,) of the weighted regression on a step, and its sum w (f - fbar)^2."""
     slope = since.wy / since.w - before.wy / before.w
     return slope, before.w * since.w / (before.w + since.w)
 
 
 def fit_ramp(before: CumulativeSums, since: CumulativeSums, onset: Ints) -> tuple[Floats, Floats]:
-    """Return the slope (P,) of the weighted regression on a ramp, and sum w (f - fbar)^2.
+    """Return the slope (P,) of the weighted regression on a ramp, and its sum w (f - fbar)^2.
 
-    The ramp is f = d - j + 1 from the onset j on.
+    The ramp is f = d - j + 1 from the onset j on, 0 before.
     """
     c = 1 - onset
     wf = since.wd + c * since.w
@@ -321,9 +326,10 @@ def fit_ramp(before: CumulativeSums, since: CumulativeSums, onset: Ints) -> tupl
 
 
 def _sum_onsets(factors: Floats, today: Ints, n_days: int) -> tuple[Floats, Ints]:
-    """Return the sum over the onsets of each day, and the index of the largest, -1 for none.
+    """Return the sum of the factors (P,) of each day, and the index of the largest one.
 
-    Both are (n_days,).
+    today (P,): the day of each factor. Both results are (n_days,); the index is -1 for a day
+    without factors.
     """
     total = np.bincount(today, weights=factors, minlength=n_days).astype(float, copy=False)
     index = np.full(n_days, -1, np.int64)

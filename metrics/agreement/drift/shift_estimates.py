@@ -39,10 +39,10 @@ _INTERVAL_QUANTILE = 2.241403  # two-sided 97.5 % quantile of the normal distrib
 
 @dataclass(frozen=True)
 class ShiftEstimate:
-    """Onset and size of a shift.
+    """Confidence sets for the onset and the size of a shift.
 
-    earliest, latest: indices of the days between which it began; low, high: 95 % interval of the
-    size.
+    earliest, latest: indices of the first and last day in the set of onsets; low, high: 95 %
+    interval of the size.
     """
 
     earliest: int
@@ -54,9 +54,10 @@ class ShiftEstimate:
 def estimate_shift(
     days: DailySums, onset: int, *, s2: float, kappa2: float, side: int, prior: ShiftPrior
 ) -> ShiftEstimate:
-    """Return onset and size of a shift with their confidence sets, up to the last of the days.
+    """Return the confidence sets for onset and size of a shift, as seen from the last day.
 
-    days, s2, kappa2, side and prior: as for compute_evidence.
+    onset: index of the leading onset, which both sets include; the other arguments as for
+    compute_evidence.
     """
     n, total, squares = (np.asarray(column, float) for column in days)
     onsets = list_last_onsets(n, prior)
@@ -83,13 +84,11 @@ def estimate_shift(
 
 
 def _split_sums(sums: Floats, onsets: Ints) -> tuple[CumulativeSums, CumulativeSums]:
-    """Return the sums before the onsets, and since."""
+    """Return the sums over the days before each onset, and from it on."""
     before = sums[:, onsets]
     return CumulativeSums(*before), CumulativeSums(*(sums[:, -1:] - before))
 
 
 def _log_likelihood_gain(slope: Floats, spread: Floats, side: int) -> Floats:
-    """Return the log-likelihood (P,) above that of no shift.
-    0 where the shift is to the other side.
-    """
+    """Return the gain in log-likelihood (P,) over no shift; 0 for a shift to the other side."""
     return np.where(slope * side > 0, slope**2 * spread / 2, 0.0)

@@ -48,7 +48,7 @@ MIN_WEEKS_BEFORE, MIN_WEEKS_SINCE = 4, 2
 
 @dataclass(frozen=True)
 class GroupScores:
-    """Scores of items or comparisons, each with a group and a day; all (N,)."""
+    """Scores of items or comparisons, each with a group and a day, as parallel arrays (N,)."""
 
     group: Ints
     day: Ints
@@ -57,7 +57,11 @@ class GroupScores:
 
 @dataclass(frozen=True)
 class LevelFall:
-    """A fall of the mean score of one group; t: index of the week that made it significant."""
+    """A fall of the weekly mean score of one group.
+
+    series, evidence: by week; t: index of the week in which the evidence sufficed; estimate: onset
+    range and size interval.
+    """
 
     group: int
     series: EvidenceSeries
@@ -71,7 +75,7 @@ class LevelFall:
         return int(self.evidence.onset[self.t])
 
     def compute_mean(self, rows: slice) -> float:
-        """Return the mean of these weeks, weighted by their numbers of values."""
+        """Return the mean score of a slice of weeks, weighted by their numbers of scores."""
         n = self.series.n[rows]
         return float((self.series.mean[rows] * n).sum() / n.sum())
 
@@ -91,7 +95,8 @@ def find_question_falls(
 ) -> list[OutlierFinding]:
     """Return findings on falls of the agreement of all raters, net of the raters' own levels.
 
-    with_drifters: whether the ratings of drifting raters since their onset count.
+    segment_starts: days on which other guidelines began; with_drifters: whether the ratings of
+    drifting raters since their onset count.
     """
     rows, residuals = _compute_residuals(drift, with_drifters=with_drifters)
     item, item_index = index_distinct(drift.data.ratings.item[drift.data.comparisons.own[rows]])
@@ -107,7 +112,10 @@ def find_question_falls(
 
 
 def find_pair_falls(drift: DriftResult, segment_starts: list[int]) -> list[OutlierFinding]:
-    """Return findings on pairs whose agreement fell, net of both raters' own levels."""
+    """Return findings on pairs whose agreement fell, net of both raters' own levels.
+
+    segment_starts: days on which other guidelines began.
+    """
     rows, residuals = _compute_residuals(drift)
     comparisons, ratings = drift.data.comparisons, drift.data.ratings
     is_first = comparisons.own_rater[rows] < comparisons.other_rater[rows]
@@ -149,12 +157,12 @@ def _is_beyond_others(  # noqa: PLR0917
     *,
     n_pairs: int,
 ) -> bool:
-    """Return whether a pair fell beyond each set of other pairs (_list_other_pairs).
+    """Return whether a pair fell beyond each of the sets of _list_other_pairs.
 
-    rows, residuals (C,): the comparisons of all pairs. The Bayes factor of the fall less that of
-    the others must be n_pairs times as large as for drift (settings.own_evidence), as the pair that
-    fell most is tested. A set that less than half of the pair's comparisons can test, before the
-    onset or since, is left out.
+    rows, residuals (C,): comparisons of all pairs, and their agreement net of the raters' levels.
+    The Bayes factor of the fall net of a set must be n_pairs times as large as drift needs
+    (settings.own_evidence), because the pair that fell most is tested. A set is skipped where it
+    covers less than half of the pair's comparisons before the onset, or since.
     """
     settings, day = drift.data.settings, get_comparison_days(drift, rows)
     first, last = int(fall.series.day[0]), int(fall.series.day[fall.t]) + WEEK_DAYS
@@ -185,12 +193,12 @@ def _is_beyond_others(  # noqa: PLR0917
 def _list_other_pairs(
     drift: DriftResult, rows: Ints, pair_key: int
 ) -> list[tuple[Ints, npt.NDArray[np.bool_]]]:
-    """Return groups (C,) and masks (C,) of comparisons whose fall may explain that of a pair.
+    """Return the sets of comparisons that may explain a pair's fall, as (groups, mask), each (C,).
 
-    A comparison of the pair is compared with those of the mask in its group: all other pairs in the
-    same week, on the same item, and on items with the same value of each attribute; and each of the
-    two raters with third raters in the same week, as a rater who gets hard items, or falls with
-    everybody, has not changed with respect to one rater.
+    A comparison of the pair is compared with the masked ones of its group. The sets are: all other
+    pairs in the same week, on the same item, and on items with the same value of each attribute;
+    and each of the two raters with third raters in the same week, because a rater who gets hard
+    items, or falls with everybody, has not diverged from this one rater.
     """
     comparisons, ratings = drift.data.comparisons, drift.data.ratings
     own, g, h = comparisons.own[rows], comparisons.own_rater[rows], comparisons.other_rater[rows]
@@ -207,7 +215,7 @@ def _list_other_pairs(
 
 
 def _compute_group_means(group: Ints, score: Floats, mask: npt.NDArray[np.bool_]) -> Floats:
-    """Return the mean score (C,) of the masked comparisons in each one's group, NaN for none."""
+    """Return the mean masked score (C,) of each comparison's group; NaN without a masked one."""
     _groups, index = index_distinct(group)
     n = np.bincount(index, weights=mask)
     total = np.bincount(index, weights=np.where(mask, score, 0.0))
@@ -217,7 +225,7 @@ def _compute_group_means(group: Ints, score: Floats, mask: npt.NDArray[np.bool_]
 def _compute_fall_factor(
     score: Floats, is_since: npt.NDArray[np.bool_], settings: DriftSettings
 ) -> float:
-    """Return the Bayes factor of a fall of the mean score (N,) between two parts."""
+    """Return the Bayes factor of a lower mean score (N,) since the onset than before it."""
     before, since = score[~is_since], score[is_since]
     s2 = max(float(score.var()), settings.min_item_variance[AGREEMENT])
     prior = settings.priors[AGREEMENT]
@@ -229,7 +237,7 @@ def _compute_fall_factor(
 
 
 def _compute_residuals(drift: DriftResult, *, with_drifters: bool = False) -> tuple[Ints, Floats]:
-    """Return indices of comparisons, and their agreement net of the raters' levels.
+    """Return indices of dated comparisons (C,), and their agreement net of the raters' levels.
 
     Ratings of drifting raters since their onset are left out unless `with_drifters`.
     """
@@ -247,13 +255,16 @@ def _compute_residuals(drift: DriftResult, *, with_drifters: bool = False) -> tu
 
 
 def get_comparison_days(drift: DriftResult, rows: Ints) -> Ints:
-    """Return the days of comparisons: those of the later of the two ratings."""
+    """Return the day of each comparison (C,), which is the later of its ratings' days."""
     day, comparisons = drift.data.ratings.day, drift.data.comparisons
     return np.maximum(day[comparisons.own[rows]], day[comparisons.other[rows]])
 
 
 def get_last_days(drift: DriftResult, rows: Ints, item_index: Ints) -> Ints:
-    """Return the last day of each item; item_index (N,): the item of each comparison."""
+    """Return the day of the last comparison of each item.
+
+    rows, item_index (C,): the comparisons, and the index of the item of each.
+    """
     last = np.full(int(item_index.max(initial=-1)) + 1, np.iinfo(np.int64).min)
     np.maximum.at(last, item_index, get_comparison_days(drift, rows))
     return last
@@ -268,9 +279,10 @@ def find_falls(
     segment_starts: list[int],
     multiple: int = 0,
 ) -> list[LevelFall]:
-    """Return the falls of all groups.
+    """Return the falls of the mean score in each of the groups.
 
-    Each needs `multiple` times the evidence of one test (0: as many as there are groups).
+    Each needs `multiple` times the evidence of a single test; 0 means as many times as there are
+    groups.
     """
     level = settings.alert_level / WORKDAYS_PER_WEEK * max(1, multiple or groups)
     # Each segment between guideline changes is a group of its own.

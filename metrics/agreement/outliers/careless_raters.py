@@ -33,9 +33,9 @@ _CAREFUL_SHARE = 0.5  # share of ratings that a careful rater does not rush
 def find_constant_raters(drift: DriftResult) -> list[OutlierFinding]:
     """Return findings on raters who use one category where most others use another.
 
-    Tested: own ratings of items of which more than half of the other ratings are not the rater's
-    most used category. Counted: those in which the rater left it, too; against a quarter of how
-    often all other raters leave that category in the same situation.
+    Tested are a rater's ratings of items where more than half of the others did not give the
+    rater's most used category. The evidence is that the rater left it there less than a quarter as
+    often as all other raters leave that category on such items.
     """
     ratings, comparisons, alert_level = _select_without_drift(drift)
     size, n_raters = ratings.item.size, ratings.keys.size
@@ -90,10 +90,10 @@ def find_constant_raters(drift: DriftResult) -> list[OutlierFinding]:
 def find_fast_raters(drift: DriftResult, seconds: npt.ArrayLike) -> list[OutlierFinding]:
     """Return findings on raters who take a small part of the others' time on the same items.
 
-    seconds (N,): of the ratings as they were given to drift detection, negative for unknown. A
-    rating is rushed that took less than a quarter of the geometric mean of the others, or less than
-    the bound for raters who differ this much (disagreement.py). Counted: ratings that are not
-    rushed, against half of them.
+    seconds (N,): for each rating passed to detect_drift, negative for unknown. A rater's pace is
+    the time over the geometric mean of the others' on the item. A rating is rushed below a quarter
+    of the median rater's pace, or below the bound for raters who differ more (disagreement.py). The
+    evidence is that less than half of a rater's ratings are not rushed.
     """
     ratings, comparisons, alert_level = _select_without_drift(drift)
     rating_seconds = np.asarray(seconds, float)[ratings.row]
@@ -140,11 +140,10 @@ def find_fast_raters(drift: DriftResult, seconds: npt.ArrayLike) -> list[Outlier
 def _count_by_day(
     day: Ints, done: npt.NDArray[np.bool_], p0: float, alert_level: float
 ) -> tuple[EvidenceSeries, int, int, int] | None:
-    """Return the counts by day with the evidence against a probability of p0 or more.
+    """Return (evidence by day, index of the day it sufficed, n tested, n done up to it), or None.
 
-    done (M,): whether the rater did what is tested. With the series: the index of the day on which
-    the evidence suffices, and the numbers tested and done up to it. None where it never suffices,
-    or no longer does.
+    done (M,): whether the rater did what is tested. The evidence is against doing it with a
+    probability of p0 or more. None where it never reaches alert_level, or is below it at the end.
     """
     days, day_index = np.unique(day, return_inverse=True)
     n = np.bincount(day_index, minlength=days.size)
@@ -190,7 +189,7 @@ def _build_finding(
 
 
 def _select_without_drift(drift: DriftResult) -> tuple[DatedRatings, Comparisons, float]:
-    """Return the ratings, the comparisons without drifting raters, and the alert level."""
+    """Return all ratings, the comparisons without ratings since a drift, and the alert level."""
     ratings, comparisons = drift.data.ratings, drift.data.comparisons
     return (
         ratings,

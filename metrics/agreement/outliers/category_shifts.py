@@ -26,10 +26,10 @@ UNUSED_SHARE = 0.9  # share of its ratings that an unused category has lost
 
 @dataclass(frozen=True)
 class _CategoryUse:
-    """Agreement on a category and its share of the ratings, before and since the onset of a fall.
+    """Agreement on a category and its share of the ratings, each (before, since) the onset.
 
-    agreement: of all comparisons with a rating of the category, the share in which the other rating
-    is of it, too.
+    agreement: share of the comparisons with a rating of the category in which the other rating has
+    the category, too.
     """
 
     agreement: tuple[float, float]
@@ -37,7 +37,7 @@ class _CategoryUse:
 
     @property
     def has_collapsed(self) -> bool:
-        """Return whether the agreement, and that beyond chance, lost COLLAPSED_SHARE."""
+        """True if raw and chance-corrected agreement both lost more than COLLAPSED_SHARE."""
         before, since = self.agreement
         kappa_before, kappa_since = (
             (agreement - share) / max(1 - share, 1e-12)
@@ -49,9 +49,10 @@ class _CategoryUse:
 
 @dataclass(frozen=True)
 class _CategoryComparisons:
-    """Comparisons with a rating of one category.
+    """Comparisons (C,) whose own rating has one category.
 
-    day (C,): of the item; is_same (C,): whether the other rating is of the category, too.
+    day (C,): of the item's last comparison; is_same (C,): whether the other rating has the
+    category, too.
     """
 
     code: int
@@ -76,11 +77,11 @@ class _CategoryComparisons:
 def find_category_falls(
     drift: DriftResult, segment_starts: list[int], k: int
 ) -> list[OutlierFinding]:
-    """Return findings on falls of the agreement on a category, and of its use.
+    """Return findings on falls of the agreement on a category, and on falls of its use.
 
-    The agreement on a category is the share of others who give it where one rater does. That share
-    falls where the category becomes rare, though raters do nothing worse. So its agreement beyond
-    chance must have fallen by as much.
+    The agreement on a category is the share of the others who give it where one rater does. It also
+    falls where the category merely becomes rare, so the chance-corrected agreement must have fallen
+    by as much.
     """
     settings, ratings = drift.data.settings, drift.data.ratings
     rows = np.flatnonzero(~drift.excluded_ratings[drift.data.comparisons.own])
@@ -115,7 +116,7 @@ def find_category_falls(
 def _find_category_use_falls(
     drift: DriftResult, segment_starts: list[int], code: int, k: int
 ) -> list[OutlierFinding]:
-    """Return findings on falls of the use of one category, among all ratings."""
+    """Return findings on falls of a category's share of all ratings by more than UNUSED_SHARE."""
     ratings = drift.data.ratings
     rows = np.flatnonzero(~drift.excluded_ratings)
     item, item_index = index_distinct(ratings.item[rows])

@@ -53,10 +53,11 @@ _MIN_LEVEL = 0.05
 
 @dataclass(frozen=True)
 class _Pairs:
-    """All pairs of raters with common items, and their comparisons.
+    """Pairs of raters with common items (P,), and their comparisons (C,).
 
-    first, second: raters (P,); n: comparisons (P,); mean: of d (P,); expected: from the levels (P,)
-    row: index of the comparison in drift.data (C,); pair: its pair (C,)
+    first, second: numbers of the raters (P,); n: comparisons (P,); mean: of d (P,)
+    expected: agreement expected from the levels of the two (P,)
+    row: index of each comparison in drift.data (C,); pair: index of its pair (C,)
     """
 
     first: Ints
@@ -71,11 +72,11 @@ class _Pairs:
 def find_copies(
     drift: DriftResult, *, excluded_raters: Collection[int] = ()
 ) -> list[OutlierFinding]:
-    """Return findings on pairs of raters who agree too often, as if one copied.
+    """Return findings on pairs of raters who agree too often, as if one copied from the other.
 
-    excluded_raters: keys of raters whose answers say nothing about the others' levels. The clearest
-    pair is found first, and the levels of the others are fitted without it: a copied level is too
-    high, and those of the partners of the two too low.
+    excluded_raters: keys of raters who are left out. The pair with the largest excess is found
+    first; then the levels are fitted without it, and the others are tested again: a copied level is
+    too high, and those of the partners of the two too low.
     """
     findings: list[OutlierFinding] = []
     while True:
@@ -88,7 +89,7 @@ def find_copies(
 
 
 def _test_pairs(drift: DriftResult, pairs: _Pairs) -> list[OutlierFinding]:
-    """Return findings on the pairs whose agreement exceeds the expected one."""
+    """Return findings on the pairs that agree clearly more than expected."""
     tested = np.flatnonzero(pairs.n >= MIN_ITEMS_TO_TEST)
     excess = (pairs.mean - pairs.expected)[tested]
     d = drift.data.differences[AGREEMENT]
@@ -131,7 +132,10 @@ def _test_pairs(drift: DriftResult, pairs: _Pairs) -> list[OutlierFinding]:
 
 
 def _compute_design_effect(pair: Ints, cluster: Ints, residuals: Floats) -> float:
-    """Return how much larger the variance of sums of residuals (C,) is by cluster; 1 or more."""
+    """Return the design effect of clusters on sums of residuals (C,) by pair, at least 1.
+
+    pair, cluster (C,): the pair, and the cluster of the item, of each comparison.
+    """
     squares = float(residuals @ residuals)
     _, cell = rank_rows([pair, cluster])
     sums = np.bincount(cell, residuals)
@@ -139,9 +143,9 @@ def _compute_design_effect(pair: Ints, cluster: Ints, residuals: Floats) -> floa
 
 
 def _compute_bounds(excess: Floats, noise: Floats) -> Floats:
-    """Return the excess above which each pair is unlike all others (P,), infinite for few pairs.
+    """Return the excess (P,) above which a pair is unlike all others; infinite for few pairs.
 
-    noise (P,): variance of each excess that its number of items alone explains
+    noise (P,): sampling variance of each excess.
     """
     if excess.size - 1 < MIN_OTHERS:
         return np.full(excess.size, np.inf)
@@ -165,7 +169,10 @@ def _compute_bound(others: Floats, noise: Floats) -> float:
 def _build_pairs(
     drift: DriftResult, excluded_raters: Collection[int], copies: Collection[tuple[int, ...]]
 ) -> _Pairs:
-    """Return the pairs; ``copies``: keys of pairs that levels are not fitted to."""
+    """Return the pairs of raters, from dated ratings before any drift and without excluded raters.
+
+    copies: pairs of keys to which the levels are not fitted.
+    """
     comparisons, ratings = drift.data.comparisons, drift.data.ratings
     is_usable = (comparisons.own_rater < comparisons.other_rater) & ~(
         drift.excluded_ratings[comparisons.own] | drift.excluded_ratings[comparisons.other]
@@ -194,8 +201,8 @@ def fit_expected_agreement(  # noqa: PLR0917
 ) -> Floats:
     """Return the expected agreement (P,) of each pair, from levels fitted without that pair.
 
-    Least squares of the pairs' means, weighted by their numbers of comparisons; alternating between
-    the raters.
+    first, second: the raters; n, mean: number and mean of their comparisons; all (P,). Least
+    squares of the means weighted by n, alternating between the raters.
     """
     if not n.size:
         return np.zeros(0)
@@ -219,7 +226,7 @@ def fit_expected_agreement(  # noqa: PLR0917
 def _sum_products_and_squares(  # noqa: PLR0917
     first: Ints, second: Ints, n: Ints, mean: Floats, levels: Floats
 ) -> tuple[Floats, Floats]:
-    """Return weighted sums over each rater's partners (R,): n d l_h, and n l_h squared."""
+    """Return the sums of n d l_h and of n l_h^2 over each rater's partners h, both (R,)."""
     size = levels.size
     own, other = np.concatenate([first, second]), np.concatenate([second, first])
     n, mean = np.tile(n, 2), np.tile(mean, 2)
@@ -241,7 +248,10 @@ def _build_series(  # noqa: PLR0917
 def _has_excess_beyond_habits(  # noqa: PLR0917
     drift: DriftResult, pairs: _Pairs, pair: int, rows: Ints, bound: float, s2: float
 ) -> bool:
-    """Return whether the two also agree more than their own shares of categories explain."""
+    """Return whether the two also agree more than their own shares of categories explain.
+
+    rows (C,): their comparisons; bound: the excess to exceed; s2: variance of a comparison.
+    """
     comparisons, code = drift.data.comparisons, drift.data.ratings.code
     d = drift.data.differences[AGREEMENT][rows]
     own, own_n = np.unique(code[comparisons.own[rows]], return_counts=True)
@@ -255,9 +265,10 @@ def _has_excess_beyond_habits(  # noqa: PLR0917
 def _has_excess_on_alike_items(  # noqa: PLR0917
     drift: DriftResult, pairs: _Pairs, pair: int, rows: Ints, bound: float, s2: float
 ) -> bool:
-    """Return whether the two also agree more than their agreement with others on alike items.
+    """Return whether the two also agree more than third raters' agreement with them explains.
 
-    These are the same items, or other items with two ratings if most of theirs have no third one.
+    Third raters are compared on the same items; where less than half of these have a third rater,
+    all pairs are compared on items with two ratings.
     """
     item_of_row = drift.data.ratings.item[drift.data.comparisons.own]
     item = item_of_row[rows]
@@ -284,7 +295,10 @@ def _has_excess_on_alike_items(  # noqa: PLR0917
 def _has_excess_on_items_of_two(  # noqa: PLR0917
     drift: DriftResult, pairs: _Pairs, pair: int, n_of_row: Ints, bound: float, s2: float
 ) -> bool:
-    """Return whether the two agree more than the levels on items with two ratings explain."""
+    """Return whether the pair agrees more than expected on items with exactly two ratings.
+
+    n_of_row: number of comparisons of the item of each comparison in drift.data.
+    """
     is_alone = n_of_row[pairs.row] == 1  # of an item with two ratings there is one comparison
     size = pairs.n.size
     d = drift.data.differences[AGREEMENT][pairs.row]

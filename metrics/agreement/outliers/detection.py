@@ -34,7 +34,7 @@ _TAIL_PROBABILITY = 0.1  # of a level below the bound
 
 
 def find_newcomers_below_team(drift: DriftResult) -> list[OutlierFinding]:
-    """Return findings on newcomers below the team, at most one a newcomer."""
+    """Return findings on newcomers whose level is below that of the raters before them."""
     data, settings = drift.data, drift.data.settings
     if not drift.excess:
         return []
@@ -79,7 +79,7 @@ def find_newcomers_below_team(drift: DriftResult) -> list[OutlierFinding]:
 
 
 def _compute_established_days(days: DailyScores, n_raters: int) -> Floats:
-    """Return the day on which each rater reached MIN_ITEMS_TO_TEST items, infinite for never."""
+    """Return the day (R,) on which each rater reached MIN_ITEMS_TO_TEST items, inf for never."""
     established_on = np.full(n_raters, np.inf)
     for rater in np.unique(days.rater).tolist():
         rater_days = days.select(slice(*np.searchsorted(days.rater, [rater, rater + 1])))
@@ -93,8 +93,8 @@ def _compute_established_days(days: DailyScores, n_raters: int) -> Floats:
 class OutlierResult:
     """Findings of all outlier rules.
 
-    findings: those that raise an alert besides drift; explained: indices of the drift alerts that
-    do not, because two raters cannot be distinguished and the question's agreement fell.
+    findings: those that raise an alert; explained: indices of drift alerts that are replaced by a
+    finding on the question, because two raters cannot be distinguished and its agreement fell.
     """
 
     findings: list[OutlierFinding] = field(default_factory=list)
@@ -112,11 +112,11 @@ def detect_alerted_raters(
     attributes: Sequence[Ints] = (),
     clusters: Ints | None = None,
 ) -> set[int]:
-    """Return the raters whom alerts name, by drift or any other rule.
+    """Return the keys of all raters named by an alert, of drift or of another rule.
 
     items, raters, codes, days (M,): as for detect_drift; categories: their number; attributes:
-    columns (M,) that describe the items; clusters (M,): of the items, None where these are
-    independent.
+    columns (M,) with numbers of the items' attribute values; clusters (M,): cluster of each
+    rating's item, None where items are independent.
     """
     context = DriftContext(attributes=attributes, clusters=clusters)
     drift = detect_drift(items, raters, codes, days, categories, ordered, context=context)
@@ -124,7 +124,7 @@ def detect_alerted_raters(
 
 
 def get_alerted_raters(drift: DriftResult, outliers: OutlierResult) -> set[int]:
-    """Return the raters of the drift alerts that are raised, and of the findings."""
+    """Return the keys of the raters of all findings, and of drift alerts not explained by them."""
     named = {rater for finding in outliers.findings for rater in finding.raters}
     for index, alert in enumerate(drift.alerts):
         if index not in outliers.explained:
@@ -141,12 +141,13 @@ def detect_outliers(
 ) -> OutlierResult:
     """Return the outliers besides drifting raters.
 
-    k: number of categories; segment_starts: days on which other guidelines began; seconds (N,): of
-    the ratings that drift detection was given, negative for unknown. Of a rater the first of:
-    drift, the same answer, too fast, below the team as a newcomer, disagreement, copies. Of a
-    question, among findings with common days, the first of: its agreement, a pair, a category. The
-    agreement of a question is that without the ratings of drifting raters. Where two raters cannot
-    be distinguished and it fell, that finding replaces their alert.
+    k: number of categories; segment_starts: days on which other guidelines began; seconds (N,): for
+    each rating passed to detect_drift, negative for unknown. Only the first finding on a rater
+    counts, in this order: drift, the same answer, too fast, below the team as a newcomer,
+    disagreement, copies; of findings on a question with common days, too: its agreement, a pair, a
+    category. A question's agreement is that without the ratings since a drift. Where two raters
+    cannot be distinguished and the agreement of all ratings fell, that finding replaces their
+    alert.
     """
     result = OutlierResult()
     if not drift.data.comparisons.own.size:
@@ -188,7 +189,10 @@ def _find_rater_outliers(drift: DriftResult, seconds: npt.ArrayLike | None) -> l
 def _merge_alerts_of_indistinguishable_pair(
     drift: DriftResult, falls: Sequence[OutlierFinding], result: OutlierResult
 ) -> None:
-    """Replace alerts on both of two raters, who cannot be distinguished, by one on the question."""
+    """Replace alerts on two indistinguishable raters by one on the question, in `result`.
+
+    falls: findings on the question's agreement, with all ratings.
+    """
     for fall in falls:
         alert_indices = {
             index
@@ -203,7 +207,7 @@ def _merge_alerts_of_indistinguishable_pair(
 
 
 def _add_finding(result: OutlierResult, finding: OutlierFinding) -> None:
-    """Add a finding unless an earlier finding on the question has days in common with it."""
+    """Add a finding unless an earlier one in `result` has days in common with it."""
     if not any(_has_common_days(finding, existing) for existing in result.findings):
         result.findings.append(finding)
 

@@ -26,7 +26,7 @@ MAD_TO_SD = 1.4826  # ratio of standard deviation to median absolute deviation o
 
 
 def find_disagreeing_raters(drift: DriftResult) -> list[OutlierFinding]:
-    """Return findings on raters who disagree from the start, at most one a rater."""
+    """Return findings on raters who agree too little from the start, at most one a rater."""
     data, settings = drift.data, drift.data.settings
     if not data.comparisons.own.size:
         return []
@@ -68,10 +68,10 @@ def find_disagreeing_raters(drift: DriftResult) -> list[OutlierFinding]:
 
 
 def _is_explained_by_items(drift: DriftResult, rater: int) -> bool:
-    """Return whether the others also agree that little with each other on the same items.
+    """Return whether other raters also agree that little with each other on the same items.
 
-    The level less that of the others on the same items is tested against the bound of these
-    differences. False where less than half of the items have two other ratings.
+    Tested is the rater's level less that of the others on the same items. False where less than
+    half of the items have two other ratings.
     """
     settings, same_items = drift.data.settings, drift.excess[AGREEMENT]()[1]
     days = select_before_drift(drift, same_items.days)
@@ -96,10 +96,10 @@ def _is_explained_by_items(drift: DriftResult, rater: int) -> bool:
 def compute_medians_and_lower_bounds(
     level: Floats, *, least: float, tail: float = _TAIL_PROBABILITY
 ) -> tuple[Floats, Floats]:
-    """Return the median of the other raters, and the lower bound for each rater, both (R,).
+    """Return the median level of the other raters, and the lower bound, for each rater (R,).
 
-    level (R,): of each rater; least: smallest distance between the two; tail: probability of a
-    level below the bound. Minus infinity where there are too few others.
+    level (R,): of each rater; least: smallest distance of the bound from the median; tail:
+    probability of a level below the bound. Both are -inf with fewer than MIN_OTHERS other raters.
     """
     size = level.size
     median, limit = np.full(size, -np.inf), np.full(size, -np.inf)
@@ -117,7 +117,7 @@ def compute_medians_and_lower_bounds(
 
 
 def select_before_drift(drift: DriftResult, days: DailyScores) -> DailyScores:
-    """Return the days before the first drift of each rater."""
+    """Return the daily scores of each rater before the onset of the rater's first alert."""
     first_onset = np.full(drift.data.ratings.keys.size, np.iinfo(np.int64).max)
     index_of_key = {int(key): number for number, key in enumerate(drift.data.ratings.keys)}
     for alert in drift.alerts:
@@ -158,7 +158,10 @@ def build_level_finding(  # noqa: PLR0917
     *,
     facts: dict[str, float],
 ) -> OutlierFinding:
-    """Return the finding on a rater's weighted mean score up to the day with this index."""
+    """Return the finding on a rater's weighted mean score up to the day with this index.
+
+    key: of the rater; weight, evidence (T,): of each of the rater's days; facts: further figures.
+    """
     mean = rater_days.total / rater_days.n
     used_weights = weight[: index + 1]
     level = float((used_weights * mean[: index + 1]).sum() / used_weights.sum())

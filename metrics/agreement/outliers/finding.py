@@ -79,7 +79,7 @@ class OutlierFinding:
         facts: Mapping[str, float],
         code: int | None = None,
     ) -> "OutlierFinding":
-        """Return the finding on the day with this index, whose onset is the first day.
+        """Return the finding raised on day `index` of the series, with its first day as onset.
 
         interval: size, low, high.
         """

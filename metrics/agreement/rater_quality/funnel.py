@@ -17,19 +17,19 @@ MIN_RATERS = 3  # with fewer raters there is no funnel
 
 @dataclass(frozen=True)
 class Funnel:
-    """Funnel around the median rater: center, and standard deviation of one item."""
+    """Funnel around the median rater: its center, and the standard deviation of one item."""
 
     center: float
     item_sd: float
 
     def compute_limits(self, n_items: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the lower and the upper limit (N,) at numbers of items (N,), each at least 1."""
+        """Return the lower and the upper 95 % limits (N,) for numbers of items (N,), each >= 1."""
         half_width = NORMAL_QUANTILE * self.item_sd / np.sqrt(n_items)
         return self.center - half_width, self.center + half_width
 
 
 def build_funnel(values: np.ndarray, ses: np.ndarray, n_items: np.ndarray) -> Funnel | None:
-    """Return the funnel of raters, or None for too few raters with enough items.
+    """Return the funnel of raters, or None for fewer than MIN_RATERS with MIN_ITEMS items.
 
     values, ses (R,): coefficient and standard error of each rater, NaN where unknown; n_items (R,):
     compared items. The variance of one item is the median of n se^2 over the raters, so that an

@@ -58,7 +58,7 @@ class GoldAnswerScore:
 
     @property
     def has_enough_answers(self) -> bool:
-        """True if there are enough answers to report more than the interval."""
+        """True if there are at least MIN_ANSWERS answers: enough for more than the interval."""
         return self.n >= MIN_ANSWERS
 
 
@@ -83,11 +83,12 @@ def compute_score(
 
 
 def compute_team_accuracy(right: npt.ArrayLike, items: npt.ArrayLike) -> Value:
-    """Return the share of right answers (M,) with Wilson's interval, by item (M,).
+    """Return the share of right answers of all raters, with Wilson's interval.
 
-    The answers to an item are a cluster: the interval is that of M / D answers, with the design
-    effect D of the ratio estimator, at least 1; where all answers are right or all wrong, D is the
-    mean size of a cluster, weighted by answers.
+    right (M,): whether each answer is right; items (M,): its item. The answers to an item are a
+    cluster: the interval is that of M / D answers, with the design effect D of the ratio estimator,
+    at least 1; where all answers are right or all wrong, D is the mean size of a cluster, weighted
+    by answers.
     """
     answers = np.asarray(right, float)
     _distinct, index = np.unique(np.asarray(items), return_inverse=True)
@@ -111,7 +112,8 @@ def compute_team_accuracy(right: npt.ArrayLike, items: npt.ArrayLike) -> Value:
 class ExamResult:
     """Result of an exam: passed, failed or undecided.
 
-    n_answers: answers until then; llr: log likelihood ratio there.
+    n_answers: answers up to the decision, all of them while undecided; llr: log likelihood ratio
+    after these answers.
     """
 
     outcome: str
@@ -120,7 +122,7 @@ class ExamResult:
 
 
 class ExamLimits(TypedDict, total=False):
-    """Limits of an exam's test; those left out are the defaults of `evaluate_exam`."""
+    """Accuracies and error rates of an exam's test; by default those of `evaluate_exam`."""
 
     p_fail: float
     p_pass: float
@@ -137,12 +139,12 @@ def evaluate_exam(
     beta: float = 0.05,
     max_answers: int = MAX_ANSWERS,
 ) -> ExamResult:
-    """Return the result of an exam by Wald's sequential test, from right (1) and wrong (0).
+    """Return the result of an exam by Wald's sequential test of right (1) and wrong (0) answers.
 
     alpha: share of passes among raters who are right with probability p_fail; beta: share of
-    failures among those with p_pass. After `max_answers` answers the sign of the ratio decides,
-    which makes both a little larger (exam_pass_probability is exact). ValueError unless
-    0 < p_fail < p_pass < 1.
+    failures among those with p_pass. After `max_answers` answers the sign of the log likelihood
+    ratio decides, which makes both a little larger (exam_pass_probability is exact). ValueError
+    unless 0 < p_fail < p_pass < 1.
     """
     if not 0 < p_fail < p_pass < 1:
         raise ValueError(f"0 < p_fail < p_pass < 1, not p_fail {p_fail:g}, p_pass {p_pass:g}")
@@ -175,8 +177,8 @@ def constant_answer_pass_probability(
 ) -> float:
     """Return the exact probability that a rater who always gives the same answer passes the exam.
 
-    The answer is right on n_right of the n_items gold items, which the exam shows in random order,
-    each once.
+    That answer is right on n_right of the n_items gold items, which the exam shows once each, in
+    random order.
     """
 
     def compute_share_right(n_shown: int, n_shown_right: Floats) -> Floats:
@@ -201,10 +203,11 @@ def _follow_exam(
     alpha: float = 0.05,
     beta: float = 0.05,
 ) -> tuple[float, float]:
-    """Return the probability to pass and the expected number of answers.
+    """Return the probability of passing and the expected number of answers.
 
-    It follows the distribution of undecided raters after each answer. get_probability: number of
-    answers, numbers of right ones among them (n,) -> probability that the next one is right (n,).
+    Both follow from the distribution of right answers among undecided raters after each answer.
+    get_probability: number of answers, numbers of right ones among them (n,) -> probability that
+    the next one is right (n,).
     """
     if not 0 < p_fail < p_pass < 1:
         raise ValueError(f"0 < p_fail < p_pass < 1, not p_fail {p_fail:g}, p_pass {p_pass:g}")
@@ -226,7 +229,10 @@ def _follow_exam(
 
 
 def compute_evidence(answers: npt.ArrayLike, p0: float = 0.7) -> Floats:
-    """Return the evidence (n,) for an accuracy below p0, after each right or wrong answer."""
+    """Return the evidence (n,) for an accuracy below p0, after each of the answers (n,).
+
+    answers: right (1) or wrong (0), in order.
+    """
     right = np.asarray(answers, bool)
     return compute_evidence_from_counts(np.cumsum(right), np.cumsum(~right), p0)
 
@@ -234,9 +240,10 @@ def compute_evidence(answers: npt.ArrayLike, p0: float = 0.7) -> Floats:
 def compute_evidence_from_counts(
     right: npt.ArrayLike, wrong: npt.ArrayLike, p0: float = 0.7
 ) -> Floats:
-    """Return the evidence (...) for an accuracy below p0, from right and wrong answers (...).
+    """Return the evidence (...) for an accuracy below p0, from numbers of right and wrong answers.
 
-    At most the largest float: after thousands of wrong answers E exceeds it.
+    It is capped at the largest float, which is exceeded after thousands of wrong answers.
+    ValueError unless 0 < p0 < 1.
     """
     if not 0 < p0 < 1:
         raise ValueError(f"p0 must lie between 0 and 1, not {p0:g}")
@@ -256,7 +263,7 @@ def compute_evidence_from_counts(
 
 
 def find_pause(evidence_path: npt.ArrayLike, threshold: float = PAUSE_EVIDENCE) -> int | None:
-    """Return the number of answers at which the evidence reached the threshold, or None."""
+    """Return the number of answers after which the evidence reached the threshold, or None."""
     reached = np.flatnonzero(np.asarray(evidence_path, float) >= threshold)
     return int(reached[0]) + 1 if reached.size else None
 
@@ -265,8 +272,8 @@ def find_pause(evidence_path: npt.ArrayLike, threshold: float = PAUSE_EVIDENCE) 
 class SuspectGold:
     """Evidence that the gold answer of an item is wrong.
 
-    probability: that it is wrong; n_raters: raters who answered; n_agreeing: those who answered
-    as the gold; likely_code: the category that the raters make most probable.
+    probability: that it is wrong; n_raters: raters who answered; n_agreeing: those who gave the
+    gold answer; likely_code: the most probable other category.
     """
 
     probability: float
@@ -276,7 +283,7 @@ class SuspectGold:
 
     @property
     def is_suspect(self) -> bool:
-        """True if the gold is more likely wrong than right, given at least three raters."""
+        """True if the gold is at least as likely wrong as right, given three raters or more."""
         return self.probability >= 0.5 and self.n_raters >= 3
 
 
@@ -292,8 +299,8 @@ def find_suspect_gold(
     """Return item -> evidence that its gold answer is wrong, from raters' answers.
 
     answers: item -> rater -> code; gold: item -> gold code; rho: prior probability that a gold
-    answer is wrong. A rater's accuracy a_g is (right on all *other* gold items + `right`) /
-    (answers on them + `right` + `wrong`), so that an item is not its own evidence.
+    answer is wrong. A rater's accuracy is (right on all *other* gold items + `right`) / (answers on
+    them + `right` + `wrong`), so that an item is not its own evidence.
     """
     hits: dict[Any, int] = {}
     totals: dict[Any, int] = {}
@@ -323,7 +330,7 @@ def find_suspect_gold(
 
 @dataclass(frozen=True)
 class RightAnswers:
-    """Numbers of answers to gold items, and of right ones, before and after a moment."""
+    """Numbers of answers to gold items, and of right ones, before and after a point in time."""
 
     n_before: int = 0
     right_before: int = 0
@@ -332,14 +339,14 @@ class RightAnswers:
 
     @property
     def rise(self) -> float:
-        """The share of right answers after the moment less that before; 0 where one is missing."""
+        """The rise of the share of right answers; 0 without answers before or after."""
         if not self.n_before or not self.n_after:
             return 0.0
         return self.right_after / self.n_after - self.right_before / self.n_before
 
     @property
     def variance(self) -> float:
-        """The variance of the rise of answers that are right equally often."""
+        """The variance of `rise` if the share did not change; 0 without answers before or after."""
         n = self.n_before + self.n_after
         if not self.n_before or not self.n_after:
             return 0.0
@@ -352,12 +359,13 @@ def is_answer_known_among_raters(
     others: RightAnswers = RightAnswers(),
     errors: float = 3.0,
 ) -> bool:
-    """Return whether raters seem to know the answer of a gold item: it became too easy.
+    """Return whether the answer of a gold item has become known: it is suddenly easy.
 
     answers: right (1) or wrong (0) in the order in which the item was shown; others: answers to
-    other gold items, before and after the end of the first third. True if the later two thirds are
-    right more often than the first third by more than `errors` standard errors beyond the rise of
-    the others: where everybody learns, all items become easier.
+    other gold items, before and after the end of the first third. True if the share of right
+    answers rises from the first third to the later two by more than `errors` standard errors beyond
+    the rise of the others: where everybody learns, all items become easier. False with fewer than
+    three answers.
     """
     right = [bool(answer) for answer in answers]
     first = len(right) // 3

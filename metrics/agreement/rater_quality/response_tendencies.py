@@ -39,7 +39,7 @@ MIN_CORRELATION = 0.3  # medium (Cohen 1988)
 def find_biased_raters(
     biases: np.ndarray, ses: np.ndarray, n_items: np.ndarray, answer_sd: float
 ) -> np.ndarray:
-    """Return a mask (R,) of the raters whose level differs from that of the middle rater.
+    """Return a mask (R,) of the raters who differ clearly from the median bias.
 
     biases, ses (R,): mean difference from the others on the same items, and its standard error, NaN
     where unknown; n_items (R,): compared items; answer_sd: standard deviation of all answers.
@@ -66,7 +66,7 @@ def find_biased_raters(
 
 
 class RaterLevel(NamedTuple):
-    """Distance of a rater's own level from the median level, and whether it is distinct."""
+    """A rater's own level less the median level, and whether the difference is significant."""
 
     distance: float
     is_distinct: bool
@@ -79,14 +79,14 @@ def estimate_levels(
     values: npt.ArrayLike | None = None,
     variance_factor: float = 1.0,
 ) -> dict[int, RaterLevel]:
-    """Return {rater: own level}, against the median level of those they share items with.
+    """Return rater -> own level less the median level of the raters connected by shared items.
 
     tables: of all pairs of raters that share items; answer_sd: standard deviation of all answers;
     values (k,): numbers of the categories, ranks when None; variance_factor: design effect of
-    clusters of items. The levels l solve, by least squares over shared items, mean difference of a
-    and b = l_a - l_b. Raters who are not connected by shared items cannot be compared, and of two
-    who share items with nobody else the data do not show which one differs. The level must differ
-    by MIN_EFFECT answer_sd and beyond chance (z test, Bonferroni over the raters).
+    clusters of items. The levels l are the least-squares fit of l_a - l_b to the mean differences
+    of raters a and b, weighted by shared items. Groups of fewer than three connected raters are
+    left out: the data do not show which of two differs. is_distinct: the difference is at least
+    MIN_EFFECT answer_sd and beyond chance (z test, Bonferroni over the raters).
     """
     raters, index = index_distinct(np.concatenate([tables.rater_a, tables.rater_b]))
     if not raters.size:
@@ -121,7 +121,7 @@ def estimate_levels(
 def _summarize_pairs(
     tables: PairTables, values: npt.ArrayLike | None
 ) -> tuple[Ints, Floats, float]:
-    """Return shared items and mean difference of each pair (P,), and the variance of an item."""
+    """Return shared items and mean difference of each pair (P,), and their within-pair variance."""
     counts = tables.tables.astype(float)
     k = counts.shape[-1]
     v = np.arange(k, dtype=float) if values is None else np.asarray(values, float)
@@ -133,12 +133,12 @@ def _summarize_pairs(
 
 
 def find_repeating_raters(share: Floats, share_of_others: Floats, n_items: Ints) -> np.ndarray:
-    """Return a mask (R,) of the raters who leave their most frequent answer too seldom.
+    """Return a mask (R,) of the raters who nearly always give the same answer.
 
-    share, share_of_others (R,): of this answer in the rater's own answers and in those of the
-    others on the same items; n_items (R,). The rater must leave it at most a quarter as often as
-    the others, in one of ten items at most, and less often than chance explains if the others'
-    share were the rater's own (binomial test with Bonferroni's correction for the raters).
+    share, share_of_others (R,): share of the rater's most frequent answer in the own answers, and
+    in those of the others on the same items; n_items (R,). Such a rater gives another answer at
+    most a quarter as often as the others, on one of ten items at most, and less often than chance
+    explains if the others' share were the rater's own (binomial test with Bonferroni's correction).
     """
     left, left_by_others = 1 - share, 1 - share_of_others
     is_tested = (n_items >= MIN_ITEMS) & (left_by_others >= MIN_OTHER_ANSWERS)
@@ -151,8 +151,8 @@ def find_repeating_raters(share: Floats, share_of_others: Floats, n_items: Ints)
 def find_negative_kappas(kappas: np.ndarray, ses: np.ndarray, n_items: np.ndarray) -> np.ndarray:
     """Return a mask (R,) of the raters whose kappa with the others is below 0 beyond chance.
 
-    kappas, ses (R,): with quadratic weights, NaN where unknown; n_items (R,): compared items. A z
-    test with Bonferroni's correction for the raters.
+    kappas, ses (R,): kappa with quadratic weights and its standard error, NaN where unknown;
+    n_items (R,): compared items. A z test with Bonferroni's correction for the raters.
     """
     is_usable = np.isfinite(kappas) & np.isfinite(ses) & (n_items >= MIN_ITEMS)
     n_raters = max(int(np.count_nonzero(is_usable)), 1)
@@ -163,12 +163,12 @@ def find_negative_kappas(kappas: np.ndarray, ses: np.ndarray, n_items: np.ndarra
 def select_reversed_raters(
     tables: PairTables, candidates: Collection[int], *, values: npt.ArrayLike | None = None
 ) -> set[int]:
-    """Return the candidates who answer opposite to others who agree with each other.
+    """Return the candidates whose answers are the reverse of the others', who agree.
 
-    tables: of the pairs of raters; values (k,): numbers of the categories, ranks when None. The
-    candidate's answers and those of the others on the same items must correlate by
-    -MIN_CORRELATION or less, and the answers of two of these others by MIN_CORRELATION or more.
-    Where half of the raters answer opposite to the other half, nobody is selected.
+    tables: of all pairs of raters; candidates: their keys; values (k,): numbers of the categories,
+    ranks when None. The candidate's answers must correlate by -MIN_CORRELATION or less with those
+    of the others on the same items, and the others' answers by MIN_CORRELATION or more with each
+    other. So nobody is selected where half of the raters answer opposite to the other half.
     """
     k = tables.tables.shape[-1]
     numbers = np.arange(k, dtype=float) if values is None else np.asarray(values, float)
@@ -188,9 +188,9 @@ def select_reversed_raters(
 
 
 def _compute_correlation(table: np.ndarray, numbers: np.ndarray) -> float:
-    """Return the correlation of rows and columns of a table (k, k); 0 where it is unknown.
+    """Return the correlation of rows and columns of a table (k, k) with these numbers (k,).
 
-    It is unknown with fewer than MIN_ITEMS comparisons, and where one side has one answer only.
+    0 with fewer than MIN_ITEMS comparisons, and where one side has one answer only.
     """
     n = table.sum()
     if n < MIN_ITEMS:

@@ -84,5 +84,5 @@ def find_advice(name: str) -> CoefficientAdvice | None:
 
 
 def find_weighting_advice(name: str) -> Promise | None:
-    """Return what the weights in a coefficient's name mean, or None."""
+    """Return the meaning of the weights in a coefficient's name; None without weights."""
     return WEIGHTING_ADVICE.get(name.rpartition("_")[2])

@@ -117,7 +117,7 @@ class FilterChip:
 
 @dataclass(frozen=True)
 class DatePreset:
-    """A common date range, and the URL of the page with it."""
+    """A common date range: its label, the URL of the page with it, and whether it is selected."""
 
     label: str
     url: str

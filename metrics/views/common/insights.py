@@ -114,10 +114,10 @@ def get_stored_findings(questions: Iterable[int]) -> dict[int, Findings]:
 
 
 def get_outlier_raters_by_question(findings: Mapping[int, Findings]) -> dict[int, list[Rater]]:
-    """Return {question id: outlier raters}, those with the greatest impact first.
+    """Return {question id: outlier raters}, those with the greatest impact first; one query.
 
     An outlier agrees less with the others than they do with each other, on the same items and under
-    the weights of the headline (metrics.agreement.explain.outlying_raters). One query.
+    the weights of the headline (metrics.agreement.explain.outlying_raters).
     """
     ids_by_question = {
         question: list(get_outlying_raters(stored)) for question, stored in findings.items()

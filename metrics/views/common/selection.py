@@ -74,10 +74,10 @@ class Selection:
 
     @property
     def coefficient(self) -> str:
-        """Coefficient of the trend: the requested one, or else the headline's.
+        """Coefficient of the trend: the requested one, or else that of the headline.
 
-        It is the headline, or its substitute over time. With a filter, the substitute also replaces
-        a headline of two raters.
+        It is the headline itself if that has a trend, or its substitute. With a filter, the
+        substitute also replaces a headline of two raters.
         """
         name: str = (
             self.requested_coefficient

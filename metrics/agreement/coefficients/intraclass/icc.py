@@ -35,8 +35,8 @@ ICC_NAMES = ("icc1", "icc2", "icc3", "icc1k", "icc2k", "icc3k")
 class Icc:
     """One intraclass correlation with its F test and interval.
 
-    None where undefined, with the reason. n_items, n_ratings: what it is computed from, where the
-    caller cannot know it.
+    Parts are None where undefined, with `reason` or a reason of their own. n_items, n_ratings: what
+    it is computed from, None where the caller knows.
     """
 
     value: float | None
@@ -66,7 +66,10 @@ def icc(values: npt.ArrayLike) -> dict[str, Icc]:
 def icc_from_counts(
     counts: npt.ArrayLike, n_items: npt.ArrayLike, raters: npt.ArrayLike, values: npt.ArrayLike
 ) -> dict[str, Icc]:
-    """Return name -> Icc from counts of complete items; arguments as in MeanSquares.from_counts."""
+    """Return name -> Icc of the six forms from counts of complete items.
+
+    The arguments are those of MeanSquares.from_counts.
+    """
     rater_counts = np.asarray(raters)
     n = int(np.asarray(n_items).sum())
     has_variance = (
@@ -91,7 +94,7 @@ def icc_of_two_raters(table: npt.ArrayLike, values: npt.ArrayLike) -> dict[str, 
 
 
 def _get_undefined_reason(n: int, raters: int, *, has_variance: bool) -> str | None:
-    """Return the reason why the correlations are undefined, or None."""
+    """Return the reason why the correlations of n complete items are undefined, or None."""
     if raters < 2:
         return "needs_two_raters"
     if n < 2:
@@ -129,9 +132,10 @@ def _build_single_and_mean(
     limits: tuple[float, float],
     test: dict[str, Any],
 ) -> dict[str, Icc]:
-    """Return the single and the mean form of one correlation.
+    """Return the single and the mean form of one correlation, by name.
 
-    mean_squares: between and within; limits: F_L, F_U of their ratio (infinite for within = 0).
+    mean_squares: between and within items; limits: F limits of their ratio (infinite for within =
+    0); test: F test, as fields of Icc.
     """
     between, within = mean_squares
     single, mean = between + (anova.raters - 1) * within, between
@@ -158,7 +162,7 @@ def _build_single_and_mean(
 
 
 def _transform_limits(limits: tuple[float, float], raters: int) -> dict[str, Any]:
-    """Return the limits (F - 1) / (F + R - 1), 1 for an infinite F."""
+    """Return the limits (F - 1) / (F + R - 1) as fields of Icc; 1 for an infinite F."""
     low, high = (1.0 if np.isinf(f) else (f - 1) / (f + raters - 1) for f in limits)
     return {"ci_low": low, "ci_high": high}
 
@@ -192,7 +196,7 @@ def _compute_agreement(squares: MeanSquares) -> dict[str, Icc]:
 
 
 def _build_limit_reasons(limits: dict[str, float | None]) -> dict[str, Any]:
-    """Return the reasons of the limits that are None."""
+    """Return the reasons of the limits that are None, as fields of Icc."""
     return {f"{side}_reason": "below_range" for side, bound in limits.items() if bound is None}
 
 

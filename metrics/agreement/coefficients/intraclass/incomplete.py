@@ -43,7 +43,7 @@ _SEED = 1
 
 @dataclass(frozen=True)
 class Components:
-    """Variances of items, raters and the rest, each at least 0; floats, or draws (D,)."""
+    """Variance components of items, raters and residual, each at least 0; floats or draws (D,)."""
 
     item: Floats
     rater: Floats
@@ -52,9 +52,10 @@ class Components:
 
 @dataclass(frozen=True)
 class FittedComponents:
-    """Sums of squares of items (adjusted for raters), of raters (for items), and of the rest.
+    """Sums of squares of items (adjusted for raters), of raters (for items), and residual.
 
-    degrees: their degrees of freedom; divisors: of the components of items and raters.
+    degrees: their degrees of freedom; divisors: coefficients of the item and the rater variance in
+    the expected sums of squares.
     """
 
     sums: tuple[float, float, float]
@@ -63,7 +64,7 @@ class FittedComponents:
 
     @property
     def is_crossed(self) -> bool:
-        """Return whether the three components can be separated."""
+        """True if the three components can be separated."""
         return min(self.degrees) >= 1
 
     def estimate(self) -> Components:
@@ -71,12 +72,12 @@ class FittedComponents:
         return self._solve(*(np.asarray(degree, float) for degree in self.degrees))
 
     def draw(self) -> Components:
-        """Return draws (D,) of the components that these sums of squares may come from."""
+        """Return draws (D,) of the components, from random chi-square values of the sums."""
         rng = np.random.default_rng(_SEED)
         return self._solve(*(rng.chisquare(degree, _DRAWS) for degree in self.degrees))
 
     def _solve(self, items: Floats, raters: Floats, rest: Floats) -> Components:
-        """Return the components with these chi-square values of the sums of squares."""
+        """Return the components for these chi-square values of the sums of squares."""
         residual = self.sums[2] / rest
         variances = [
             np.maximum((square / chi - residual) * degree / divisor, 0.0)
@@ -88,7 +89,10 @@ class FittedComponents:
 
 
 def fit_components(item: Ints, rater: Ints, value: Floats) -> FittedComponents:
-    """Return the fit of ratings (M,); items and raters are indices from 0 without gaps."""
+    """Return the sums of squares of ratings (M,), fitted by item and rater.
+
+    item, rater (M,): numbers from 0 without gaps.
+    """
     m, t = np.bincount(item), np.bincount(rater)
     n, n_raters, total = m.size, t.size, value.size
     v = value - value.mean()
@@ -112,7 +116,7 @@ def fit_components(item: Ints, rater: Ints, value: Floats) -> FittedComponents:
 
 
 def _compute_quantile_limits(shares: Floats) -> tuple[float, float]:
-    """Return the 2.5 % and the 97.5 % quantile of draws (D,)."""
+    """Return the 2.5 % and the 97.5 % quantile of draws (D,) of a correlation."""
     tail = (1 - CONFIDENCE_LEVEL) / 2
     low, high = np.quantile(shares, [tail, 1 - tail])
     return float(low), float(high)
@@ -125,10 +129,10 @@ INCOMPLETE_ICC_NAMES = "icc2_incomplete", "icc3_incomplete", "icc2k_incomplete",
 
 
 def icc_of_ratings(rated_items: RatedItems, values: Floats) -> dict[str, Icc]:
-    """Return name -> Icc of the complete items; values (k,) of the categories.
+    """Return name -> Icc of the items that all raters rated; values (k,) of the categories.
 
-    With fewer than two of them ICC(1,1) is that of all rated items, because it does not need to
-    know who rated; the others are undefined.
+    With fewer than two such items ICC(1,1) is that of all rated items, because it does not depend
+    on who rated; the others are undefined.
     """
     codes = rated_items.get_complete_codes()
     iccs = {
@@ -143,7 +147,7 @@ def icc_of_ratings(rated_items: RatedItems, values: Floats) -> dict[str, Icc]:
 
 
 def icc_one_way(item: npt.ArrayLike, value: npt.ArrayLike) -> Icc:
-    """Return ICC(1,1) from the items and values (M,) of ratings; who rated does not matter."""
+    """Return ICC(1,1) from the items and values (M,) of ratings, whoever gave them."""
     _, index = index_distinct(item)
     v = np.asarray(value, float)
     m = np.bincount(index)
@@ -180,8 +184,8 @@ class IncompleteIcc:
     """Reliability of one rating and of the mean of an item's ratings, from variance components.
 
     agreement: ICC(A,1), consistency: ICC(C,1), of one rating; agreement_mean: ICC(A,k), and
-    shared_mean: ICC(Q,k), of the mean; each with its interval. k: harmonic mean of the ratings an
-    item; q: share of the raters' variance that differs between items; None with the reason where
+    shared_mean: ICC(Q,k), of the mean; each with its interval. k: harmonic mean of the ratings per
+    item; q: weight of the rater variance in ICC(Q,k). k and q are None, with the reason, where
     undefined.
     """
 
@@ -231,7 +235,8 @@ def compute_incomplete_icc(
 def _build_icc(variances: tuple[Components, Components], *, rater: float, rest: float) -> Icc:
     """Return the ICC, item variance / (item variance + error variance), with its interval.
 
-    variances: estimates and draws; rater, rest: weights of their variances in the error.
+    variances: estimated components, and draws of them; rater, rest: weights of the rater and
+    residual variance in the error variance.
     """
     estimate, draws = variances
     value, reason = compute_share(
@@ -246,10 +251,11 @@ def _build_icc(variances: tuple[Components, Components], *, rater: float, rest: 
 
 
 def _compute_rater_factor(items: Ints, raters: Ints, m: Ints, k: float) -> float:
-    """Return q, the factor of rater variance in the mean of incomplete ratings.
+    """Return q, the weight of the rater variance in the mean of incomplete ratings.
 
-    The sum over pairs of items of m_ij / (m_i m_j) is that over raters of the squared sum of 1 /
-    m_i over the rater's items, without the pairs of an item with itself.
+    m (N,): ratings of each item; k: their harmonic mean. With m_ij the common raters of items i and
+    j, the sum of m_ij / (m_i m_j) over pairs of items is the sum over raters of the squared sum of
+    1 / m_i over the rater's items, less the pairs of an item with itself.
     """
     weight = 1 / m[items]
     of_raters = np.bincount(raters, weight)

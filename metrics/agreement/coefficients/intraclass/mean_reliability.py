@@ -35,10 +35,10 @@ NEEDS_BOOTSTRAP = "needs_bootstrap"
 
 @dataclass(frozen=True)
 class VarianceComponents:
-    """Estimated variance of items, of raters (their severity), and the residual variance `rest`.
+    """Estimated variance of items, of raters (their severity), and residual variance `rest`.
 
-    Negative components count as 0 in what is computed from them. None, with the reason, where they
-    cannot be separated.
+    They may be negative; what is computed from them takes negative ones as 0. All are None, with
+    the reason, where they cannot be separated.
     """
 
     item: float | None
@@ -54,7 +54,7 @@ class VarianceComponents:
 
     @property
     def shares(self) -> dict[str, float] | None:
-        """Each component's share of their sum; None where they are undefined or all 0."""
+        """Name -> share of the component in their sum; None where undefined or all 0."""
         if self.reason is not None:
             return None
         item, rater, residual = _clip_negative(self)
@@ -66,7 +66,7 @@ class VarianceComponents:
 
 @dataclass(frozen=True)
 class MeanReliability:
-    """Reliability of the mean of m raters; None with a reason where undefined."""
+    """Absolute and relative reliability of the mean of m raters; None with a reason."""
 
     absolute: float | None
     relative: float | None
@@ -76,7 +76,7 @@ class MeanReliability:
 
 @dataclass(frozen=True)
 class RatersNeeded:
-    """Number of raters an item that reaches the target; None with a reason where no number does."""
+    """Raters per item for a target reliability, absolute and relative; None with a reason."""
 
     absolute: int | None
     relative: int | None
@@ -111,7 +111,7 @@ def estimate_components(
 
 
 def _sum_squared_differences(group: Ints, value: Floats) -> tuple[float, int]:
-    """Return the sum of squared differences over all pairs in each group, and n pairs."""
+    """Return the sum of squared differences over the pairs in all groups, and their number."""
     n = np.bincount(group)
     sums, square_sums = np.bincount(group, value), np.bincount(group, value**2)
     total = float((n * square_sums - sums**2).sum())
@@ -119,7 +119,7 @@ def _sum_squared_differences(group: Ints, value: Floats) -> tuple[float, int]:
 
 
 def compute_reliability(components: VarianceComponents, m: int) -> MeanReliability:
-    """Return the reliability of the mean of m >= 1 raters."""
+    """Return the reliability of the mean of m raters; ValueError for m < 1."""
     if m < 1:
         raise ValueError(f"a mean needs one rater at least, not {m}")
     if components.reason is not None:
@@ -131,9 +131,9 @@ def compute_reliability(components: VarianceComponents, m: int) -> MeanReliabili
 
 
 def compute_raters_needed(components: VarianceComponents, target: float) -> RatersNeeded:
-    """Return the number of raters an item at which the mean's reliability is `target`.
+    """Return the number of raters per item at which the mean's reliability reaches `target`.
 
-    0 < target < 1, ValueError otherwise (Spearman-Brown).
+    By the Spearman-Brown formula; ValueError unless 0 < target < 1.
     """
     if not 0 < target < 1:
         raise ValueError(f"the target must lie between 0 and 1, not {target:g}")
@@ -156,7 +156,7 @@ def _clip_negative(components: VarianceComponents) -> tuple[float, float, float]
 
 
 def compute_share(item: float, error: float) -> tuple[float | None, str | None]:
-    """Return the share of variance that is due to items, or None and the reason."""
+    """Return item / (item + error) and None; where both are 0, None and the reason."""
     if item + error == 0:
         return None, NO_VARIANCE
     return item / (item + error), None
@@ -185,9 +185,10 @@ class ReliabilityLimits:
 def compute_limits(
     item: npt.ArrayLike, rater: npt.ArrayLike, value: npt.ArrayLike, m: int = 1
 ) -> ReliabilityLimits:
-    """Return the 95 % F limits for the reliability of a mean of m raters, complete ratings.
+    """Return the 95 % F limits for the reliability of a mean of m raters.
 
-    Where some item lacks a rater, only the bootstrap over items gives an interval.
+    item, rater, value (M,): ratings in long form. Undefined where some item lacks a rater: then
+    only the bootstrap over items gives an interval.
     """
     items, rows = index_distinct(item)
     raters, columns = index_distinct(rater)
@@ -206,7 +207,7 @@ def compute_limits(
 def _apply_spearman_brown(coefficient: icc.Icc, m: int) -> tuple[float, float] | None:
     """Return both confidence limits of a correlation, stepped up to the mean of m raters.
 
-    None where one is outside the formula's range.
+    None where one of them is outside the range of the Spearman-Brown formula.
     """
     low, high = spearman_brown(coefficient.ci_low, m), spearman_brown(coefficient.ci_high, m)
     return None if low is None or high is None else (low, high)

@@ -56,9 +56,8 @@ class MeanSquares:
     ) -> MeanSquares:
         """Return the mean squares of complete items, from counts by category.
 
-        counts (P, k): patterns; n_items (P,): their numbers of items; raters (R, k): number of
-        times that each rater uses each category on these items; values (k,): the categories'
-        values.
+        counts (P, k): patterns; n_items (P,): their numbers of items; raters (R, k): ratings of
+        each rater on these items by category; values (k,): of the categories.
         """
         patterns, items = np.asarray(counts, float), np.asarray(n_items, float)
         rater_counts, v = np.asarray(raters, float), np.asarray(values, float)
@@ -97,7 +96,8 @@ class MeanSquares:
 def f_limits(between: float, within: float, df1: float, df2: float) -> tuple[float, float]:
     """Return the F confidence interval of the ratio of two mean squares.
 
-    It is F / F_crit(df1, df2) to F * F_crit(df2, df1); infinite where within is 0.
+    With F = between / within it is F / F_crit(df1, df2) to F * F_crit(df2, df1); infinite where
+    within is 0.
     """
     if within == 0:
         return np.inf, np.inf
@@ -106,12 +106,12 @@ def f_limits(between: float, within: float, df1: float, df2: float) -> tuple[flo
 
 
 def _f_quantile(df1: float, df2: float, tail: float) -> float:
-    """Return the upper-tail quantile of F."""
+    """Return the quantile of F that is exceeded with the probability `tail`."""
     return float(special.fdtri(df1, df2, 1 - tail))
 
 
 def f_test(between: float, within: float, df1: int, df2: int) -> dict[str, Any]:
-    """Return F, degrees of freedom and p of the test between > within, as fields of Icc."""
+    """Return F, degrees of freedom and p of the test of between > within, as fields of Icc."""
     if within == 0:
         return {
             "F": None,
@@ -125,9 +125,9 @@ def f_test(between: float, within: float, df1: int, df2: int) -> dict[str, Any]:
 
 
 def spearman_brown(bound: float | None, raters: int) -> float | None:
-    """Return the reliability of a mean of R raters from the reliability of one (Spearman-Brown).
+    """Return the reliability of a mean of R raters from that of one, or from a limit of it.
 
-    None below the range where the formula is meaningful.
+    None for None, and below the range where the formula is meaningful.
     """
     if bound is None or bound * (raters - 1) <= -1 + 1e-9:
         return None
@@ -170,7 +170,7 @@ def agreement_limits(squares: MeanSquares, value: float) -> tuple[float | None, 
 def _divide_or_none(numerator: float, first_term: float, second_term: float) -> float | None:
     """Return numerator / (first_term + second_term), or None where the result is unbounded.
 
-    That is where the limit lies infinitely low, or where so few degrees of freedom have no
+    It is unbounded where the limit lies infinitely low, or where so few degrees of freedom have no
     quantile.
     """
     denominator = first_term + second_term
