@@ -77,7 +77,7 @@ EXAMPLES: dict[str, object] = {
 
 
 def describe_api(result: Any, generator: Any, request: Any, public: bool) -> Any:
-    """Add the descriptions of areas and the examples to the schema."""
+    """Add descriptions of areas and examples of bodies to the schema (a drf-spectacular hook)."""
     result["tags"] = [{"name": name, "description": text} for name, text in AREAS.items()]
     for operations in result["paths"].values():
         for operation in operations.values():
@@ -94,7 +94,7 @@ CONNECTION = f"{CONNECTIONS}<int:connection_id>/"
 
 @require_safe
 def show_index(request: HttpRequest) -> JsonResponse:
-    """Return the addresses from which a program can find everything else."""
+    """Return the URLs of the entry points: projects, events, webhooks, schema and reference."""
     names = {
         "projects": "api-projects",
         "events": "api-site-events",

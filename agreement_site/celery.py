@@ -99,7 +99,7 @@ class Sweeper(bootsteps.StartStopStep):
             event.set()
 
     def wait(self, path: str, sweep_seconds: float) -> bool:
-        """Wait for the next sweep; return False when the worker stops."""
+        """Wait until the next sweep of ``path`` is due; return False when the worker stops."""
         pace, event = self.SWEEPS[path], self.woken[path]
         self.stop_event.wait(pace.after_change * sweep_seconds)
         if time.monotonic() >= self.awake_until:

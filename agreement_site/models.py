@@ -43,8 +43,8 @@ class StaleQuestion(models.Model):
 class AuditLogEntry(models.Model):
     """An entry of the audit log: rights, tokens, settings, gold answers, exports, sign-ins.
 
-    It is written once and never changed. It has ids and names as they were and no foreign keys, so
-    it stays when the objects are deleted.
+    It is written once and never changed. It has no foreign keys, but ids and names at the time of
+    the event: so it stays when the objects are deleted.
     """
 
     created_at = models.DateTimeField(auto_now_add=True, db_index=True)

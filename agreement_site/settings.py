@@ -57,7 +57,7 @@ def env_url(name: str, schemes: Collection[str], *, needs_host: bool = True) -> 
 
 
 def require_env(name: str) -> str:
-    """Return a variable that another setting makes necessary. Raises ImproperlyConfigured."""
+    """Return a variable that another setting needs. Raises ImproperlyConfigured without it."""
     text = os.environ.get(name, "").strip()
     if not text:
         raise ImproperlyConfigured(f"{name} is needed")
@@ -65,7 +65,7 @@ def require_env(name: str) -> str:
 
 
 def detect_program(arguments: list[str]) -> str:
-    """Return the kind of this process: web, worker, migrate, or the name of a command."""
+    """Return the kind of this process: web, worker, migrate, command, or a command of manage.py."""
     name = Path(arguments[0]).name if arguments else ""
     if name == "manage.py" and len(arguments) > 1:
         # The supervisor is forked into the web server, and into workers (server/worker.py).

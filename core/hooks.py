@@ -66,9 +66,8 @@ class CommitListeners(Hook[Listener]):
     def notify_on_commit(self, object_id: int) -> None:
         """Notify all listeners once the running transaction is committed.
 
-        Without a transaction they are notified at once.
-
-        They are called once for each id, however often this is called in one transaction.
+        Without a transaction they are notified at once. Repeated calls with the same id in a
+        transaction notify them once.
         """
         # A callback that was registered in a savepoint is dropped when that is rolled back.
         savepoints = set(connection.savepoint_ids)

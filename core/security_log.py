@@ -36,10 +36,10 @@ def log_event(event_type: str, **fields: Any) -> None:
 
 
 def get_client_address(request: HttpRequest) -> str:
-    """Return the address that the request comes from.
+    """Return the client address of a request.
 
-    Behind a proxy, this is the address that the nearest proxy saw; the proxy's own if the header
-    has something else.
+    Behind a proxy, it is the address that the nearest proxy reports; the proxy's own address if the
+    header contains no valid address.
     """
     forwarded: str = request.META.get("HTTP_X_FORWARDED_FOR", "")
     if getattr(settings, "SECURE_PROXY_SSL_HEADER", None) and forwarded:

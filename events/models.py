@@ -15,7 +15,7 @@ from projects.models import Project
 
 
 class Event(models.Model):
-    """One thing that happened.
+    """Something that happened in a project or its data, as the feed and webhooks report it.
 
     Written once, in the transaction of the change that it describes, and never changed.
     """

@@ -13,7 +13,7 @@ from .webhooks import outbox
 
 @shared_task(ignore_result=True)
 def publish_events(_project_id: int) -> None:
-    """Publish the committed events of all projects, whichever project sent the message."""
+    """Publish the committed events of all projects; the task's argument is not used."""
     feed.publish_events()
 
 

@@ -1,6 +1,6 @@
 """On-demand jobs that explain a change of agreement between two periods.
 
-Requested by a page, computed by a worker and stored in a row (core.jobs.on_demand).
+A page requests a job, a worker computes it, and a row stores the result (core.jobs.on_demand).
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ def _compute_bounds(row: Attribution) -> list[tuple[int, int]]:
 
 
 def _filter_items_of_periods(row: Attribution) -> Any:
-    """Return a queryset of the ids of items with any counted rating in either period."""
+    """Return a queryset of the ids of items that have a counted rating in either period."""
     within = Q()
     for first, end in _compute_bounds(row):
         within |= Q(counted_day__gte=first, counted_day__lt=end)
@@ -176,10 +176,10 @@ def _filter_items_of_periods(row: Attribution) -> Any:
 
 
 def _load_ratings(row: Attribution, scale: QuestionScale) -> tuple[np.ndarray, np.ndarray]:
-    """Return all ratings (M,) of the items of both periods, and the period of each (M,).
+    """Return all ratings (M,) of the items of both periods, and the period (0 or 1) of each (M,).
 
     Codes are indices in declared order. An item belongs to the day of its second rating, as in the
-    trend. Read by one statement, so that all are of the same moment.
+    trend. One query reads all ratings, so that they are of the same moment.
     """
     columns = _filter_counted(row).filter(item_id__in=_filter_items_of_periods(row))
     columns = columns.values_list("item_id", "rater_id", "counted", "counted_day")
@@ -199,7 +199,7 @@ def _load_ratings(row: Attribution, scale: QuestionScale) -> tuple[np.ndarray, n
 def _count_patterns(
     ratings: np.ndarray, period: np.ndarray, scale: QuestionScale
 ) -> list[recent_change.Patterns]:
-    """Return the patterns and numbers of items of both periods, for ratings (M,)."""
+    """Return the patterns and numbers of items of both periods; ``period`` (M,): 0 or 1."""
     patterns = []
     for number in (0, 1):
         rows = ratings[period == number]
@@ -289,10 +289,7 @@ def _group_by_attributes(items: Any, item: np.ndarray) -> list[tuple[str, list[A
 
 
 def _format_value(value: Any) -> str:
-    """Return an attribute value as text.
-
-    Lists and objects are converted, too; they rarely group items.
-    """
+    """Return an attribute value as text; also lists and objects, which rarely group items."""
     return str(value)[:200]
 
 
@@ -305,7 +302,7 @@ def _add_biases(raters: Iterable[ContributionEntry], biases: dict[tuple[int, int
 def _compute_biases(
     ratings: np.ndarray, period: np.ndarray, scale: QuestionScale
 ) -> dict[tuple[int, int], Value]:
-    """Return (rater, period) -> Value of the bias against the peers on the same items."""
+    """Return (rater, period) -> Value of the bias against the peers; ``period`` (M,): 0 or 1."""
     peer_tables = tally.count_peer_tables(
         ratings["item"], ratings["rater"], ratings["code"], scale.k, day=period
     )

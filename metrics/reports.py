@@ -1,6 +1,6 @@
 """Reports on a question as of a moment: names and figures as plain JSON, without text.
 
-Requested by a page, computed by a worker from the history of the ratings, and stored
+A page requests a report, a worker computes it from the history of the ratings, and a row stores it
 (core.jobs.on_demand). Everything is based on the ratings at a moment, on the scale declared then,
 and on which raters were models, so the same moment always gives the same facts. Current settings
 are stored with it: the scheme of verbal bands, and the target.
@@ -69,9 +69,10 @@ class ResultFacts(TypedDict):
 
 
 class OutlyingFacts(TypedDict):
-    """Number of outlying raters: they agree less with the others than these do on the same items.
+    """Number of outlying raters, who agree less with the others than the others with each other.
 
-    ``without``: the headline's coefficient without them; None if there are none.
+    Only the same items are compared. ``without``: the headline's coefficient without them; None if
+    there are none.
     """
 
     n_raters: int

@@ -18,7 +18,7 @@ from ratings.imports import leases
 
 @shared_task(ignore_result=True)
 def count_question(question_id: int) -> None:
-    """Count what is uncounted in a question and refresh its results, after its pause (hints)."""
+    """Count a question's uncounted ratings and refresh its results, after its pause (hints)."""
     hints.wait_for_turn(question_id)
     # After the pause: ratings that arrived meanwhile need no hint of their own.
     hints.clear_hint(question_id)
@@ -48,19 +48,19 @@ def count_question(question_id: int) -> None:
 
 @shared_task(ignore_result=True)
 def compute_attribution(attribution_id: int) -> None:
-    """Compute a requested attribution; one that was computed meanwhile is left alone."""
+    """Compute a requested attribution, unless it has been computed since the request."""
     attribution.ATTRIBUTION_JOB.compute(attribution_id)
 
 
 @shared_task(ignore_result=True)
 def compute_filtered_result(result_id: int) -> None:
-    """Compute a requested filtered result; one that was computed meanwhile is left alone."""
+    """Compute a requested filtered result, unless it has been computed since the request."""
     filtered_jobs.FILTERED_RESULT_JOB.compute(result_id)
 
 
 @shared_task(ignore_result=True)
 def compute_report(report_id: int) -> None:
-    """Compute a requested report; one that was computed meanwhile is left alone."""
+    """Compute a requested report, unless it has been computed since the request."""
     reports.REPORT_JOB.compute(report_id)
 
 

@@ -144,7 +144,7 @@ class RaterAdmin(AuditedAdmin):
 
 @admin.register(RaterIdentity)
 class RaterIdentityAdmin(ReadOnlyAdmin):
-    """For superusers only: leads of the project see pseudonyms."""
+    """Admin for superusers only: leads of the project see pseudonyms."""
 
     list_display = ("rater", "key", "name", "project")
     list_select_related = ("rater", "project")
@@ -165,7 +165,7 @@ class MemberAdmin(AuditedAdmin):
 
 @admin.register(MemberOffer)
 class MemberOfferAdmin(ReadOnlyAdmin):
-    """For superusers only: leads of the project do not learn whether the account exists."""
+    """Admin for superusers only: leads of the project do not learn whether an account exists."""
 
     list_display = ("username", "user", "project", "role", "by", "created_at", "declined_at")
     list_select_related = ("user", "project", "by")

@@ -43,9 +43,9 @@ def render_markdown(text: str) -> SafeString:
 def render_preview(text: str) -> SafeString:
     """Return the Markdown as safe HTML.
 
-    Headings begin at h2, below the page's own. HTML in the text is shown as text. An image from
-    an origin that is not allowed becomes a link to it. A text with so many brackets, bars or
-    cells of tables that it would take seconds to render is shown as plain text.
+    Headings begin at h2, below the page's h1. HTML in the text is shown as text. An image from an
+    origin that is not allowed becomes a link. A text is shown as plain text if its brackets, bars
+    or table cells are so many that rendering it would take seconds.
     """
     if (
         text.count("[") > MAX_BRACKETS

@@ -32,12 +32,11 @@ def lock_categories(question_id: int) -> None:
 
 
 def build_items_lock(project_id: int) -> list[Statement]:
-    """Build the statements that lock the project's items against creation by key.
+    """Build the statements that lock the project's items against creation by others.
 
-    The lock is held until the transaction ends.
-
-    Waits for other writers. So items can be created in the order in which they were given, and two
-    writers that create the same items in different orders cannot deadlock.
+    The lock is held until the transaction ends; other writers are waited for. Items can thus be
+    created in the order given: two writers that create the same items in different orders cannot
+    deadlock.
     """
     return build_advisory_lock(ITEMS_LOCK, project_id)
 
@@ -55,8 +54,7 @@ def share_categories_lock(question_id: int) -> None:
 def lock_project_row(project_id: int) -> None:
     """Lock the project's row against exclusive locks until the transaction ends.
 
-    Waits for a running exclusive lock.
-
-    Rows that refer to the project lock it only at commit, because the foreign key is deferred.
+    Waits for a running exclusive lock. Inserting rows that refer to the project is not enough: as
+    the foreign key is deferred, this locks the project's row only at the commit.
     """
     lock_row_shared("projects_project", project_id)

@@ -96,7 +96,7 @@ def _get_question(question_id: int) -> Question:
 def _get_current_row(
     rows: type[RecomputedResult], question_id: int, versions: InputVersions
 ) -> Any:
-    """Return the row if its input version is the current one, else None."""
+    """Return the question's row of ``rows`` (a model) if it is up to date, else None."""
     row = rows._default_manager.filter(pk=question_id).first()
     if row is None or row.computed_at is None or row.input_version != versions.get(question_id):
         return None
@@ -106,9 +106,9 @@ def _get_current_row(
 def _compare_rows(
     rows: type[Model], question_id: int, new_rows: Sequence[Model], *, key: str
 ) -> list[str]:
-    """Return a line for each row of the question that is surplus, missing or different.
+    """Return a line for each stored row that is surplus, missing or different from ``new_rows``.
 
-    Rows are matched by ``key``.
+    ``rows``: their model. Rows are matched by the field ``key``.
     """
     name_prefix = f"{rows.__name__} of {key.removesuffix('_id')}"
     stored = {getattr(row, key): row for row in rows._default_manager.filter(question=question_id)}
@@ -151,7 +151,7 @@ def _is_equal(a: Any, b: Any) -> bool:
 def list_differences(question_id: int) -> list[str]:
     """Return a line for each stored label that differs from the recomputed one.
 
-    Empty while the labels are outdated.
+    Empty if the labels are outdated: they are recomputed anyway.
     """
     consensus = Consensus.objects.filter(question=question_id).first()
     if consensus is None or consensus.computed_at is None or recomputation.is_outdated(consensus):

@@ -10,7 +10,10 @@ from ratings.annotation import rater_selectors
 
 
 def get_own_rater_or_404(request: HttpRequest, project_id: int) -> Rater:
-    """Return the user's rater in the project, or raise Http404."""
+    """Return the user's rater in the project.
+
+    Raises Http404 if there is none, and PermissionDenied for a role that does not rate.
+    """
     project = get_project(request.user, project_id, role=Member.Role.ANNOTATOR)
     rater = rater_selectors.get_rater(project, request.user)
     if rater is None:

@@ -88,7 +88,7 @@ class Recomputation:
         return True
 
     def is_pausing(self, row: RecomputedResult) -> bool:
-        """Return whether the last computation was so recent that further changes are awaited."""
+        """Return whether to wait for further changes, since the last computation was recent."""
         if row.computed_at is None:
             return False
         pause = min(

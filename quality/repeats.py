@@ -37,7 +37,10 @@ REPEAT = Assignment.Kind.REPEAT
 
 
 class RepeatedAnswer(NamedTuple):
-    """Category indexes of the first and the second answer, and the day of the second."""
+    """Category indexes of a rater's first and second answer to an item.
+
+    ``day``: day of the second answer, counted from 1970-01-01.
+    """
 
     first: int
     second: int
@@ -109,7 +112,7 @@ def compute_repeat_scores(question: Question) -> tuple[list[RepeatScore], dict[s
 def _compute_scores(
     question: Question, scale: QuestionScale, pairs_of_rater: dict[int, list[RepeatedAnswer]]
 ) -> tuple[list[RepeatScore], repeats.RepeatAgreement]:
-    """Return a score for each rater, and their pooled result."""
+    """Return a score for each rater, and the agreement of all of them pooled."""
     is_weighted = scale.weighting != UNWEIGHTED
     matrix = scale.build_weight_matrices()[scale.weighting] if is_weighted else None
     values = scale.values if scale.type.numeric else None
@@ -169,7 +172,10 @@ def _list_month_scores(pairs: Sequence[RepeatedAnswer]) -> list[dict[str, object
 
 
 def find_inconsistent_scores(scores: Sequence[RepeatScore]) -> dict[int, RepeatScore]:
-    """Return {rater id: score} of raters who repeat less often than the others of a question."""
+    """Return {rater id: score} of raters who repeat their answers less often than the others.
+
+    ``scores``: those of all people of a question.
+    """
     same, n_repeats = (
         np.array([(score.same, score.n) for score in scores], np.int64).reshape(-1, 2).T
     )

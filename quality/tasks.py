@@ -42,12 +42,15 @@ def sweep_raters() -> int:
 
 
 def sweep_gates() -> int:
-    """Decide gates whose input changed, and compute requested verdicts that no task reached."""
+    """Decide gates whose input changed, and compute verdicts whose task message was lost.
+
+    Returns the number of questions whose gates were decided.
+    """
     verdict_jobs.VERDICT_JOB.sweep()
     return gates.sweep()
 
 
 @shared_task(ignore_result=True)
 def compute_gate_verdict(verdict_id: int) -> None:
-    """Compute a requested verdict; one that was computed meanwhile is left alone."""
+    """Compute a requested verdict, unless it has been computed meanwhile."""
     verdict_jobs.VERDICT_JOB.compute(verdict_id)

@@ -22,7 +22,7 @@ class InvalidSettings(ValueError):
 
 
 def find_reason_error(reason: str, *, max_length: int) -> str:
-    """Return the error message for the reason of an action, or an empty text.
+    """Return the error message for a reason that may be empty; "" if it is valid.
 
     ``max_length``: maximum number of characters.
     """
@@ -32,7 +32,7 @@ def find_reason_error(reason: str, *, max_length: int) -> str:
 
 
 def find_required_reason_error(reason: str, *, max_length: int) -> str:
-    """Return the error message for a reason that must not be empty, or an empty text."""
+    """Return the error message for a reason that must not be empty; "" if it is valid."""
     return find_reason_error(reason, max_length=max_length) if reason else _("Enter a reason.")
 
 
@@ -47,7 +47,7 @@ def record_rules_change(
 ) -> None:
     """Record a change of a question's rules as an event of this kind and in the audit log.
 
-    The event has all rules, the audit log those that changed.
+    The event has all rules before and after, and ``details``; the audit log only the changed rules.
     """
     changed = [name for name in after if before.get(name) != after[name]]
     record_event(

@@ -1,4 +1,1 @@
-"""Ratings: recording, annotation pages, imports, exports and API.
-
-It may import the layers from events down.
-"""
+"""Ratings: recording, annotation pages, imports, exports and the API of ratings."""

@@ -96,7 +96,7 @@ class AccountAdapter(DefaultAccountAdapter):
             return UNKNOWN_ADDRESS
 
     def add_message(self, request: HttpRequest, level: int, *args: Any, **kwargs: Any) -> None:
-        """Drop allauth's default messages; show only those that are passed as ``message``."""
+        """Show only messages passed as ``message``; allauth's default messages are dropped."""
         if kwargs.get("message"):
             super().add_message(request, level, *args, **kwargs)
 

@@ -70,9 +70,9 @@ def count_attempt_and_get_wait(username: str, address: str) -> int:
 
 
 def count_code_and_get_wait(user_id: int) -> int:
-    """Count a second-factor code that was tried; return the seconds to wait, 0 if allowed.
+    """Count an attempt at a second-factor code; return the seconds to wait, 0 if it is allowed.
 
-    A user who guesses codes has the password, so only the account is counted.
+    Who guesses codes knows the password, so attempts are counted by account only.
     """
     now, account = timezone.now(), str(user_id)
     wait_seconds = _count_attempt(_hash_key("code", account), MAX_ATTEMPTS_PER_NAME, WINDOW, now)
@@ -99,7 +99,10 @@ def count_mail_and_get_wait(address: str) -> int:
 
 
 def count_action_and_get_wait(user_id: int, name: str, allowed: int) -> int:
-    """Count an action, ``allowed`` an hour; return the seconds to wait, 0 if allowed."""
+    """Count an action of the user; return the seconds to wait, 0 if it is allowed.
+
+    ``allowed``: number of actions of this name in an hour.
+    """
     return _count_attempt(
         _hash_key("act", str(user_id), name), allowed, LONG_WINDOW, timezone.now()
     )

@@ -53,7 +53,7 @@ class ThrottledCodeMixin:
 
 
 class CodeForm(ThrottledCodeMixin, base_forms.AuthenticateForm):
-    """Ask for a code after the password, at sign-in."""
+    """Ask for a second-factor code at sign-in."""
 
 
 class CodeAgainForm(ThrottledCodeMixin, base_forms.ReauthenticateForm):
@@ -129,7 +129,7 @@ class AddPasskey(InvalidFormStatusMixin, webauthn_views.AddWebAuthnView):
         return response
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        """Add the submitted form to the context, which allauth's view leaves out."""
+        """Add the keyword arguments, such as the invalid form, which allauth's view drops."""
         return {**super().get_context_data(**kwargs), **kwargs}
 
 

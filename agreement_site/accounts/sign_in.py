@@ -99,7 +99,7 @@ class SignOut(views.LogoutView):
 
 
 class TooManyAttemptsMiddleware(BaseMiddleware):
-    """Answer a page that checks a password with 429 after too many attempts (attempt_limits)."""
+    """Answer TooManyAttempts with status 429, a page, and the header Retry-After."""
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
         if not isinstance(error, attempt_limits.TooManyAttempts):
@@ -113,7 +113,7 @@ class TooManyAttemptsMiddleware(BaseMiddleware):
 
 
 class ChoosePasswordForm(SetPasswordForm):
-    """Show errors at the first password field instead of the repeated one."""
+    """Form of a new password, which shows errors at the first field instead of the second."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -180,7 +180,10 @@ class ConfirmPassword(InvalidFormStatusMixin, ReauthenticateView):
 
 
 class AcceptInvitation(InvalidFormStatusMixin, views.PasswordResetConfirmView):
-    """Let the holder of a one-time link choose the password of a new account, and sign them in."""
+    """Let the holder of an invitation link choose the account's password, and sign them in.
+
+    The link works until a password is set.
+    """
 
     template_name = "registration/invitation.html"
     form_class = ChoosePasswordForm
@@ -209,7 +212,7 @@ class AcceptInvitation(InvalidFormStatusMixin, views.PasswordResetConfirmView):
 
 
 def redirect_admin_sign_in(request: HttpRequest) -> HttpResponse:
-    """Redirect the admin's sign-in page to ours, which counts attempts."""
+    """Redirect the admin's sign-in page to the site's, which limits attempts."""
     if request.user.is_authenticated:
         raise PermissionDenied(_("Only staff accounts can open the admin site."))
     next_url = request.GET.get("next") or reverse("admin:index")
@@ -256,7 +259,7 @@ class RequestPasswordReset(
 
 
 def _send_reset_mail(form: Any, request: HttpRequest) -> None:
-    """Create and send the mail, if the address has an account, in a thread after the response."""
+    """Send the reset mail if an account has the address; log an error. Runs in a thread."""
     try:
         form.save(request)
     except Exception:

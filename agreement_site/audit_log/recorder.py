@@ -67,7 +67,7 @@ def format_line(values: Mapping[str, Any], previous: str) -> bytes:
 
 @dataclass(frozen=True)
 class AuditFileProblem:
-    """A changed, missing or invalid line of an audit log file; ``line`` is counted from 1."""
+    """A problem of an audit log file at a line, counted from 1."""
 
     line: int
     description: str

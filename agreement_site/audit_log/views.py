@@ -141,7 +141,10 @@ def build_row(
 
 
 def _diff_lists(before: Any, after: Any) -> tuple[Any, Any]:
-    """Return the elements only in the old and only in the new list; other values unchanged."""
+    """Return the elements only in ``before`` and those only in ``after``.
+
+    Both are returned as they are unless they are different lists.
+    """
     if not (isinstance(before, list) and isinstance(after, list)) or before == after:
         return before, after
     return [element for element in before if element not in after], [

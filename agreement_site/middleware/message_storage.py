@@ -9,7 +9,7 @@ from django.contrib.messages.storage.session import SessionStorage
 
 
 class HostCookieStorage(CookieStorage):
-    """Bind the message cookie to the host, like our other cookies."""
+    """Bind the message cookie to the host, like the site's other cookies."""
 
     cookie_name = "__Host-messages" if settings.HTTPS else "messages"
 

@@ -39,8 +39,8 @@ COOKIE_NUL = "\\000"
 class AllowedMethodsMiddleware(BaseMiddleware):
     """Reject methods, expectations and encodings that no view supports.
 
-    Django's admin accepts any method, even TRACE. The web server reads a body as chunked whatever
-    other encodings its header names, and continues whatever a client expects.
+    Django's admin accepts any method, even TRACE. The web server ignores other encodings of a
+    chunked body, and sends 100 Continue for any expectation.
     """
 
     ALLOWED_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
@@ -97,10 +97,10 @@ class PrivateResponsesMiddleware(BaseMiddleware):
 
 
 class TokenRedirectMiddleware(BaseMiddleware):
-    """Answer 401 where a program that sends a token would be redirected, as to the sign-in page.
+    """Answer 401 where a request with a token would be redirected, as to the sign-in page.
 
-    It would take the sign-in page for the file that it requested. Browsers behind a proxy send
-    `Authorization: Basic`.
+    A program would take the sign-in page for the file that it requested. `Authorization: Basic` is
+    no token: browsers behind a proxy send it.
     """
 
     def __call__(self, request: HttpRequest) -> HttpResponse:

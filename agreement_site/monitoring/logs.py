@@ -83,7 +83,7 @@ def get_client_address() -> str:
 
 @contextmanager
 def log_context(**fields: Any) -> Iterator[None]:
-    """Add these fields to all records made inside the block."""
+    """Add these fields to the log records that this thread writes inside the block."""
     token = _work_context.set({**_work_context.get(), **fields})
     try:
         yield
@@ -95,9 +95,9 @@ def log_context(**fields: Any) -> Iterator[None]:
 
 
 class RequestLogMiddleware(BaseMiddleware):
-    """Give each request an ID, and log one line when it is answered. The outermost middleware.
+    """Give each request an ID, and log one line when it is answered. Must be the outermost.
 
-    A proxy's X-Request-ID is used if it is a plain one, so both logs can be read side by side.
+    A proxy's X-Request-ID is used if it has the form of an ID, so that both logs can be compared.
     """
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
@@ -156,7 +156,7 @@ def _observe_request(request: HttpRequest, status: int, seconds: float) -> None:
 
 
 def redact_path(request: HttpRequest) -> str:
-    """Return the path without its query and without the secret of a one-time link."""
+    """Return the path without query and with *** for the secret of a one-time link, truncated."""
     # Matched by its shape: in a mistyped URL no route matches, yet the secret is valid.
     return SECRET_LINK.sub(r"\1***", request.path)[:MAX_PATH_LENGTH]
 
@@ -261,7 +261,7 @@ class JsonFormatter(logging.Formatter):
 
 
 class PlainFormatter(logging.Formatter):
-    """Format for people: fields after the message, a traceback on indented lines of its own."""
+    """Format for people: the fields after the message, and the indented traceback below."""
 
     def format(self, record: logging.LogRecord) -> str:
         fields = {**getattr(record, "fields", {}), **get_log_context()}

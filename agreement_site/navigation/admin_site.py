@@ -38,7 +38,7 @@ INTERNAL_APPS = ("metrics", "events")  # apps whose tables hold counts and pendi
 
 
 class ConcordAdminSite(admin.AdminSite):
-    """Django's admin site with our own order and names on the index."""
+    """Admin site with names and an order of its own for the sections of the index."""
 
     site_header = site_title = gettext_lazy("Concord: administration")
     index_title = gettext_lazy("Administration")

@@ -211,9 +211,9 @@ USER_MENU = (
 
 @dataclass(frozen=True)
 class NavigationLink:
-    """A link of the navigation as this user sees it from this page.
+    """A link of the navigation as this user sees it on this page.
 
-    ``count``: number of things behind it that need an action of the user.
+    ``count``: number of things on the linked page that need an action of the user.
     """
 
     label: Promise

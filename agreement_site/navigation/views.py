@@ -202,9 +202,9 @@ STYLE_GUIDE_CONTEXT: dict[str, Any] = {
 @login_required
 @require_safe
 def search_page(request: HttpRequest) -> HttpResponse:
-    """Search for ``q`` in the project with the id ``project``.
+    """Search for ``q``, within the project with the id ``project`` if given.
 
-    With the header ``X-Palette: 1`` the response is the list of results without the page.
+    With the header ``X-Palette: 1``, the response is only the list of results.
     """
     text = request.GET.get("q", "").strip()
     project_text = request.GET.get("project", "")

@@ -36,7 +36,7 @@ INBOX_PATH = reverse_lazy("inbox")
 
 @dataclass(frozen=True)
 class Line:
-    """A line of a list; ``note`` is beside it, ``url`` is absolute or empty."""
+    """A line of a list. ``note`` is shown beside its text; ``url`` is absolute, or empty."""
 
     text: str
     url: str = ""
@@ -51,7 +51,7 @@ class Section:
 
 @dataclass(frozen=True)
 class MailContent:
-    """A mail: paragraphs, what a person wrote, lists under headings, and where to go first.
+    """The content of a mail: paragraphs, a text quoted from a person, lists, and a main link.
 
     ``is_first``: the recipient cannot sign in yet.
     """
@@ -142,7 +142,7 @@ def compose_message(mail: QueuedMail, _row: NotificationSettings) -> MailContent
 
 
 def compose_pause(mail: QueuedMail, _row: NotificationSettings) -> MailContent | None:
-    """Return the mail about a pause, unless the rater was resumed, or paused again, meanwhile."""
+    """Return the mail about a pause; None if the rater was resumed or paused again since."""
     raters = Rater.objects.filter(project=mail.project_id, user=mail.user_id, paused=True)
     rater = raters.first()
     later = QueuedMail.objects.filter(

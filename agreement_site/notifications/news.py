@@ -94,10 +94,10 @@ def _queue_batch() -> int:
 
 
 def _queue_news(project_id: int, events: Sequence[Event]) -> int:
-    """Queue one mail to each member who wants any of these events of a project at once.
+    """Queue one mail about these events of a project to each member who wants any of them at once.
 
-    For a member whose mail about the project is still waiting, the events are added to it. Returns
-    the number of new mails.
+    If a mail about the project is still waiting for a member, it is extended to these events
+    instead. Returns the number of new mails.
     """
     if not events:
         return 0

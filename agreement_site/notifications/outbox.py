@@ -68,7 +68,7 @@ COMPOSERS: dict[str, Composer] = {
 
 
 def compose_message(mail: QueuedMail) -> EmailMultiAlternatives | None:
-    """Return the mail as it is to be sent now; None where there is nothing to send any more."""
+    """Return the mail as it is to be sent now; None if it is too old, unwanted or empty."""
     user, composer = mail.user, COMPOSERS[mail.kind]
     row = preferences.get_preferences(user)
     address = mail.address or user.email
@@ -219,7 +219,10 @@ def _claim_mail(mail_id: int) -> QueuedMail | None:
 
 
 def _get_next_news_time(mail: QueuedMail) -> datetime.datetime | None:
-    """Return when the next news of the project may be mailed; None for now, or for other mail."""
+    """Return when the mail may be sent if the project's last news was too recent, else None.
+
+    None for other kinds of mail.
+    """
     if mail.kind != Kind.NEWS:
         return None
     sent = QueuedMail.objects.filter(
@@ -349,9 +352,9 @@ def _queue_batch() -> int:
 
 
 def sweep_mail() -> int:
-    """Queue the mails of new events and due digests, and send; return the number of mails sent.
+    """Queue the mails of new events and the due digests, and send; return the number sent.
 
-    Without a mail server nothing is queued or sent, and the inbox has everything.
+    Without a mail server, nothing is queued or sent.
     """
     if not settings.SMTP_URL:
         return 0

@@ -43,7 +43,7 @@ def get_preferences(user: Any) -> NotificationSettings:
 def save_preferences(*, user: Any, **changes: Any) -> NotificationSettings:
     """Store a user's choice, and the time of the next digest.
 
-    A digest that was off before begins with what happens from now on.
+    A digest that was off before reports only events from now on.
     """
     row = NotificationSettings.objects.select_for_update().filter(user=user.pk).first()
     is_new = row is None
@@ -62,7 +62,10 @@ def save_preferences(*, user: Any, **changes: Any) -> NotificationSettings:
 
 
 def create_missing_settings() -> int:
-    """Store the default settings of people who decide something; return how many."""
+    """Store default settings of users with an address who review in a project and have none.
+
+    Returns the number of rows.
+    """
     deciding = Member.objects.filter(
         user=OuterRef("pk"), role__in=list_roles_with(Capability.REVIEW)
     )
@@ -103,9 +106,9 @@ def _build_defaults(user_ids: list[int]) -> list[NotificationSettings]:
 
 
 def compute_next_digest(row: NotificationSettings, after: datetime.datetime) -> datetime.datetime:
-    """Return the first time after a moment at which a digest is due, in the person's time zone.
+    """Return the first time later than ``after`` at which a digest is due.
 
-    The hour is that of the wall clock, also when the clocks were changed in between.
+    It is at the chosen hour of the person's time zone, before and after a change of its offset.
     """
     zone = ZoneInfo(row.time_zone)
     day = after.astimezone(zone).date()

@@ -132,7 +132,10 @@ def resolve_address(host: str, port: int) -> tuple[str, int]:
 
 
 def prepare_database_and_load_site() -> str:
-    """Migrate the database, load the site meanwhile, and return the text about signing in."""
+    """Migrate the database, load the site meanwhile, and return the text about signing in.
+
+    Raises StartupError if the migration fails.
+    """
     # A terminal may show the first password; a log would keep it for good.
     show = sys.stdout.isatty()
     exitcode, output = prepare_in_fork(show=show) if CAN_FORK else prepare_by_command(show=show)

@@ -118,7 +118,7 @@ class Child:
         self.failures = 0
 
     def start(self) -> None:
-        """Start the program: the first time as a fork where that is possible."""
+        """Start the program, as a fork if possible; as a command when it is restarted."""
         is_restart, self.started_at = self.started_at > 0, time.monotonic()
         if self.program.function and CAN_FORK and not is_restart:
             self.process = ForkedProcess(self.program.function)
@@ -128,9 +128,9 @@ class Child:
             )
 
     def handle_end(self) -> bool:
-        """Return True once, when the process has ended.
+        """If the process has ended, kill the rest of its group and plan a restart.
 
-        The rest of its group is killed and a restart is planned.
+        Return True if it had ended.
         """
         if self.process is None or self.process.poll() is None:
             return False
@@ -154,9 +154,9 @@ class Child:
                 return
 
     def stop(self, hurry: Callable[[], bool]) -> None:
-        """Send SIGTERM, then SIGKILL to the group.
+        """Send SIGTERM to the process, then SIGKILL to its group.
 
-        SIGKILL follows after the timeout, or when `hurry` returns True.
+        SIGKILL follows when the process has ended, at the timeout, or when `hurry` returns True.
         """
         if self.process is None:
             return

@@ -28,7 +28,7 @@ def project_navigation(project: Any, request: HttpRequest) -> sidebar.ProjectNav
 
 @register.filter
 def summarize_inbox(inbox: list[EntryCount]) -> InboxSummary:
-    """Return what the bell in the header shows."""
+    """Return the number of things in the inbox and their texts, for the bell in the header."""
     return InboxSummary(sum(entry.number for entry in inbox), [entry.text for entry in inbox])
 
 

@@ -106,7 +106,7 @@ class KeyReused(exceptions.APIException):
 
 
 class Conflict(exceptions.APIException):
-    """Error 409: another request created or deleted the same row meanwhile."""
+    """Error 409: another request has created or deleted the same row."""
 
     status_code = 409
     default_detail = "Somebody changed this at the same moment. Nothing was stored; try again."
@@ -126,7 +126,10 @@ def build_error_body(
     fields: Mapping[str, object] | None = None,
     errors: Sequence[ErrorEntry] = (),
 ) -> dict[str, object]:
-    """Return the JSON body of an error response."""
+    """Return the JSON body of an error response: problem details (RFC 9457).
+
+    ``fields``: as in BadRequest.
+    """
     code = CODES.get(status, "error" if status < 500 else "server_error")
     return {
         "type": f"urn:concord:problem:{code}",

@@ -28,10 +28,10 @@ def describe_file(
     *,
     default: Any = None,
 ) -> Any:
-    """Decorate a GET that responds with a file: ``content_types`` by the name of the format.
+    """Decorate a GET that responds with a file, with its description for OpenAPI.
 
-    ``default``: the JSON response without a format, if there is one. It comes first, because
-    generated clients read the first type of a response.
+    ``content_types``: {format: content type}. ``default``: the JSON response without a format, if
+    there is one; it comes first, because generated clients read the first type of a response.
     """
     responses: dict[Any, Any] = {} if default is None else {(200, "application/json"): default}
     for kind, content_type in content_types.items():

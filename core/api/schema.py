@@ -248,9 +248,9 @@ _IDEMPOTENCY_KEY_PARAMETER = {
 
 
 def describe_areas(result: Any, generator: Any, request: Any, public: bool) -> Any:
-    """Complete the schema: a tag for each area, required bodies, described responses.
+    """Complete the schema (a drf-spectacular hook): tags by area, required bodies, descriptions.
 
-    Generated clients have one module for each tag. A hook of drf-spectacular.
+    Generated clients have one module for each tag.
     """
     for path, operations in result["paths"].items():
         parts = [part for part in path.split("/")[3:] if part and not part.startswith("{")]

@@ -52,9 +52,8 @@ class CreateModels(Operation):
 def build_squashed_operations(replaces: Sequence[tuple[str, str]]) -> list[Operation]:
     """Return operations that create the models as the migrations (app, name) leave them.
 
-    A new database then creates each table once, where `squashmigrations` would keep most changes
-    of tables. Operations in Python and SQL follow, except those marked `elidable`, which change
-    rows that a new database does not have.
+    A new database then creates each table once; `squashmigrations` would keep most alterations.
+    RunPython and RunSQL operations follow, except those marked `elidable`.
     """
     state = ProjectState()
     data_operations: list[Operation] = []
@@ -68,6 +67,6 @@ def build_squashed_operations(replaces: Sequence[tuple[str, str]]) -> list[Opera
 
 
 def build_create_model(model: ModelState) -> CreateModel:
-    """Return the operation that creates a model in this state."""
+    """Return the CreateModel operation of a model's state."""
     fields = list(model.fields.items())
     return CreateModel(model.name, fields, model.options, model.bases, model.managers)

@@ -16,7 +16,10 @@ ModelT = TypeVar("ModelT", bound=models.Model)
 
 
 class RowMapper(Generic[ModelT]):
-    """Maps rows of plain SQL to model objects, with all fields or some; others are deferred."""
+    """Map rows of plain SQL to model objects, with all fields or the named ones.
+
+    Other fields are deferred.
+    """
 
     def __init__(self, model: type[ModelT], *names: str) -> None:
         self._model = model

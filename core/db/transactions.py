@@ -27,7 +27,7 @@ def take_advisory_lock(lock_key: int, object_id: int, *, shared: bool = False) -
 
 
 def lock_row_shared(table: str, row_id: int) -> None:
-    """Lock a row against exclusive locks until the transaction ends; wait for a running one."""
+    """Lock a row against exclusive locks until the transaction ends; wait for one that is held."""
     if connection.vendor == "postgresql":
         execute_statements([(f"SELECT 1 FROM {table} WHERE id = %s FOR KEY SHARE", [row_id])])  # noqa: S608 - fixed names
 

@@ -152,7 +152,7 @@ class OnDemandJob(Generic[JobRow]):
     def sweep(self) -> None:
         """Compute all pending rows that no worker has claimed.
 
-        The failure of one row does not stop the others.
+        The failure of one row is logged and does not stop the others.
         """
         pending = (
             self._get_manager()

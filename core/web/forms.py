@@ -13,7 +13,7 @@ MAX_VALUE_LENGTH = 100  # characters of the other value in the message
 
 
 class InvalidFields(ValueError):
-    """Input is not acceptable: ``fields`` maps names to what is wrong."""
+    """Input is not valid. ``fields``: {field name: message}."""
 
     def __init__(self, **fields: Any) -> None:
         super().__init__(str(fields))
@@ -24,8 +24,8 @@ class SettingsForm(forms.Form):
     """A form of stored settings; ``initial`` has the current value of each field.
 
     The page contains the values that it showed (Django's hidden initial values). Fields that still
-    have these are not saved. A field that somebody else changed meanwhile is an error, and the
-    second submission replaces the other change.
+    have these are not saved. If somebody else changed a field meanwhile, the form is invalid;
+    submitting it again overwrites the other change.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

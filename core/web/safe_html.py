@@ -87,8 +87,8 @@ def clean_generated_html(text: str) -> str:
 def extract_text(text: str) -> str:
     """Return the text of HTML without its tags.
 
-    A blank in place of each tag keeps the words of a table separate. HTML that would take long to
-    parse is returned as it is.
+    Each tag becomes a blank, which separates the words of table cells. HTML that would take long to
+    parse is returned unchanged.
     """
     if not is_bounded(text):
         return text

@@ -200,7 +200,7 @@ class Response:
 
 
 def post(url: str, body: bytes, headers: Mapping[str, str]) -> Answer:
-    """Send a POST request and return the outcome; never raises for what the other side does."""
+    """Send a POST request and return the outcome. A failing connection or server does not raise."""
     started = time.monotonic()
     try:
         target = parse_url(url)
@@ -230,8 +230,8 @@ def send(
 ) -> Response:
     """Send one request to an IP address, which the caller has checked; follow no redirect.
 
-    ``seconds``: limit of the whole request, TIMEOUT_SECONDS if None. Never raises for what the
-    other side does.
+    ``seconds``: limit of the whole request, TIMEOUT_SECONDS if None. Errors of the connection or
+    server do not raise.
     """
     seconds = TIMEOUT_SECONDS if seconds is None else seconds
     connection = _build_connection(target, address, seconds)

@@ -143,9 +143,9 @@ def build_body(webhook: Webhook, delivery: Delivery) -> dict[str, Any]:
 
 @transaction.atomic
 def _store_answer(webhook: Webhook, delivery: Delivery, answer: Answer) -> Webhook:
-    """Store an answer and the resulting states, and return the webhook as it is now stored.
+    """Store an answer and the resulting states; return the updated webhook.
 
-    Raises LeaseLost, having stored nothing.
+    Raises LeaseLost, without changes.
     """
     locked = get_leased_rows(webhook).select_for_update().first()
     if locked is None:
@@ -172,7 +172,10 @@ def _store_answer(webhook: Webhook, delivery: Delivery, answer: Answer) -> Webho
 
 
 def _update_failing_state(webhook: Webhook, answer: Answer, now: datetime.datetime) -> None:
-    """Store since when a webhook fails, and pause one that is gone or has failed for too long."""
+    """Store when a webhook began to fail, or that it works; pause it if that is too long ago.
+
+    It is paused at once if its address answers that it is gone (410).
+    """
     failing_since = None if answer.is_success else webhook.failing_since or now
     if failing_since != webhook.failing_since:
         webhook.failing_since = failing_since

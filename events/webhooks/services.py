@@ -67,10 +67,10 @@ def create_webhook(
     robot_secret: str = "",
     by: Any,
 ) -> tuple[Webhook, str]:
-    """Create a webhook and return it with its secret, which is shown this once; "" for a chat.
+    """Create a webhook; return it with its secret ("" for a chat), which cannot be shown again.
 
-    ``kinds``: names of kinds; when empty, all, and for a chat those that people should read.
-    Raises InvalidWebhook.
+    ``kinds``: names of kinds; if empty, all kinds, or for a chat DEFAULT_KINDS. Raises
+    InvalidWebhook.
     """
     webhook = Webhook(
         project=project,

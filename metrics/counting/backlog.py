@@ -186,9 +186,9 @@ def add_counts_of_range(item_range: BacklogRange, change: CountChange) -> bool:
 def save_and_claim_next(
     item_range: BacklogRange, change: CountChange
 ) -> tuple[bool, BacklogRange | None]:
-    """Add the counts of a range, then claim the next one while the question's lock is still held.
+    """Add the counts of a range and claim the next one, holding the question's lock only once.
 
-    Other workers queue for that lock.
+    Returns whether the counts were added (`add_counts_of_range`), and the next range or None.
     """
     return add_counts_of_range(item_range, change), claim_range(item_range.question_id)
 
@@ -221,8 +221,8 @@ def lock_ranges_shared(question_id: int) -> None:
 def lock_ranges_exclusive(question_id: int) -> None:
     """Prevent workers from saving a range of the question until the transaction ends.
 
-    To be called before the question's lock is acquired, in transactions that lock ratings too: a
-    worker that saves a range holds ratings while it waits for the question's lock.
+    Call it before the question's lock is acquired, in transactions that lock ratings too: a worker
+    that saves a range holds ratings while it waits for the question's lock.
     """
     take_advisory_lock(ADVISORY_LOCK_KEY, question_id)
 

@@ -1,7 +1,7 @@
 """Write the stored peer tables: counts of raters against their peers.
 
-One row for each rater and day, and one for each rater over all days. Always under the question's
-lock (question_counting.lock_count_state).
+There is one row for each rater and day, and one for each rater over all days. Callers hold the
+question's lock (question_counting.lock_count_state).
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from .store import CountScope, decode_arrays, encode_arrays, iter_chunks
 def _index_rows(
     raters: np.ndarray, days: np.ndarray, own_counts: np.ndarray
 ) -> tuple[list[tuple[int, int]], np.ndarray, np.ndarray]:
-    """Return the keys (rater, day) of the rows, the row of each table and that of each own count.
+    """Return the keys (rater, day) of the rows, and the row index of each table and own count.
 
-    Each key occurs with its day and with ALL_DAYS; so the indices list all tables (or own counts)
-    twice, first those of the day.
+    Each count belongs to two rows, that of its day and that of ALL_DAYS. So each index array has
+    two parts: first the rows of single days.
     """
     size = len(raters)
     all_raters = np.tile(np.concatenate([raters, own_counts[:, 0]]), 2)
@@ -81,7 +81,10 @@ def add_peer_counts(
 def _sum_by_target(
     values: np.ndarray, source: np.ndarray, targets: np.ndarray, size: int
 ) -> np.ndarray:
-    """Return the sums (size, ...) of values[source] by ``targets``, their ascending indices."""
+    """Return the sums (size, ...) of the values[source] that have the same target.
+
+    ``targets``: for each source, the index of its sum, ascending.
+    """
     total = np.zeros((size, *values.shape[1:]), np.int64)
     used, first = np.unique(targets, return_index=True)
     if len(used):

@@ -88,9 +88,9 @@ class RaterKinds:
     # --- tallies
 
     def tally_patterns(self, ratings: RatingColumns, width: int) -> PatternsByPopulation:
-        """Tally the patterns of each population, which has days of its own (PatternTally).
+        """Tally the patterns of each population; the populations' days differ (PatternTally).
 
-        Where models are separate, their counts follow those of people.
+        Where models are separate, a pattern has the counts of people, then those of models.
         """
         item, rater, code, day = ratings
         if not self.separates_models:
@@ -137,7 +137,7 @@ def _compute_days_between(item: np.ndarray, day: np.ndarray, is_model: np.ndarra
 def subtract_patterns(
     patterns: PatternsByPopulation, subtracted: PatternsByPopulation
 ) -> PatternsByPopulation:
-    """Return the patterns of each population minus those of the other counts."""
+    """Return ``patterns`` minus ``subtracted``, separately for each population."""
     return {population: counts - subtracted[population] for population, counts in patterns.items()}
 
 
@@ -147,7 +147,7 @@ def _find_models(raters: set[int]) -> set[int]:
 
 
 def _find_counted_raters(question_id: int, raters: set[int]) -> set[int]:
-    """Return those of the raters with a counted rating."""
+    """Return the ids of those of the raters who have a counted rating."""
     rows = PeerTally.objects.filter(
         question_id=question_id, rater__in=raters, day=ALL_DAYS, n_ratings__gt=0
     )
@@ -170,8 +170,8 @@ def build_kinds_stale_filter() -> Q:
 def check_and_store_rater_kinds(question_id: int) -> bool:
     """Return True if the question needs a recount because raters changed their kind.
 
-    Otherwise store the version of the project's items and raters, so that nothing is read again
-    before it changes. Also True if a recount is due for another reason.
+    Also True if a recount is due for another reason. If False, the version of the project's items
+    and raters is stored, so that kinds are not checked again before it changes.
     """
     state = CountState.objects.filter(build_kinds_stale_filter(), pk=question_id).first()
     if state is None:

@@ -54,7 +54,10 @@ class SmallQuestionCounts:
 
 
 def list_small_uncounted_questions(skip: Collection[int]) -> list[int]:
-    """Return ids of questions with few uncounted ratings, one per project, last rated first."""
+    """Return ids of questions with few uncounted ratings, one for each project.
+
+    Questions in ``skip`` are left out. Empty if there are fewer than two.
+    """
     numbers = uncounted.count_by_question(MAX_NOTES)
     small = [pk for pk, number in numbers.items() if number <= MAX_RATINGS and pk not in skip]
     if len(small) < 2:
@@ -97,7 +100,7 @@ def lock_states_of_small_questions(
 def create_missing_states(question_ids: Collection[int]) -> None:
     """Create the CountState of each question that has none.
 
-    Not to be called in the transaction of a batch: other workers that create the same rows would
+    Do not call it in the transaction of a batch: other workers that create the same rows would
     wait for its end.
     """
     existing = set(CountState.objects.filter(pk__in=question_ids).values_list("pk", flat=True))
@@ -138,9 +141,9 @@ def count_uncounted_items(
 ) -> tuple[list[SmallQuestionCounts], np.ndarray, list[int]]:
     """Count the uncounted items of the questions, under their locks.
 
-    Returns the groups of what changed, the ratings as they were read (rating_rows.ROW), which are
-    still to be marked, and the ids of their notes. A question with too many uncounted items, or one
-    that a model has rated, is left out.
+    Returns the changed counts in groups of equal scales, the ratings as read (rating_rows.ROW),
+    which the caller has to mark, and the ids of their notes. Questions with too many uncounted
+    items, or that a model has rated, are left out.
     """
     items_by_question, notes_by_question = uncounted.get_batches(states, MAX_NOTES)
     rows = rating_rows.load_ratings_of_keys(
@@ -176,7 +179,7 @@ def count_uncounted_items(
 
 
 def _find_questions_with_models(rows: np.ndarray, question_ids: np.ndarray) -> set[int]:
-    """Return the questions that a model has rated."""
+    """Return the ids of questions that have a model's rating among the rows."""
     models = Rater.objects.filter(
         pk__in=np.unique(rows["rater"]).tolist(), kind=Rater.Kind.MODEL
     ).values_list("pk", flat=True)

@@ -1,6 +1,6 @@
 """Read and write stored counts: encoded arrays of patterns, pair tables and kappas.
 
-Always under the question's lock (question_counting.lock_count_state).
+Callers hold the question's lock (question_counting.lock_count_state).
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ encode_json = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 
 
 def encode_arrays(values: np.ndarray) -> list[bytes]:
-    """Return the cells of each values[i] as bytes, in the narrowest integers that hold all of them.
+    """Return each array values[i] of ``values`` (n, ...) as bytes.
 
-    ``values`` (n, ...). A cell has 1, 2, 4 or 8 bytes.
+    The cells of an array are the narrowest integers that hold all of them: 1, 2, 4 or 8 bytes.
     """
     flat = values.reshape(len(values), -1)
     size_exponents = np.searchsorted(
@@ -342,9 +342,9 @@ def nan_to_none(values: np.ndarray) -> list[float | None]:
 
 @transaction.atomic
 def recompute_pair_kappas(question_id: int, scale: QuestionScale) -> PairSums:
-    """Recompute all pairs' kappas from their stored tables and return their sums.
+    """Recompute all pairs' kappas from their stored tables and return the sums of the kappas.
 
-    Needed when the order, values or weights of the scale changed.
+    It is needed when the order, values or weights of the scale have changed.
     """
     sums = create_pair_sums()
     last_pair = (0, 0)

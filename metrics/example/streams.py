@@ -55,7 +55,7 @@ class SimulatedDrift:
 
 @dataclass(frozen=True)
 class SimulatedCheat:
-    """A rater who cheats from working day `since` on."""
+    """A rater who cheats from working day `since` on; `kind`: the way of cheating."""
 
     rater: int
     kind: str

@@ -200,7 +200,7 @@ def _add_pair_means(values: Values, means: Values) -> Values:
 
 
 def _count_tables(ratings: np.ndarray, raters: np.ndarray, scale: QuestionScale) -> PairTables:
-    """Return the tables of the pairs among these raters."""
+    """Return the tables of all pairs of these raters."""
     among = ratings[np.isin(ratings["rater"], raters)]
     return tally.count_pair_tables(among["item"], among["rater"], among["code"], scale.k)
 
@@ -302,7 +302,7 @@ class ItemOrder(TypedDict):
 
 
 def compute_item_order(ratings: np.ndarray, scale: QuestionScale) -> ItemOrder:
-    """Return the first MAX_ORDERED_ITEMS items, by each order of an item list."""
+    """Return the first MAX_ORDERED_ITEMS items in each order of an item list."""
     items = np.unique(ratings["item"])
     weightings = scale.build_weight_matrices()
     total = np.zeros(len(items), np.int64)

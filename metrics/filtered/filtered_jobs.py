@@ -158,7 +158,8 @@ def _compute_clusters(
 def _load_ratings(rows: Any, scale: QuestionScale) -> np.ndarray:
     """Return the ratings (M,) as ROW, with ``code`` as the index in declared order.
 
-    Those of retired categories are left out. One statement, so that all are of the same moment.
+    Ratings of retired categories are left out. One query reads all, so that they are of the same
+    moment.
     """
     columns = rows.order_by().values_list(
         "item_id", "rater_id", "counted", "counted_day", "seconds"
@@ -335,7 +336,10 @@ def get_or_request_filter_choices(question: Question) -> FilterChoices | None:
 
 
 def validate_filter(question: Question, rating_filter: RatingFilter) -> None:
-    """Raise BadRequest for a filter by values that do not exist, as far as these are computed."""
+    """Raise BadRequest for a filter by values that do not exist.
+
+    Until a worker has computed the current values, only raters are validated.
+    """
     _validate_raters(question, rating_filter)
     if not (
         rating_filter.group

@@ -125,9 +125,10 @@ def _tally_peers(
     scale: QuestionScale,
     is_peer: np.ndarray | None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray]:
-    """Return the peer counts of these raters; zeros without shared items.
+    """Return ids, tables, moments and n_items of these raters against the peers.
 
-    ids (R,) ascending, tables (R, k, k), moments (R, k, k, k) or None, n_items (R,).
+    ids (R,) ascending, tables (R, k, k), moments (R, k, k, k) or None, n_items (R,). They are zeros
+    for raters without shared items.
     """
     k = scale.k
     ids = np.sort(raters)

@@ -1,6 +1,6 @@
 """Recount of a question in memory, from all its ratings, for audits.
 
-From it the results are computed that an audit expects beside the stored ones.
+An audit compares the stored results with those computed from the recount.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Recount:
     def for_question(
         cls, question_id: int, width: int, kinds: RaterKinds, rater_id: int | None = None
     ) -> Recount:
-        """Count all ratings, or those of the items of one rater."""
+        """Count all ratings, or with ``rater_id`` all ratings of the items that the rater rated."""
         no_rows = np.zeros(0, np.int64)
         recount = cls(
             0,

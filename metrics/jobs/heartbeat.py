@@ -41,7 +41,8 @@ def set_worker_name(name: str) -> None:
 def record_sweep() -> None:
     """Record that this process has just swept, at most once in RECORD_INTERVAL.
 
-    The first record under a name removes the rows of earlier processes of that name.
+    Records older than REMOVED_AFTER are removed; the first record under a name also removes those
+    of earlier processes of that name.
     """
     now = timezone.now()
     name = f"{_this_process.name[:180]}:{os.getpid()}"

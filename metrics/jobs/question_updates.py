@@ -90,7 +90,7 @@ def _update_candidates(candidates: list[int]) -> int:
 
 
 def _save_states(states: list[CountState]) -> None:
-    """Write those columns of the states that counting and refreshing change, in one statement."""
+    """Write those columns of the states that counting and refreshing change, in one round trip."""
     adapt_datetime = connection.ops.adapt_datetimefield_value
     rows = [
         (
@@ -161,7 +161,7 @@ class RemainingWork(enum.Enum):
 
 
 def update_question(question_id: int) -> int:
-    """Count everything uncounted of a question, then refresh its results.
+    """Count all uncounted ratings of a question, then refresh its results.
 
     Waits for workers that count a range of it. Returns the number of items counted here.
     """
@@ -211,7 +211,7 @@ def update_question_for_seconds(
 
 
 def _refresh_if_due(question_id: int) -> None:
-    """Refresh the results during a long backlog from time to time, so that pages show progress."""
+    """Refresh results older than REFRESH_INTERVAL, so that pages show a backlog's progress."""
     if CountState.objects.filter(
         pk=question_id, refreshed_at__lt=timezone.now() - REFRESH_INTERVAL
     ).exists():
@@ -226,7 +226,7 @@ def has_pending_work(question_id: int) -> bool:
 
 
 def _build_stale_results_filter() -> Q:
-    """Return a filter of CountState rows whose results must be refreshed, whatever is counted."""
+    """Return a filter of CountState rows whose results are stale, even if no rating changed."""
     return (
         ~Q(scale_version=F("question__scale_version"))
         | Q(cumulative_from__isnull=False)

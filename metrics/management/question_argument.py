@@ -15,7 +15,10 @@ def add_question_argument(parser: CommandParser) -> None:
 
 
 def get_questions(name: str | None) -> list[Question]:
-    """Return the named question, or all. Raises CommandError for an unknown name."""
+    """Return the question named as PROJECT/KEY in a list, or all questions for None.
+
+    Raises CommandError for an unknown name.
+    """
     questions = Question.objects.order_by("pk")
     if name is None:
         return list(questions)

@@ -115,9 +115,9 @@ def read_rating_file(
 ) -> RatingFile:
     """Read a file of any format that can be imported; one rating of each item and rater counts.
 
-    Labels are read as an import reads them, with the decisions `labels`. Categories are `order`,
-    else the labels of the file in the order that an import guesses. Their values are `values`, else
-    the labels' own numbers, else 1, 2, ... Raises RatingFileError.
+    Labels are read as by an import with the decisions `labels`. The categories are `order`, by
+    default the file's labels in the order that an import guesses. Their values are `values`, by
+    default the labels' own numbers, or 1, 2, 3 and so on. Raises RatingFileError.
     """
     table = table or TableOptions()
     if not path.is_file():

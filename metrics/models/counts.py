@@ -161,7 +161,7 @@ class PatternTally(models.Model):
 class PairTally(models.Model):
     """The width x width table of two raters' ratings of the same items, and its kappas.
 
-    Rows of the table: rater_a. Each kappa has its 95 % interval.
+    rater_a is in rows. Each kappa has its 95 % interval.
     """
 
     question = models.ForeignKey(Question, models.CASCADE, related_name="+", db_index=False)
@@ -243,7 +243,7 @@ class PeerTally(models.Model):
 class Worker(models.Model):
     """A worker process, with the time of its last sweep.
 
-    Shown to administrators; nothing depends on it.
+    Administrators see it; nothing depends on it.
     """
 
     name = models.CharField(max_length=200, unique=True)  # hostname:process id

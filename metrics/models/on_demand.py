@@ -118,8 +118,8 @@ class FilteredResult(OnDemandResult):
 class Report(OnDemandResult):
     """A report on a question as of a moment.
 
-    Computed once from the history of its ratings (metrics.reports), then never changed,
-    so that it can be cited.
+    It is computed once from the history of the ratings (metrics.reports) and never changed, so that
+    it can be cited.
     """
 
     question = models.ForeignKey(Question, models.CASCADE, related_name="reports", db_index=False)

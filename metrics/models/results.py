@@ -115,7 +115,7 @@ class Diagnosis(models.Model):
 class AuditResult(models.Model):
     """The result of the last automatic audit of a question (metrics.integrity.schedule).
 
-    Shown to administrators.
+    Administrators see it.
     """
 
     question = models.OneToOneField(Question, models.CASCADE, primary_key=True, related_name="+")

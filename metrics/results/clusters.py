@@ -66,7 +66,7 @@ class QuestionClusters:
     def from_state(cls, state: CountState | None, project: Project) -> QuestionClusters | None:
         """Return the stored effects; None where the project has no clusters.
 
-        None also until a worker has computed those of the current attribute.
+        Also None until a worker has computed the effects for the current attribute.
         """
         stored = state.cluster_effects if state is not None else {}
         if not project.cluster_attribute or stored.get("attribute") != project.cluster_attribute:
@@ -117,8 +117,8 @@ class QuestionClusters:
     def get_effect(self, name: str) -> float:
         """Return the design effect of a coefficient.
 
-        Without one of its own it is that of Fleiss' kappa with the same weights, else without
-        weights; 1 where none is stored.
+        If none is stored for it, return that of Fleiss' kappa with the same weights, else without
+        weights, else 1.
         """
         weighting = next((part for part in WEIGHTINGS if name.endswith(f"_{part}")), "none")
         if name in ICCS:

@@ -145,10 +145,7 @@ def build_natural_key(key: str) -> tuple[Any, ...]:
 
 
 def load_tables_among(question_id: int, raters: Sequence[int], scale: QuestionScale) -> PairTables:
-    """Return the tables of all pairs among these raters that share an item.
-
-    Categories in declared order.
-    """
+    """Return the tables, in declared order, of all pairs among these raters that share an item."""
     rows = filter_pairs_among(question_id, raters).order_by("rater_a_id", "rater_b_id")
     stored = list(rows.values_list("rater_a_id", "rater_b_id", "width", "table"))
     raters_a, raters_b = np.array([row[:2] for row in stored], np.int64).reshape(-1, 2).T
@@ -292,7 +289,7 @@ def _build_means(state: CountState, pair_filter: Q, sums: store.PairSums, values
 def compute_question_mean_kappas(all_time: AllTimePatterns) -> Values:
     """Return name -> mean pairwise kappa of a question under each weighting.
 
-    Of people where models are separate, unless the lead pooled them.
+    The pairs are those of people where models are separate, unless the lead pooled them.
     """
     pairs = PairTally.objects.filter(question=all_time.question_id)
     if all_time.is_people_only:

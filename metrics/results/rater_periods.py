@@ -171,9 +171,9 @@ def list_newest_periods_of_raters(
     scale: QuestionScale,
     number: int,
 ) -> list[tuple[Any, ...]]:
-    """Return (rater, first day, Value) of the newest ``number`` periods of all these raters.
+    """Return the newest ``number`` rows (rater, first day, Value) of all these raters; one query.
 
-    Oldest first; one query.
+    A row is for one period of one rater. The oldest comes first.
     """
     # The oldest periods may belong to all raters; the limit ensures that none of them is cut.
     days = _filter_days(question, raters).order_by("-day")

@@ -55,7 +55,8 @@ class PeerSums:
     ) -> PeerSums:
         """Build the sums from rows of COLUMNS of one question, one for each rater and day.
 
-        ``intervals=False``: the rows have the columns WITHOUT_MOMENTS, and estimates no intervals.
+        Without ``intervals``, the rows have the columns WITHOUT_MOMENTS, and estimates from the
+        sums have no intervals.
         """
         rows = sorted(tallies, key=itemgetter(0, 1))
         width = scale.width
@@ -99,9 +100,9 @@ class PeerSums:
 class RaterAgreement:
     """A rater's agreement with the peers over all time, with its intervals.
 
-    Of all ratings (models.RaterResult), or of those of a filter. ``seconds``: the median of the
-    newest timed ratings, or None; ``table``: the own categories by those of the peers on the same
-    items; lists of raters leave it out.
+    It is computed from all ratings (models.RaterResult), or from those of a filter. ``seconds``:
+    the median of the newest timed ratings, or None; ``table``: the rater's categories by those of
+    the peers on the same items, empty in lists of raters.
     """
 
     rater: Rater
@@ -120,7 +121,7 @@ class RaterAgreement:
         return agreement.widen_intervals(clusters)
 
     def widen_intervals(self, clusters: QuestionClusters | None) -> Self:
-        """Return the agreement with the intervals of clusters, where there are any."""
+        """Return the agreement with intervals widened for clusters; unchanged for None."""
         if clusters is None:
             return self
         return replace(self, coefficients=clusters.widen_all(self.coefficients))

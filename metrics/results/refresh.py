@@ -49,7 +49,7 @@ def refresh_results(question_id: int) -> bool:
 def _refresh_project_and_some_raters(question_id: int) -> bool | None:
     """Refresh a question's stale results, and those of some of its raters.
 
-    Returns None if nothing was stale, else whether more is.
+    Returns None if nothing was stale, else whether any results still are.
     """
     try:
         state = lock_count_state(question_id)

@@ -66,11 +66,11 @@ def compute_category_scores(
 def compute_score_agreement(
     item: np.ndarray, rater: np.ndarray, code: np.ndarray, scores: np.ndarray
 ) -> ScoredAgreement:
-    """Compute the agreement of ratings (M,) on scores (k,): `coefficients` maps name -> Value.
+    """Compute the agreement of ratings (M,) on the scores (k,) of their categories.
 
-    For two raters: weighted kappa, which is Lin's concordance, and Pearson's correlation. For any
-    number of raters: Fleiss' kappa, alpha, and the intraclass correlations of the items that all
-    raters rated.
+    `coefficients` maps name -> Value. Two raters have weighted kappa, which is Lin's concordance,
+    and Pearson's correlation. Any number of raters have Fleiss' kappa, alpha, and the intraclass
+    correlations of the items that all raters rated.
     """
     if np.ptp(scores) == 0:
         return build_undefined_scores("equal_scores")

@@ -39,11 +39,11 @@ class RandomSample(TypedDict):
 class HeadlineResult(TypedDict, total=False):
     """A headline: the choice of the coefficient, and its values (results.headline).
 
-    ``unweighted``: the same coefficient without weights, where weights change it. ``values``:
-    intraclass correlations of complete items. Where models are separate: the same
-    coefficient of each group (`all`, `people`, `models`, `between`), and all `coefficients` of
-    people. Where the headline is based on the random sample: `sample`, and the replaced parts of
-    the headline of all ratings (`pooled`).
+    ``unweighted``: the same coefficient without weights, if weights change it. ``values``:
+    intraclass correlations of complete items. Where models are separate, `all`, `people`, `models`
+    and `between` are the same coefficient of each group, and `coefficients` all those of people.
+    If the headline is based on the random sample, `sample` describes it, and `pooled` holds the
+    replaced parts of the headline of all ratings.
     """
 
     name: str

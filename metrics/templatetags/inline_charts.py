@@ -75,7 +75,7 @@ def agreement_sparkline(trend: RecentWeeks | None) -> SafeString:
 
 
 def _describe_line(defined: Sequence[float], span: str, n_items: int | None) -> str:
-    """Return the first and the last value of a line, and what it is based on."""
+    """Return the label of a line: first and last value, and numbers of periods and items."""
     n, language = len(defined), get_language()
     period_counts = {
         "day": ngettext("%(n)s day", "%(n)s days", n),
@@ -164,7 +164,7 @@ def share_bar(part: int, of: int) -> SafeString:
 
 @register.simple_tag
 def paired_bars(own_share: float, others_share: float) -> SafeString:
-    """Render two shares below each other; the full width is one."""
+    """Render two shares as bars, one below the other; a share of 1 has the full width."""
     return format_html(
         '<svg class="paired-bars" viewBox="0 0 120 16" aria-hidden="true">'
         '<rect class="paired-bars__own" y="2" width="{}" height="5"/>'

@@ -62,7 +62,7 @@ class HeadlineForm(forms.Form):
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit_headline(request: HttpRequest, project_id: int) -> HttpResponse:
-    """Show and save the headline settings of a question. For leads."""
+    """Show and save the headline settings of a question, for leads only."""
     selection = get_permitted_selection(request, project_id, role=Member.Role.LEAD)
     project, question = selection.project, selection.question
     current_values = {
@@ -92,7 +92,7 @@ def edit_headline(request: HttpRequest, project_id: int) -> HttpResponse:
 def _save_changes(
     request: HttpRequest, selection: Selection, cleaned_data: Mapping[str, Any]
 ) -> None:
-    """Save only what differs: an unchanged headline is not recomputed."""
+    """Save the settings that differ; so results are not recomputed for an unchanged headline."""
     question, project, by = selection.question, selection.project, request.user
     new_values = cleaned_data["headline"], cleaned_data["note"].strip(), cleaned_data["pooled"]
     if new_values != (question.headline, question.headline_note, question.headline_pooled):

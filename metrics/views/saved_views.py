@@ -1,4 +1,4 @@
-"""Pages of saved views: the list, changes by a lead, share links, and what a share link shows.
+"""Pages of saved views: the list, changes by a lead, share links, and the pages that they show.
 
 Readers of a share link need no account, and only this page is accessible to them.
 """
@@ -208,7 +208,7 @@ def show_saved_views(request: HttpRequest, project_id: int) -> HttpResponse:
 @require_POST
 @sensitive_variables("secret")
 def update_view(request: HttpRequest, project_id: int, view_id: int) -> HttpResponse:
-    """Rename, share or delete a saved view, as ``do`` says. For leads."""
+    """Rename, share or delete a saved view, as ``do`` says; for leads only."""
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
     view = get_object_or_404(SavedView, project=project, pk=view_id)
     action = request.POST.get("do", "")

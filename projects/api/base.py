@@ -28,7 +28,7 @@ class ResultPending(Exception):
 
 
 def get_token_project_id(request: Request) -> int | None:
-    """Return the id of the project that the caller's token is restricted to.
+    """Return the id of the only project that the caller's token may access.
 
     None for an unrestricted token, and for a session.
     """

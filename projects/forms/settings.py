@@ -245,9 +245,9 @@ class BaseCategoryFormSet(forms.BaseFormSet):
         return sorted(filled, key=lambda form: n_forms if order[form] is None else order[form])
 
     def add_problems(self, rows: list[CategoryForm], problems: Any) -> list[str]:
-        """Add the messages of question_validation to their fields; return those that have no field.
+        """Add the messages of question_validation to their fields; return those without a field.
 
-        A message about the whole table is added to the first empty row or else the last one.
+        A message about the whole table is added to the first empty row, or else to the last one.
         """
         if not isinstance(problems, dict):
             empty = [form for form in self.forms if form.is_empty()]

@@ -206,10 +206,9 @@ class GuidelineVersion(models.Model):
 class Deletion(models.Model):
     """A permanent deletion of an item, a rater, a project or personal data.
 
-    Personal data are those of the person behind a rater whose ratings stay.
-
-    It records how much was deleted, and nothing of the content. Unfinished until ``finished_at``
-    is set.
+    Personal data are those of the person behind a rater whose ratings stay. The row records how
+    much was deleted, but none of the content. ``finished_at`` is null until the deletion is
+    complete.
     """
 
     class Kind(models.TextChoices):

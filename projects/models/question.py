@@ -164,8 +164,8 @@ class Question(models.Model):
     def active_categories(self, categories: Iterable[Category] | None = None) -> list[Category]:
         """Return the categories that are not retired, in their declared order.
 
-        ``categories`` are all that the question ever had; by default they are read from the
-        database or from prefetched ``categories``.
+        ``categories``: all categories of the question, including retired ones; by default they are
+        read from the database, or as prefetched.
         """
         categories = self.categories.all() if categories is None else categories
         return sorted(

@@ -293,7 +293,10 @@ def add_member(request: HttpRequest, project_id: int) -> HttpResponse:
 @login_required
 @require_POST
 def invite_members(request: HttpRequest, project_id: int) -> HttpResponse:
-    """Add known accounts and create the others; the new invitation links are shown once."""
+    """Add the accounts that the lead knows, and create accounts of the other names.
+
+    The new invitation links are shown once.
+    """
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
     form = InviteForm(request.POST, prefix="several")
     if form.is_valid():

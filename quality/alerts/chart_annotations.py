@@ -18,9 +18,10 @@ MAX_ANNOTATIONS = 4  # per chart, the newest: more would cover it
 
 
 def list_chart_annotations(question: Question, rater: Rater | None) -> list[tuple[str, str]]:
-    """Return (day, text) of the newest unresolved alerts of the question or of one of its raters.
+    """Return (day, text) of the newest open or acknowledged alerts of the question.
 
-    The day is the onset, or the day of detection for kinds without an onset (``from_start``).
+    ``rater``: only alerts about this rater. The day is that of the onset, or of the detection for
+    kinds without an onset (``from_start``).
     """
     alerts = Alert.objects.filter(
         question=question,
@@ -39,9 +40,9 @@ def list_chart_annotations(question: Question, rater: Rater | None) -> list[tupl
 def get_rater_annotations(
     question: Question, raters: Collection[int], role: str
 ) -> dict[int, list[tuple[str, str]]]:
-    """Return {rater id: [(text, URL), ...]} of unresolved alerts.
+    """Return {rater id: [(text, URL), ...]} of unresolved alerts and, for leads, proposed actions.
 
-    For leads also of proposed warnings and pauses.
+    Proposed actions are warnings and pauses because of gold answers.
     """
     annotations: dict[int, list[tuple[str, str]]] = {}
     alerts = Alert.objects.filter(
@@ -75,7 +76,7 @@ def _get_annotation_day(alert: Alert) -> str:
 
 
 def _format_annotation(alert: Alert, *, for_one_rater: bool) -> str:
-    """Return the text of an annotation, without the rater's name in the chart of one rater."""
+    """Return the text of an annotation; it names the rater, except in the chart of that rater."""
     if for_one_rater or alert.rater is None:
         return _("Alert")
     return _("Alert: %(rater)s") % {"rater": alert.rater}

@@ -100,7 +100,7 @@ class AlertKindDefinition:
     from_start: bool = False
 
     def sentence(self, alert: Alert) -> str:
-        """Return what changed, since when and by how much."""
+        """Return a sentence on what changed, since when and by how much."""
         if self.own_sentence is not None:
             return self.own_sentence(alert)
         assert self.brief is not None and alert.rater_id is not None
@@ -215,6 +215,6 @@ KINDS: dict[str, AlertKindDefinition] = {
 
 
 def get_brief_text(alert: Alert, rater: int) -> str:
-    """Return the text of an alert that is shown beside the name of one of its raters."""
+    """Return the text of an alert to show beside the name of one of its raters (``rater``: id)."""
     kind = KINDS[alert.kind]
     return kind.brief(alert, rater) if kind.brief else kind.sentence(alert)

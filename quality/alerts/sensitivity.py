@@ -108,9 +108,10 @@ def compute_rating_volume(drift_result: drift.DriftResult) -> dict[str, float]:
 class ExpectedAlerts:
     """False alerts and detection delay at one sensitivity.
 
-    ``years_per_false_alert``: of one rater's work per false alert, at least.
-    ``false_alerts_per_year``: false alerts per year of the current raters, at most; None without
-    data. ``items``: compared items until a shift of ``shift`` in ``measure`` is detected.
+    ``years_per_false_alert``: lower limit of the years that one rater works per false alert.
+    ``false_alerts_per_year``: upper limit for all current raters together; None without data.
+    ``items``: compared items until a shift of ``shift`` in ``measure`` is detected; None without
+    data.
     """
 
     sensitivity: str

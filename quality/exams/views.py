@@ -90,7 +90,7 @@ class ExamRulesForm(SettingsForm):
 
 
 def _list_preset_choices(max_answers: int) -> list[tuple[str, str]]:
-    """Return the presets, each with the accuracy that passes or fails and the usual length.
+    """Return (name, description) of each preset: accuracies that pass and fail, usual length.
 
     ``max_answers``: answers that an attempt has at most.
     """
@@ -308,7 +308,7 @@ class ExamResultRow:
 def _build_results_page(
     question: Question, rules: ExamRules, min_items: int, page_number: str | None
 ) -> Any:
-    """Return a page of the raters with an exam, or of all annotators where one is required.
+    """Return a page of ExamResultRow: raters with an exam and, if one is required, annotators.
 
     ``min_items``: gold items that an attempt needs.
     """

@@ -94,9 +94,9 @@ def _decide_and_store(state: GateState) -> None:
 
 @transaction.atomic
 def _store_verdict(gate: Gate, document: Document) -> None:
-    """Store a verdict and record an event if it differs from the last one.
+    """Store a gate's signed verdict, and record an event if pass or fail differs from the last.
 
-    Nothing is stored for a gate that was changed or deleted meanwhile.
+    Nothing is stored if the gate was changed or deleted meanwhile.
     """
     row = Gate.objects.select_for_update().filter(pk=gate.pk, changed_at=gate.changed_at).first()
     if row is None:

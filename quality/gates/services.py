@@ -23,7 +23,7 @@ MAX_GATES = 50  # of a project
 
 
 class InvalidGate(InvalidFields):
-    """A gate is not acceptable; the field ``rules`` may map indexes to names and messages."""
+    """A gate is not valid. The field ``rules`` has a message, or {index: {field: message}}."""
 
 
 def list_gates(project: Project) -> QuerySet[Gate]:
@@ -94,9 +94,10 @@ def delete_gate(*, gate: Gate, by: Any) -> None:
 
 
 def rename_raters_in_gates(project_id: int, renamed: Mapping[str, str]) -> None:
-    """Update the keys of raters that rules leave out, in the caller's transaction.
+    """Rename raters in the rules' lists of excluded raters, in the caller's transaction.
 
-    Stored verdicts that contain an old key are deleted; a worker decides the gate again.
+    ``renamed``: {old key: new key}. Stored verdicts of changed gates are deleted, and a worker
+    decides these gates again.
     """
     for gate in Gate.objects.select_for_update().filter(project=project_id):
         rules = [_rename_in_rule(rule, renamed) for rule in gate.rules]

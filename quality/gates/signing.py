@@ -79,15 +79,15 @@ Document = dict[str, Any]  # JSON
 
 @dataclass(frozen=True)
 class Signer:
-    """The private key of this host and its ID."""
+    """The private key of this host, and the ID of the key."""
 
     key: Ed25519PrivateKey
     key_id: str
 
     def sign(self, document: Document) -> Document:
-        """Return the document with `key_id` and with the `signature` of all the rest.
+        """Return the document with `key_id` and `signature`.
 
-        Signed is the canonical JSON (RFC 8785) of the document with `key_id`.
+        The signature is of the canonical JSON (RFC 8785) of the document with `key_id`.
         """
         unsigned = {**document, "key_id": self.key_id}
         signature = self.key.sign(encode_canonical_json(unsigned))
@@ -144,9 +144,9 @@ def encode_base64url(data: bytes) -> str:
 
 
 def _write_new_key(path: Path, *, replace: bool) -> None:
-    """Write a new private key, readable by its owner alone; the file is complete at once.
+    """Write a new private key, readable by its owner alone; no partial file is ever at ``path``.
 
-    Raises FileExistsError where there is a file, unless it shall ``replace`` it.
+    Raises FileExistsError if there is a file already, unless ``replace`` is True.
     """
     data = Ed25519PrivateKey.generate().private_bytes(
         serialization.Encoding.PEM,

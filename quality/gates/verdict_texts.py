@@ -97,7 +97,7 @@ def build_rows(document: Mapping[str, Any]) -> list[RuleRow]:
 
 
 def has_interval(rule: Mapping[str, Any]) -> bool:
-    """Return whether the value of a rule of a verdict is uncertain."""
+    """Return whether a rule's measured value has an interval that is wider than a point."""
     estimate = rule["estimate"]
     return estimate["low"] is not None and estimate["low"] != estimate["high"]
 

@@ -97,10 +97,10 @@ class InboxScope:
         )
 
     def is_led(self, project: str) -> Exists:
-        """Return the condition that the user leads the project of a row; ``project``: its path.
+        """Build the condition that the user leads a row's project; ``project``: lookup path to it.
 
-        It is checked row by row, because few rows wait: with `IN`, SQLite would list all projects
-        of the user for each kind of row, and search each of them.
+        It is evaluated row by row, because few rows match: with `IN`, SQLite would list all
+        projects of the user for each kind of row, and search each of them.
         """
         return Exists(self.led.filter(pk=OuterRef(project)))
 

@@ -107,7 +107,7 @@ def _build_step(alert: Alert, action: str, reason: str) -> dict[str, Any]:
 
 
 def _describe_action(action: str, n: int) -> str:
-    """Return what was done with so many alerts."""
+    """Return a sentence that says what was done with ``n`` alerts."""
     if action == "mute":
         text = ngettext("%(n)s alert muted for a week.", "%(n)s alerts muted for a week.", n)
     elif action == "investigate":

@@ -36,7 +36,10 @@ def stream_argilla(labels: Labels, label_names: LabelNames) -> Iterator[bytes]:
 def _iter_json_list(
     labels: Labels, label_names: LabelNames, build: Callable[[LabelRow, Any], dict[str, object]]
 ) -> Iterator[str]:
-    """Yield the pieces of a JSON list with one element per label."""
+    """Yield the pieces of a JSON list with one element per label.
+
+    ``build``: returns the element of a label's row and its item's body.
+    """
     encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
     separator = "["
     for (_item, row), body in zip(
@@ -145,7 +148,7 @@ def stream_parquet(labels: Labels, label_names: LabelNames) -> Iterator[bytes]:
 
 
 def _iter_typed_values(labels: Labels, label_names: LabelNames) -> Iterator[list[Any]]:
-    """Yield rows of values with timestamps instead of texts."""
+    """Yield the values of each row, with the time ``as_of`` as datetime instead of text."""
     time_index = COLUMNS.index("as_of")
     for _item, row in iter_label_rows(labels, label_names):
         values = _list_values(row, label_names)

@@ -157,7 +157,7 @@ class _Writer:
     def list_outdated(
         self, tasks: Sequence[LabelStudioObject]
     ) -> list[tuple[LabelStudioObject, list[Fields], float | None]]:
-        """Return (task, parts, score) of the tasks whose labels in Label Studio are outdated."""
+        """Return (task, parts of the result, score) of the tasks whose labels must be written."""
         parts: dict[int, list[Fields]] = defaultdict(list)
         scores: dict[int, list[float]] = defaultdict(list)
         labels = ItemLabel.objects.filter(
@@ -188,7 +188,10 @@ class _Writer:
         return outdated
 
     def _collect_unstored_objects(self, tasks: Sequence[int]) -> None:
-        """Add to ``remote_ids`` what was written to these tasks without its ID being stored."""
+        """Set ``remote_ids`` to the written objects of these tasks that Label Studio has.
+
+        It then includes objects whose ID could not be stored after they were created.
+        """
         self.remote_ids = {}
         if not tasks:
             return
@@ -238,7 +241,10 @@ class _Writer:
             )
 
     def _send(self, task: int, remote_id: int | None, content: Fields) -> int:
-        """Change the object with this ID, or create one; return its ID."""
+        """Update the object with this remote ID, else create one; return its ID.
+
+        One is created if the ID is None or Label Studio does not have the object any more.
+        """
         kind = "prediction" if self.is_prediction else "annotation"
         if remote_id is not None and self.client.update_object(kind, remote_id, content):
             return remote_id

@@ -119,7 +119,10 @@ def stream_labels(
     kind: str,
     labels: QuerySet[ItemLabel],
 ) -> StreamingHttpResponse:
-    """Return the response that streams final labels in a format of files.FORMATS."""
+    """Return a streaming response with the final labels; the export is logged.
+
+    ``kind``: a key of files.FORMATS.
+    """
     security_log.log_event("export", exported="labels", kind=kind, question=question.key)
     consensus = Consensus.objects.filter(question=question).first()
     label_names = selectors.LabelNames.for_question(question, consensus)
@@ -133,7 +136,7 @@ def stream_labels(
 
 
 def parse_share(text: str | None) -> float | None:
-    """Return the share from 0 to 1 of a query parameter, None if it is absent; or ValueError."""
+    """Return the number from 0 to 1 in a query parameter, None without it. Raises ValueError."""
     if text is None:
         return None
     value = float(text)

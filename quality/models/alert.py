@@ -110,8 +110,8 @@ class AlertQuerySet(models.QuerySet["Alert"]):
 class Alert(models.Model):
     """An alert with the numbers at the time when it was raised.
 
-    These never change, whatever the later ratings. Only ``state``, ``cause``, ``muted_until`` and
-    ``supported`` do.
+    Only ``state``, ``cause``, ``muted_until`` and ``supported`` change afterwards, whatever is
+    rated.
     """
 
     question = models.ForeignKey(Question, models.CASCADE, related_name="alerts", db_index=False)
@@ -189,7 +189,7 @@ class Alert(models.Model):
 
     @property
     def is_confirmed(self) -> bool:
-        """Return whether it is confirmed, and waits until its rater is paused or it is resolved."""
+        """Return whether a lead has confirmed the alert, but it is not resolved yet."""
         return self.state == AlertState.ACKNOWLEDGED and self.cause == AlertCause.REAL
 
     @property
@@ -198,13 +198,13 @@ class Alert(models.Model):
         return [rater for rater in (self.rater, self.other_rater) if rater is not None]
 
     def compute_own_impact(self) -> float:
-        """Return the number of items that the change made wrong, an item counted once at most."""
+        """Return the expected number of items that the change made wrong, at most ``n``."""
         share_wrong = 1.0 - self.size if self.measure in RIGHT_SHARES else min(abs(self.size), 1.0)
         return share_wrong * self.n
 
 
 class AlertStep(models.Model):
-    """A change of the state of an alert. Never updated or deleted."""
+    """A change of the state of an alert. Rows are never updated or deleted."""
 
     alert = models.ForeignKey(Alert, models.CASCADE, related_name="steps")
     by = models.ForeignKey(
@@ -258,8 +258,8 @@ class AlertScan(RecomputedResult):
 class DriftState(models.Model):
     """Drift state of a rater in the segment since their last alert.
 
-    ``measure``, ``since`` and the size belong to the measure with the most evidence; empty
-    without any.
+    ``measure``, ``since`` and the size are those of the measure with the most evidence; empty if no
+    measure has any.
     """
 
     question = models.ForeignKey(Question, models.CASCADE, related_name="+", db_index=False)

@@ -78,12 +78,12 @@ class Consensus(RecomputedResult):
 
     @property
     def has_medians(self) -> bool:
-        """Return whether labels are medians of the estimated probabilities, which have an order."""
+        """Return whether labels are medians of estimated probabilities, as on ordered scales."""
         return bool(self.model) and Scale(self.question.scale).ordered
 
     @property
     def assumes_independence(self) -> bool:
-        """Return whether confidence takes errors for independent: no gold answers correct it."""
+        """Return whether confidence assumes independent errors: no gold answers calibrate it."""
         return bool(self.model) and not self.model.get("gold_items")
 
 

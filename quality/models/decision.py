@@ -14,10 +14,10 @@ from projects.models import Item, Question, Rater
 
 
 class Decision(models.Model):
-    """A decision on the final label of an item. Never updated or deleted.
+    """A decision on the final label of an item. Rows are never updated or deleted.
 
-    A later decision has the next number; the highest number is the current one. ``code`` null
-    withdraws the decision.
+    Decisions of an item are numbered; the highest number is the current one. If its ``code`` is
+    null, it withdraws the decision before.
     """
 
     question = models.ForeignKey(Question, models.CASCADE, related_name="+", db_index=False)
@@ -71,7 +71,7 @@ class ReviewClaim(models.Model):
 
 
 class ReviewAssignment(models.Model):
-    """An item that a lead sent to review, whatever its doubt; deleted when it is decided."""
+    """An item that a lead sent to review, however certain its label is; deleted by a decision."""
 
     question = models.ForeignKey(Question, models.CASCADE, related_name="+", db_index=False)
     item = models.ForeignKey(Item, models.CASCADE, related_name="+")
@@ -172,9 +172,9 @@ class Appeal(models.Model):
 
 
 class SecondOpinion(models.Model):
-    """A blind answer of another adjudicator to a decided item; it changes no label.
+    """A blind answer of another adjudicator to a decided item. It changes no label.
 
-    Never updated.
+    Rows are never updated.
     """
 
     question = models.ForeignKey(Question, models.CASCADE, related_name="+", db_index=False)

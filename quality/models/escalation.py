@@ -55,7 +55,7 @@ class LabelRules(models.Model):
 
 
 class Escalation(models.Model):
-    """An uncertain item: a further rating was requested, or it goes to review."""
+    """Requests for further ratings of an item whose label was uncertain, and their state."""
 
     class State(models.TextChoices):
         REQUESTED = "requested", _("Waiting for a rating")

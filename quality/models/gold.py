@@ -112,7 +112,7 @@ class GoldState(RecomputedResult):
 
 
 class GoldResult(models.TextChoices):
-    """Result of a rater on gold, the one rule of all pages; docs/statistics.md defines each."""
+    """Result of a rater on gold, as all pages define it (docs/statistics.md)."""
 
     FAILED = "failed", _("Below")  # the evidence has reached that of a pause
     BELOW = "below", _("Probably below")  # the 95% interval is below the pass mark
@@ -122,7 +122,7 @@ class GoldResult(models.TextChoices):
 
 
 class GoldScoreQuerySet(models.QuerySet["GoldScore"]):
-    """Scores with their results."""
+    """Scores on gold, with their results."""
 
     def with_result(self) -> Self:
         """Annotate each score with its ``result``, a GoldResult."""
@@ -138,11 +138,11 @@ class GoldScoreQuerySet(models.QuerySet["GoldScore"]):
         )
 
     def below_pass_mark(self) -> Self:
-        """Return the scores that are a reason for a rater's status."""
+        """Return the scores below or probably below the pass mark: reasons for a rater's status."""
         return self.with_result().filter(result__in=(GoldResult.FAILED, GoldResult.BELOW))
 
     def to_act_on(self) -> Self:
-        """Return the scores for which the rater needs action: people who are not paused."""
+        """Return the scores of unpaused people whose evidence has reached that of a pause."""
         people = self.filter(rater__kind=Rater.Kind.HUMAN, rater__paused=False)
         return people.with_result().filter(result=GoldResult.FAILED)
 
@@ -229,7 +229,7 @@ class GoldItem(models.Model):
 
 
 class GoldReview(models.Model):
-    """A lead's review of a suspected gold answer. Never updated or deleted."""
+    """A lead's review of a suspected gold answer. Rows are never updated or deleted."""
 
     class Verdict(models.TextChoices):
         KEEP = "keep", _("Kept")

@@ -98,7 +98,7 @@ class SampleSizePlan:
 
     @property
     def is_pilot_too_small(self) -> bool:
-        """Return whether the standard error is too uncertain to plan from."""
+        """Return whether the standard error is too uncertain to plan a sample size with it."""
         return self.error_factor > sample_size.MAX_ERROR_FACTOR
 
     @property
@@ -119,10 +119,7 @@ class SampleSizePlan:
 
     @property
     def reason(self) -> str:
-        """Return why there is no estimate, as a name; empty where items with ratings are missing.
-
-        Only more ratings of the same kind help then.
-        """
+        """Return the name of the reason for a missing estimate; "" if only ratings are missing."""
         reason = (self.value and self.value["reason"]) or ""
         return "" if reason in _MISSING_RATINGS else reason
 
@@ -202,9 +199,9 @@ def plan_sample_size(
 
 
 def _estimate_log_se_sd(question: Question, scale: QuestionScale, weights: str) -> float:
-    """Return the standard deviation of the logarithm of the standard error.
+    """Estimate the standard deviation of the logarithm of the coefficient's standard error.
 
-    Estimated from the displayed patterns; 0 without data.
+    It is estimated from the displayed patterns of ratings; 0 without data.
     """
     all_time = AllTimePatterns.load(question.pk, scale)
     if not len(all_time.n_items) or scale.k < 2:

@@ -139,7 +139,7 @@ def get_comparisons(questions: Collection[Question]) -> dict[int, RaterCompariso
 
 
 def _parse_comparison(question: Question, row: Any) -> RaterComparison:
-    """Return the comparison of a stored row with its findings; an empty one of None."""
+    """Return the comparison of a stored row; an empty one if it is None or of another format."""
     if row is None or row.body.get("format") != BODY_FORMAT:
         return RaterComparison(None, question.weights, None, None, {})
     raters = {values[0]: ComparedRater(*values) for values in row.body["raters"]}
@@ -267,7 +267,7 @@ class _PeopleResults:
         return {ids[i]: levels[ids[i]] for i in np.flatnonzero(is_biased) if ids[i] in levels}
 
     def find_reversed(self, question_id: int, scale: QuestionScale) -> set[int]:
-        """Return the ids of the raters who answer opposite to the others."""
+        """Return the ids of the raters whose answers are opposite to those of the others."""
         if not (scale.type.ordered or scale.k == 2):
             return set()
         kappas, ses = (
@@ -345,7 +345,7 @@ def _compute_body(question: Question, scale: QuestionScale) -> dict[str, object]
 
 
 def _select_level_raters(rows: Sequence[Sequence[Any]], is_biased: np.ndarray) -> list[int]:
-    """Return at most MAX_LEVEL_RATERS raters, biased ones first, then by their ratings."""
+    """Return ids of at most MAX_LEVEL_RATERS raters: biased ones, then those with most ratings."""
     order = sorted(range(len(rows)), key=lambda index: (not is_biased[index], -rows[index][1]))
     return [rows[index][0] for index in order[:MAX_LEVEL_RATERS]]
 

@@ -101,10 +101,10 @@ def _build_line(rater: RaterListEntry, filtered: FilteredAgreements | None) -> O
 def _suggest_raters(
     selection: Selection, to_check: list[RaterListEntry], *, n_raters: int
 ) -> list[NextAction]:
-    """Return one action: the page of the only rater to check, or the list of several.
+    """Return at most one action: to check the only rater to check, or the list of several.
 
-    The reason is the first one of the first rater. If all of more than MAX_NAMED_RATERS raters are
-    to be checked, none is named.
+    Its reason is the first reason of the first of them. If there are more than MAX_NAMED_RATERS
+    raters and all are to be checked, none is named.
     """
     if not to_check:
         return []

@@ -26,10 +26,10 @@ _NEGATIONS = frozenset({"not", "no", "never", "nicht", "kein", "pas", "non"})
 
 
 def is_higher_harsher(labels: Iterable[str]) -> bool | None:
-    """Return whether harsh raters give the higher categories; None where no label says so.
+    """Return whether harsh raters give the higher categories; None if the labels do not show it.
 
-    ``labels``: in declared order. The words for bad quality must lie higher on average than the
-    middle of the scale, or lower; those for good quality the other way round.
+    ``labels``: in declared order. Words for bad quality must lie, on average, on one side of the
+    middle of the scale, and words for good quality on the other side.
     """
     words_of_labels = [set(re.findall(r"\w+", label.casefold())) for label in labels]
     middle = (len(words_of_labels) - 1) / 2

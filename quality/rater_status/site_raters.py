@@ -65,8 +65,9 @@ class RaterWithStatus:
 class Person:
     """A person who rates: an account, or a rater without an account in one project.
 
-    ``single_project``: the name of that one project; the same rater key may belong to somebody else
-    in another project. ``worst``: the worst status in any question, None before the first.
+    ``single_project``: name of the project of a rater without an account, because the same key may
+    be another person's elsewhere. ``worst``: the worst status in any question; None before it is
+    set.
     """
 
     key: PersonKey
@@ -156,10 +157,10 @@ def query_results(user: Any, search: str = "") -> QuerySet[Any]:
 
 
 def list_people(results: QuerySet[Any], sort: str) -> list[Person]:
-    """Return the people of ``query_results``, with their statuses, sorted by a key of SORT_KEYS.
+    """Return the people of ``query_results`` with their statuses, sorted by a key of SORT_KEYS.
 
-    With more than MAX_QUESTIONS_WITH_STATUS questions, statuses are left out, and people with the
-    most ratings come first instead of those with the worst status.
+    Statuses are left out if there are more than MAX_QUESTIONS_WITH_STATUS questions; sorting by
+    status then sorts by the number of ratings.
     """
     rows = results.order_by().values("account", "alone")
     totals = rows.annotate(

@@ -154,7 +154,7 @@ def get_reason_text(reason: StatusReason, rater_id: int) -> str:
 
 
 def _describe_bias_reason(reason: StatusReason) -> str:
-    """Return how much higher or lower the rater rates than the others on the same items."""
+    """Return the text on how much higher or lower the rater rates than the others, item by item."""
     assert reason.value is not None
     template = (
         _("rates %(size)s higher than the others on the same items")

@@ -159,7 +159,10 @@ class AppealCard:
 
 
 def _build_cards(appeals: Sequence[Appeal], labels: dict[tuple[int, int], str]) -> list[AppealCard]:
-    """Return the cards of a page of appeals. Answers to gold may be check answers."""
+    """Return the cards of a page of appeals. Answers are current ratings and check answers.
+
+    ``labels``: {(question id, code): label}.
+    """
     items = [appeal.item_id for appeal in appeals]
     answers: dict[tuple[int, int], dict[int, str]] = {}
     for query in (CheckAnswer.objects.current(), Rating.objects.current()):
@@ -178,7 +181,7 @@ def _build_cards(appeals: Sequence[Appeal], labels: dict[tuple[int, int], str]) 
 
 
 def _get_contested_labels(project: Project) -> QuerySet[ItemLabel]:
-    """Return the decided labels with an open appeal and no newer decision."""
+    """Return the labels from decisions with an unsettled appeal and no newer decision."""
     labels = ItemLabel.objects.filter(question__project=project, source=LabelSource.DECISION)
     return labels.filter(Exists(get_open_appeals(question=OuterRef("question"))))
 

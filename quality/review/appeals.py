@@ -188,7 +188,7 @@ def list_retired_gold(rater: Rater) -> list[RetiredGold]:
 
 
 def get_gold_appeals(rater: Rater) -> dict[tuple[int, int], Appeal]:
-    """Return {(question id, item id): the rater's appeal against its gold answer}."""
+    """Return {(question id, item id): the rater's appeal against the item's gold answer}."""
     rows = Appeal.objects.filter(rater=rater, about=Appeal.About.GOLD)
     return {(row.question_id, row.item_id): row for row in rows}
 

@@ -85,7 +85,7 @@ def create_decision(
 
 
 def _record_review(decision: Decision, item: Item, by: Any) -> None:
-    """Record the event without the label: a second adjudicator decides the item blind."""
+    """Record an event without the label, so that a second adjudicator can decide the item blind."""
     question = decision.question
     record_event(
         project_id=question.project_id,
@@ -110,10 +110,10 @@ def _validate_not_archived(question: Question) -> None:
 def submit_answer(
     *, question: Question, item: Item, code: int | None, reason: str = "", by: Any
 ) -> Decision | SecondOpinion:
-    """Store an adjudicator's answer for an item, as a decision or as a second opinion.
+    """Store an adjudicator's answer for an item, as a decision or as a second opinion; return it.
 
-    It is a second opinion where the item was sampled for one and somebody else decided it. Raises
-    as ``create_decision`` does.
+    It is a second opinion if ``is_second_opinion`` is true of the item and ``code`` is not None.
+    Raises the same errors as ``create_decision``.
     """
     _validate_not_archived(question)
     storage.lock_consensus(question.pk)
@@ -223,9 +223,10 @@ def get_review_queue(
 ) -> QuerySet[ItemLabel]:
     """Return the labels to review: items sent by a lead first, then the most uncertain.
 
-    Includes labels based on at least two ratings whose confidence is below that of the filter, by
-    default the question's confidence threshold, except items that wait for a requested rating. With
-    a filter for contested decisions: the contested ones, oldest first, whatever their confidence.
+    Included are labels that are based on at least two ratings and have less confidence than the
+    filter's limit (by default the question's threshold), unless the item waits for a requested
+    rating. A filter for contested decisions returns these alone, oldest first, whatever their
+    confidence.
     """
     if review_filter.contested:
         decided = ItemLabel.objects.filter(question=question, source=LabelSource.DECISION)
@@ -266,7 +267,10 @@ def count_uncertain_items_with_one_rating(
 
 
 def _get_min_doubt(question: Question, review_filter: ReviewFilter) -> float:
-    """Return the doubt above which labels are listed: by the filter, else by the question."""
+    """Return the doubt (1 - confidence) above which labels are listed.
+
+    The limit of the filter applies, else the question's threshold.
+    """
     return 1 - (review_filter.confidence_limit or get_label_rules(question).certain_from)
 
 
@@ -294,7 +298,7 @@ class ItemReview:
 
 
 def get_item_review(*, question: Question, item: Item, user: Any) -> ItemReview:
-    """Return the outcome as far as the user may know it."""
+    """Return the outcome of the item's review; empty if the user gives a second opinion on it."""
     if second_opinions.is_second_opinion(question=question, item=item, by=user):
         return ItemReview()
     names: dict[int | None, str] = {row.code: row.label for row in question.categories.all()}

@@ -19,7 +19,7 @@ FLAGS = ("flagged", "split", "escalated", "contested")
 
 @dataclass(frozen=True)
 class ReviewFilter:
-    """Filter of the items to review; no filter by default. ``items`` filters by attributes only."""
+    """Filter of the items to review; the default selects all. ``items``: attributes of items."""
 
     items: RatingFilter = field(default_factory=RatingFilter)
     max_confidence: str = ""
@@ -81,9 +81,10 @@ class ReviewFilter:
 
 
 def get_open_appeals(*, question: Any) -> QuerySet[Appeal]:
-    """Return the open or accepted appeals against the current decision on the item of an outer row.
+    """Return a subquery of the unsettled appeals against the current decision on a row's item.
 
-    An appeal is left out when the item was decided again since: it needs an answer at most.
+    ``question``: expression for the question. Left out are appeals made before the item's last
+    decision: these only need an answer.
     """
     later_decisions = Decision.objects.filter(
         question=OuterRef("question"), item=OuterRef("item"), created_at__gt=OuterRef("created_at")

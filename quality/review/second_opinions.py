@@ -51,8 +51,8 @@ class AdjudicatorAgreement:
 def is_second_opinion(*, question: Question, item: Item, by: Any) -> bool:
     """Return whether an answer of this user on the item is a second opinion.
 
-    That is where the item was sampled, somebody else decided it, and it has none yet. Not where
-    an appeal is open: the user then knows of the decision and makes a new one.
+    It is if the item is sampled, somebody else has decided it, and it has no second opinion yet,
+    unless it has an open appeal: the user then knows the decision and makes a new one.
     """
     if Appeal.objects.filter(question=question, item=item, state=Appeal.State.OPEN).exists():
         return False
@@ -90,7 +90,8 @@ def find_next_label_to_review(*, question: Question, by: Any) -> ItemLabel | Non
 def should_ask_second_opinion(*, question: Question, by: Any) -> bool:
     """Return whether the user's next item should be for a second opinion.
 
-    Depends only on how much the user has done, so that the page gives nothing away.
+    This depends only on how many answers the user has given, so that the page does not reveal
+    whether an item has been decided.
     """
     n_answers = Decision.objects.filter(question=question, by=by).count()
     n_answers += SecondOpinion.objects.filter(question=question, by=by).count()
@@ -151,9 +152,9 @@ def _get_current_decision(question: Question, item: Item) -> Decision | None:
 
 
 def _is_sampled(question: Question, item_id: int, share: float) -> bool:
-    """Return whether the item is in the random sample of this share.
+    """Return whether the item is in a random sample of this share of the items.
 
-    The answer for an item is always the same.
+    The sample is always the same.
     """
     return _hash_to_int(f"{question.pk}:{item_id}") < share * 2**64
 

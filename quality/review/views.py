@@ -34,10 +34,10 @@ MAX_ITEM_LENGTH = 1_000  # characters of an item shown in an example
 
 
 def add_example(*, question: Question, item: Item, by: Any) -> Project | None:
-    """Append the item with its decision and reason to the guidelines, as their next version.
+    """Append the item with its decision and reason to the guidelines, as a new version.
 
-    Returns None without a decision. Raises InvalidProjectChange where the guidelines become too
-    long.
+    Return the project, or None if the item has no decision. Raises InvalidProjectChange if the
+    guidelines become too long.
     """
     decision = Decision.objects.filter(question=question, item=item).order_by("number").last()
     if decision is None or decision.code is None:
@@ -175,7 +175,7 @@ def _build_item_context(
 def _list_votes(
     selection: Selection, item: Item, labels: dict[int, str]
 ) -> list[tuple[str, Rating]]:
-    """Return (label, rating) in an order that reveals no rater and is always the same."""
+    """Return (label, rating) of the current ratings, in a fixed order that reveals no rater."""
     rows = Rating.objects.current().filter(question=selection.question, item=item)
     votes = [(labels[row.code], row) for row in rows.select_related("rater")]
     return sorted(votes, key=lambda vote: hashlib.sha256(f"{vote[1].pk}".encode()).digest())

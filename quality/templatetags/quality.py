@@ -38,7 +38,7 @@ register.simple_tag(get_item_review)
 
 @register.simple_tag
 def shows_decisions(project: Project) -> bool:
-    """Return True if the lead shows decisions to raters for a question of the project."""
+    """Return whether raters of the project see decisions of any of its questions."""
     return LabelRules.objects.filter(question__project=project, show_to_raters=True).exists()
 
 
@@ -57,7 +57,7 @@ def probabilities(distribution: Mapping[str, float]) -> str:
 
 @register.simple_tag
 def get_decided_items(question: Question, items: Iterable[Item]) -> set[int]:
-    """Return the ids of those items whose label is a decision."""
+    """Return the ids of the items whose label comes from a decision."""
     labels = ItemLabel.objects.filter(question=question, source=LabelSource.DECISION)
     decided_labels = labels.filter(item__in=[item.pk for item in items], code__isnull=False)
     return set(decided_labels.values_list("item_id", flat=True))
@@ -87,7 +87,10 @@ def count_check_answers(question: Question, rater: Rater) -> int:
 def get_repeat_score(
     question: Question, rater: Rater | None = None
 ) -> RepeatState | RepeatScore | None:
-    """Return the intra-rater agreement of the question's raters, or of one of them."""
+    """Return the intra-rater agreement of the rater, or of all people of the question.
+
+    None if nobody has repeated an answer.
+    """
     if rater is not None:
         return RepeatScore.objects.filter(question=question, rater=rater).first()
     return RepeatState.objects.filter(question=question).first()
@@ -95,7 +98,10 @@ def get_repeat_score(
 
 @register.simple_tag
 def get_matching_peer_kappa(question: Question, coefficients: Mapping[str, Value]) -> Value | None:
-    """Return the rater's kappa with the others, under the weights of the kappa of repeats."""
+    """Return the rater's kappa with the others, weighted as that of repeated answers, or None.
+
+    ``coefficients``: {name: value} of the rater.
+    """
     scale = QuestionScale.for_question(question)
     return coefficients.get(get_weighted_name("vs_peers", scale.weighting))
 
@@ -122,9 +128,9 @@ MAX_MESSAGES = 20  # the latest
 
 @dataclass(frozen=True)
 class RaterDescription:
-    """Head of a person's page: the status with its first reason, and sentences; "" for none.
+    """The head of a person's page: status, its first reason ("" for none), and sentences.
 
-    ``gold``: the score of a rater whose gold answers are a reason.
+    ``gold``: the score if gold answers are a reason for the status, else None.
     """
 
     status: str
@@ -159,7 +165,7 @@ def describe_rater(question: Question, rater: Rater) -> RaterDescription | None:
 def _describe_agreement(
     question: Question, summary: RaterSummary, rater_comparison: comparison.RaterComparison
 ) -> str:
-    """Return sentences on a rater's bias and agreement, empty without a result."""
+    """Return sentences on a rater's bias and agreement with the others; "" without a result."""
     rater = summary.rater
     has_outlier_alert = rater_comparison.computed_at is not None and is_outlier(question, rater)
     result = rater_comparison.raters.get(rater.pk)

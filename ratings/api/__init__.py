@@ -1,4 +1,1 @@
-"""The API of items, raters and ratings, and of a form of your own.
-
-It may import the layers from ratings.annotation down.
-"""
+"""The API of items, raters and ratings, and of annotation with a custom form."""

@@ -1,4 +1,1 @@
-"""Uploads, media of items, Parquet files, and folders that machines share.
-
-It may import the layers from ratings.services down.
-"""
+"""Uploads, media of items, Parquet files, and folders shared by several hosts."""

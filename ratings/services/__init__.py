@@ -1,4 +1,1 @@
-"""The only way to record a rating: rating, history, slots, days, what is uncounted.
-
-It may import the layers from ratings.models down.
-"""
+"""The only way to record a rating, with its history, slots, days and uncounted items."""

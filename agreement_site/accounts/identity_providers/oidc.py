@@ -128,7 +128,10 @@ class SocialAdapter(DefaultSocialAccountAdapter):
     def on_authentication_error(
         self, request: HttpRequest, provider: Any, error: Any = None, **details: Any
     ) -> None:
-        """Record the failure in the audit log; a client that causes many of them has to wait."""
+        """Record the failure in the audit log, and limit the failures of a client's network.
+
+        Raises TooManyAttempts.
+        """
         if error == AuthError.CANCELLED:
             return
         address = security_log.get_client_address(request)
@@ -140,7 +143,7 @@ class SocialAdapter(DefaultSocialAccountAdapter):
         )
 
     def get_connect_redirect_url(self, request: HttpRequest, socialaccount: SocialAccount) -> str:
-        """Add a message on the connection's success, and return the URL to redirect to."""
+        """Add a message on whether the identity was connected; return the URL to redirect to."""
         if SocialAccount.objects.filter(pk=socialaccount.pk, user=request.user.pk).exists():
             security_log.log_event("sign_in_connected", after=_build_audit_values(socialaccount))
             messages.success(request, _("Saved."))
@@ -207,10 +210,10 @@ class VerifyingOIDCAdapter(OpenIDConnectOAuth2Adapter):
 
 
 def _build_view(view: Any) -> Callable[..., HttpResponse]:
-    """Return allauth's view with our adapter.
+    """Build a view that runs allauth's ``view`` with VerifyingOIDCAdapter.
 
-    It answers with 404 where the provider is not configured, and with an error page where the
-    provider does not respond.
+    It answers with 404 if the provider is not configured, and with an error page if the provider
+    does not respond.
     """
 
     def handle(request: HttpRequest, provider_id: str) -> HttpResponse:

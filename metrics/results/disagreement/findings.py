@@ -202,7 +202,8 @@ def diagnose_outlying_raters(
 ) -> Findings:
     """Return a list of one finding with the outlying raters, or an empty list.
 
-    They agree less with the others than these do with each other, on the same items.
+    An outlying rater agrees less with the others than the others do with each other, on the same
+    items.
     """
     ratings = displayed.ratings
     raters = outlying_raters.find_outlying_raters(

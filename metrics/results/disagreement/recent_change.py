@@ -76,8 +76,8 @@ def compare_periods(
     """Return [Fleiss' kappa before, kappa after, whether the change is more than chance].
 
     ``before``, ``after``: patterns (P, k) and their numbers of items (P,). ``effect``: the design
-    effect of clusters of items. Permuting single items ignores clusters; with an effect other than
-    1, the change must also exceed its standard error, widened by the effect, more clearly.
+    effect of clusters. The change must exceed a multiple of its standard error and pass a
+    permutation test. The multiple is larger with clusters, which that test ignores.
     """
     estimates = [fleiss.fleiss_kappa(*patterns, weights=weights) for patterns in (before, after)]
     values = [to_finite_float(estimate.value) for estimate in estimates]

@@ -114,8 +114,8 @@ def get_icc_trend(
 ) -> TrendPoints:
     """Return the trend of an intraclass correlation of two raters, oldest first.
 
-    It has the ``newest`` periods, or the first ``size`` periods after the day ``after``. One query,
-    of no more days than these periods can have.
+    It has the ``newest`` periods, or the first ``size`` periods after the day ``after``. One query
+    reads the peer counts, of no more days than these periods can have.
     """
     rater = get_trend_rater(question)
     if rater is None:
@@ -194,7 +194,7 @@ def get_trend_rater(question: Question) -> Rater | None:
 
 
 def get_trend_raters(questions: Collection[int]) -> dict[int, Rater]:
-    """Return the trend rater of several questions by id; one query."""
+    """Return {question id: trend rater}, as `get_trend_rater` chooses it; one query."""
     pairs = PairTally.objects.filter(question__in=questions).order_by("rater_a", "rater_b")
     pairs = pairs.select_related("rater_a", "rater_b").defer("table")
     pair_by_question: dict[int, PairTally] = {}

@@ -38,7 +38,10 @@ def _get_change_template(change: float, *, is_clear: bool) -> str:
 
 
 def build_sentences(comparison: PeriodComparison, explanation: ChangeExplanation) -> list[str]:
-    """Return sentences on the change, whether it is more than chance, and what explains it."""
+    """Return sentences on the change, whether it may be chance, and its main causes.
+
+    If agreement is undefined in either period, a sentence says why.
+    """
     before = explanation.result["before"]
     after = explanation.result["after"]
     move = explanation.result["change"]

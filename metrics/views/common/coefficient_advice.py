@@ -1,6 +1,6 @@
 """Advice on coefficients: when to distrust the value.
 
-Shown in the panel of a value and in the glossary. The explanations themselves are in
+It is shown in the panel of a value and in the glossary. The explanations themselves are in
 metrics.agreement, because the handbook prints them.
 """
 
@@ -84,5 +84,5 @@ def find_advice(name: str) -> CoefficientAdvice | None:
 
 
 def find_weighting_advice(name: str) -> Promise | None:
-    """Return what the weights in a coefficient's name mean, or None."""
+    """Return the meaning of the weights in a coefficient's name; None without weights."""
     return WEIGHTING_ADVICE.get(name.rpartition("_")[2])

@@ -1,6 +1,6 @@
 """The filter bar of results pages: choices, and active parts with links to remove them.
 
-Also the population: whose ratings a page shows, and links to the others.
+The switch of the population says whose ratings a page shows, and links to the other choices.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ class FilterChip:
 
 @dataclass(frozen=True)
 class DatePreset:
-    """A common date range, and the URL of the page with it."""
+    """A common date range: its label, the URL of the page with it, and whether it is selected."""
 
     label: str
     url: str

@@ -31,7 +31,7 @@ def format_number(value: float | None, decimals: int = 2) -> str:
 def format_number_in(value: float | None, decimals: int, language: str | None) -> str:
     """Format a number in the notation of ``language``; a dash for None and not-a-number.
 
-    For tags with several numbers: looking up the language costs as much as formatting a number.
+    Tags with several numbers use it, because looking up the language takes as long as formatting.
     """
     if value is None or not math.isfinite(value):
         return "–"
@@ -136,5 +136,5 @@ def format_category_counts(counts: Sequence[tuple[str, int]]) -> str:
 
 
 def get_list_separator() -> str:
-    """Return what separates the parts of a list in the reader's language."""
+    """Return the separator of list items in the reader's language."""
     return _(", ")

@@ -1,4 +1,4 @@
-"""Template context of the statistics of a question, and what the overview shares with them."""
+"""Template context of the statistics of a question, and the part that the overview shares."""
 
 from __future__ import annotations
 
@@ -59,12 +59,12 @@ STATISTICS_LIVE = LiveSettings(
 
 @dataclass(frozen=True)
 class HeadlineContext:
-    """The headline, which the overview and the statistics share.
+    """The headline and its notes, which the overview and the statistics share.
 
     ``headline``: its estimate, or that of the requested coefficient; ``unweighted``: the sentence
-    with its value without weights, or ""; ``single_ratings``: the sentence on ratings that enter
-    its expected agreement only, or ""; ``is_band_withheld``: whether the findings forbid naming
-    a band for the value.
+    on its value without weights, or ""; ``single_ratings``: the sentence on ratings that enter only
+    its expected agreement, or ""; ``is_band_withheld``: whether the findings forbid naming a band
+    for the value.
     """
 
     agreement: QuestionAgreement | None

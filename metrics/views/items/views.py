@@ -327,7 +327,7 @@ def _parse_given_codes(parameters: QueryDict, selection: Selection) -> tuple[int
 
 
 def _find_rater_id(text: str, selection: Selection) -> int | None:
-    """Return the id of the rater with this key, or else name, or these in other capitals.
+    """Return the id of the rater with this key, else name, else either in any letter case.
 
     None for an empty text; NO_RATER or SEVERAL_RATERS where no rater or several match.
     """

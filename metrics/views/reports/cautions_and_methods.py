@@ -46,7 +46,7 @@ def count_items_by_ratings(facts: ReportFacts) -> dict[int, int]:
 
 
 def get_registry_entry(name: str) -> Any:
-    """Return the registry entry of a coefficient; of a weighted one, that of its base."""
+    """Return the registry entry of a coefficient; for a weighted one, of its unweighted form."""
     coefficients = registry.COEFFICIENTS
     name = get_report_key(name)
     if name in coefficients:
@@ -323,9 +323,9 @@ def _describe_software(facts: ReportFacts) -> str:
 
 
 def _list_sources(facts: ReportFacts, name: str) -> list[str]:
-    """Return the sources of a coefficient as it was computed.
+    """Return the sources of a coefficient in the variant that was computed.
 
-    Fleiss 1971 has neither weights nor unequal numbers of ratings.
+    Fleiss 1971 covers neither weights nor unequal numbers of ratings.
     """
     sources = [get_registry_entry(name).source]
     if not name.startswith("fleiss_kappa"):

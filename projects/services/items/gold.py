@@ -42,7 +42,7 @@ class InvalidGoldAnswer(ValueError):
 class NewGoldAnswer(NamedTuple):
     """A gold answer to set.
 
-    An ``explanation`` of None keeps the current one while the answer is the same.
+    ``explanation``: None keeps the current one if the answer does not change.
     """
 
     item_id: int

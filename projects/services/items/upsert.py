@@ -236,9 +236,9 @@ def _is_small_and_flat(value: dict[str, object]) -> bool:
 
 
 def _estimate_json_length(value: Any, limit: int) -> int:
-    """Return about how long the JSON of a value is; stop counting beyond the limit.
+    """Estimate the length of a value as JSON; stop counting beyond the limit.
 
-    Each value counts one character more than its text, so that many empty ones are large, too.
+    Each value counts one character more than its text, so that many empty values are long, too.
     """
     total = 0
     pending = [value]

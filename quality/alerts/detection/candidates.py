@@ -59,7 +59,10 @@ class PeriodMatches:
 def match_periods(
     candidates: Sequence[AlertPeriod], alerts: Sequence[AlertPeriod]
 ) -> PeriodMatches:
-    """Match candidates with stored alerts one to one, closest pairs first."""
+    """Match candidates with stored alerts one to one, those with the fewest days between first.
+
+    Only periods with a common subject and at most MAX_GAP_DAYS between them are matched.
+    """
     close_pairs = []
     for index, candidate in enumerate(candidates):
         for alert_index, alert in enumerate(alerts):

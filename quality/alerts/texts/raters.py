@@ -47,7 +47,10 @@ def build_fast_brief_text(alert: Alert, _rater: int) -> str:
 
 
 def _build_pace_params(alert: Alert) -> dict[str, str]:
-    """Return the formatted seconds per item and their comparison with other raters."""
+    """Return the formatted numbers of an alert about a rater's pace, by name.
+
+    ``seconds`` and ``usual``: per item, of the rater and of others.
+    """
     facts = alert.facts
     return {
         "seconds": format_number(facts.get("seconds"), 1),
@@ -215,7 +218,7 @@ def _list_common_changes(alert: Alert) -> list[str]:
 
 
 def _describe_other_drifts(alert: Alert) -> str:
-    """Return a sentence that says whether other raters drifted in the same days."""
+    """Return a sentence that names the raters with similar alerts at that time, if any."""
     overlapping = Alert.objects.filter(
         question=alert.question_id,
         kind=alert.kind,

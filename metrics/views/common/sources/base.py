@@ -95,13 +95,12 @@ class ProjectSource(ResultSource):
     def list_heat_map_raters(self, choice: str = "") -> list[Rater]:
         """Return the raters with the most ratings, or those of a heat map choice.
 
-        ``choice``: empty, or one of selection.HEAT_MAP_CHOICES. With a filter, always those with
-        the most ratings.
+        ``choice``: empty, or one of selection.HEAT_MAP_CHOICES, which filtered results ignore.
         """
 
     @abstractmethod
     def list_pairs_among(self, raters: list[Rater], weights: str = "") -> list[PairAgreement]:
-        """Return the pairs of these raters, under the weights of the page by default."""
+        """Return the pairs of these raters; ``weights``: by default those of the page."""
 
     @abstractmethod
     def list_pair_refs(self, sort: str) -> Sequence[Any]:
@@ -125,7 +124,7 @@ class ProjectSource(ResultSource):
 
     @abstractmethod
     def get_sparklines(self, raters: Sequence[RaterAgreement]) -> Mapping[int, Sparkline]:
-        """Return {rater id: weekly values of the agreement with the peers} of these raters."""
+        """Return {rater id: weekly values of agreement with the peers} for these raters."""
 
     @abstractmethod
     def list_recent_changes(self) -> list[RecentChange]:
@@ -135,7 +134,7 @@ class ProjectSource(ResultSource):
     def outlier_raters(self) -> list[Rater]:
         """Outlier raters, those with the greatest impact first.
 
-        They agree less with the others than these do with each other, on the same items.
+        An outlier agrees less with the others than they do with each other, on the same items.
         """
         return list_raters(self.diagnosis.outlying_rater_ids)
 

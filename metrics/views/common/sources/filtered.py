@@ -154,7 +154,7 @@ class FilteredProjectSource(TrendSource[DashboardResults], ProjectSource):
         )
 
     def list_pair_refs(self, sort: str) -> list[pair_results.PairAgreement]:
-        """Return the pairs of the heat map."""
+        """Return the pairs of the heat map in this order, themselves instead of references."""
         raters = self.list_heat_map_raters()
         rater_pairs = self.list_pairs_among(raters)
         position = {rater.pk: index for index, rater in enumerate(raters)}
@@ -195,7 +195,7 @@ class FilteredProjectSource(TrendSource[DashboardResults], ProjectSource):
 class CoefficientSource(ComputedSource[CoefficientResults]):
     """Source of every coefficient of a question.
 
-    Computed by a worker even without a filter: the stored counts do not hold all coefficients.
+    A worker computes it even without a filter: the stored counts do not give all coefficients.
     """
 
     kind = FilteredResult.Kind.COEFFICIENTS

@@ -76,10 +76,10 @@ class PeriodComparison:
 
     @classmethod
     def from_request(cls, request: HttpRequest, selection: Selection) -> PeriodComparison:
-        """Return the periods that the URL selects.
+        """Return the periods that the URL selects, or a default.
 
-        Without any: the latest clear change between neighbouring periods with enough items, or else
-        the last two. Raises Http404 for an unknown span.
+        The default is the latest clear change between neighbouring periods with enough items, or
+        else the last two periods. Raises Http404 for an unknown span.
         """
         all_periods = _list_periods(selection)
         span = get_choice(request.GET, "period", SPANS) or _choose_default_span(all_periods)

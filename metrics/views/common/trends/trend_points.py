@@ -1,6 +1,6 @@
 """Points of trends of a question or a rater, and the choice of their period.
 
-Read from stored results; trends of raters from the counts.
+Points of questions are read from stored results, those of raters computed from their counts.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class TrendPoint:
 def is_drawable(points: Sequence[TrendPoint]) -> bool:
     """Return True if there are enough points and items for a line.
 
-    Two or more points, and ten or more items in all: with fewer, a line would show only chance.
+    Two points and ten items in all are enough; a line of fewer would show only chance.
     """
     n_items = sum(point.estimate.get("n_items") or 0 for point in points)
     return len(points) > 1 and n_items >= periods.MIN_ITEMS
@@ -154,9 +154,9 @@ def list_rater_points(
     limit: int = MAX_POINTS,
     days: Q = rater_periods.COMPARED_DAYS | rater_periods.RATED_DAYS,
 ) -> list[list[TrendPoint]]:
-    """Return the newest points of a rater's trends, oldest first.
+    """Return, for each coefficient, the newest points of the rater's trend; one query.
 
-    One list per coefficient, all in one query.
+    The oldest point comes first.
     """
     rows = rater_periods.list_newest_periods(
         question, rater, span, coefficients, scale=scale, number=limit, days=days
