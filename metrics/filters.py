@@ -1,7 +1,7 @@
 """Filters of ratings: parsed from a URL, validated, and applied to querysets.
 
-A filter selects ratings: those that these raters gave in this time on these items. Everything on a
-filtered page is computed from the selected ratings only, as if there were no others.
+A filter selects ratings by their raters, times and items. Everything on a filtered page is computed
+from the selected ratings only, as if there were no others.
 """
 
 from __future__ import annotations

@@ -186,9 +186,9 @@ def add_counts_of_range(item_range: BacklogRange, change: CountChange) -> bool:
 def save_and_claim_next(
     item_range: BacklogRange, change: CountChange
 ) -> tuple[bool, BacklogRange | None]:
-    """Add the counts of a range, then claim the next one while the question's lock is still held.
+    """Add the counts of a range and claim the next one, holding the question's lock only once.
 
-    Other workers queue for that lock.
+    Returns whether the counts were added (`add_counts_of_range`), and the next range or None.
     """
     return add_counts_of_range(item_range, change), claim_range(item_range.question_id)
 

@@ -51,7 +51,7 @@ def from_list(numbers: ShortList) -> Value:
 
 
 def compute_median_seconds(seconds: np.ndarray) -> float | None:
-    """Return the median of the ratings whose seconds are known, or None."""
+    """Return the median of the known ``seconds`` (NaN: unknown), or None if none is known."""
     finite = seconds[np.isfinite(seconds)]
     return float(np.median(finite)) if finite.size else None
 

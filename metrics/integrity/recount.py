@@ -1,6 +1,6 @@
 """Recount of a question in memory, from all its ratings, for audits.
 
-From it the results are computed that an audit expects beside the stored ones.
+An audit compares the stored results with those computed from the recount.
 """
 
 from __future__ import annotations

@@ -83,7 +83,7 @@ class FileRows:
 
 
 def read_file_rows(path: Path, question: str | None, options: TableOptions) -> FileRows:
-    """Read the ratings of a question, or of the only one. Raises RatingFileError.
+    """Read the ratings of a question, or for None of the only one. Raises RatingFileError.
 
     ``path`` is an unpacked file.
     """

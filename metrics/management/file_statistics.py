@@ -1,6 +1,6 @@
 """Statistics of a file for `manage.py agreement`: headline, missing ratings, pairs, and scores.
 
-The headline follows the rules of the pages. `--cluster COLUMN` adds intervals of clusters of items.
+The headline follows the rules of the pages. `--cluster COLUMN` widens intervals for clusters.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def format_score_agreement(
 
 
 def format_missing_data_policies(rules: list[MissingDataPolicy]) -> list[str]:
-    """Return a line for each rule; none if no ratings are missing."""
+    """Return the lines of text on the policies; [] if they leave nothing out."""
     if not any(rule.left_out_items or rule.single_items for rule in rules):
         return []
     lines = ["", "rules about missing ratings"]
@@ -301,7 +301,7 @@ def widen_headline(file_headline: ReportDict, clusters: QuestionClusters) -> Rep
 def widen_rules(
     rules: list[MissingDataPolicy], clusters: QuestionClusters
 ) -> list[MissingDataPolicy]:
-    """Return the rules about missing ratings with the intervals of clusters."""
+    """Return the policies for missing ratings with intervals widened for clusters."""
     return [
         replace(rule, estimate=clusters.widen_interval(rule.coefficient, rule.estimate))
         for rule in rules
@@ -309,7 +309,7 @@ def widen_rules(
 
 
 def widen_pair(pair: PairStatistics, clusters: QuestionClusters) -> PairStatistics:
-    """Return the statistics of two raters with the intervals of clusters."""
+    """Return the statistics of two raters with intervals widened for clusters."""
     kappas = {
         weighting: clusters.widen_interval(get_weighted_name(COHEN, weighting), value)
         for weighting, value in pair["kappas"].items()

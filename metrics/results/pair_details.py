@@ -1,6 +1,7 @@
 """All statistics of one pair of raters, from the stored table.
 
-Kappa under every weighting, other coefficients, and whether both use the categories alike.
+They are kappa under every weighting, other coefficients, and tests of whether both raters use the
+categories alike.
 """
 
 from __future__ import annotations

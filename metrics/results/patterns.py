@@ -241,9 +241,9 @@ class PeriodPatterns:
         return cls(span, start_days, n_items)
 
     def select_since(self, day: int) -> PeriodPatterns:
-        """Return the periods that begin with that of ``day`` or later.
+        """Return the period that contains ``day`` and the later ones.
 
-        The stored days may begin in the middle of an earlier period.
+        Earlier periods may lack some of their days.
         """
         return self.select(
             self.start_days >= periods.compute_start_days(np.array([day]), self.span)[0]
@@ -264,7 +264,7 @@ class PeriodPatterns:
     def compute_cumulative(self, all_time: np.ndarray) -> np.ndarray:
         """Return the items by pattern up to each period's end (D, P).
 
-        These periods must be the last ones.
+        The newest period has to be among these. ``all_time`` (P,): items of all days.
         """
         return all_time - self.n_items.sum(axis=0) + self.n_items.cumsum(axis=0)
 

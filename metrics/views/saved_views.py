@@ -1,4 +1,4 @@
-"""Pages of saved views: the list, changes by a lead, share links, and what a share link shows.
+"""Pages of saved views: the list, changes by a lead, share links, and the pages that they show.
 
 Readers of a share link need no account, and only this page is accessible to them.
 """

@@ -1,4 +1,4 @@
-"""Comparisons of a model with human raters: their agreement, and whether it may replace one.
+"""Comparisons of a model with human raters: agreement, and whether the model may replace one.
 
 Agreement: A_HH the mean over items with two human ratings or more of their agreement, A_MH the mean
 over items with one or more of sum_j w_cj n_j / m with the model's category c; corrected by q'Wq and

@@ -66,7 +66,7 @@ class DriftAlert:
 class ExcusedAlert:
     """An earlier alert that the lead resolved as not the rater's fault.
 
-    rater: key; onset, day: the days from its onset to the day it was raised.
+    rater: key; onset, day: days of its onset and of the alert, as in DriftAlert.
     """
 
     rater: int
@@ -74,7 +74,7 @@ class ExcusedAlert:
     day: int
 
     def covers(self, alert: DriftAlert) -> bool:
-        """Return whether an alert is the excused one: the same rater, and overlapping days."""
+        """Return whether an alert is on the same rater, and has days in common with this one."""
         overlap = alert.onset <= self.day and self.onset <= alert.day
         return alert.rater == self.rater and overlap
 

@@ -24,10 +24,10 @@ ANSWERS_MEASURE, PACE_MEASURE, USE_MEASURE = "other_answers", "pace", "category_
 
 @dataclass(frozen=True)
 class EvidenceSeries:
-    """Means by day or by week; all (T,).
+    """Means and evidence by day or by week; all (T,).
 
-    day: (first) day since 1970-01-01; n: number of values in the mean; mean; evidence: up to that
-    day
+    day: (first) day, in days since 1970-01-01; n: number of values in the mean; evidence: from the
+    start up to and including that day or week.
     """
 
     day: Ints

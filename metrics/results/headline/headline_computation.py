@@ -1,7 +1,7 @@
 """Choose the headline coefficient of a question, and compute its values.
 
-Also the same coefficient of people, of models and between them. Computed with the results, from
-the counts only.
+The same coefficient is computed for people, for models and between them. All values come from the
+counts, together with the other results.
 """
 
 from __future__ import annotations
@@ -130,9 +130,9 @@ class CountedRaters:
     def from_states(
         cls, states: Collection[CountState], scale: QuestionScale
     ) -> dict[int, CountedRaters]:
-        """Return the raters by question, for questions without models.
+        """Return {question id: its raters} of questions without models.
 
-        The tables of all questions are read together when the first is needed.
+        The tables of all questions are loaded together, when the first one is needed.
         """
         ids = [state.pk for state in states]
         no_tables = np.zeros((0, scale.k, scale.k), np.int64)
@@ -158,9 +158,10 @@ class CountedRaters:
     def build_groups(
         self, patterns: GroupedPatterns, n_items: np.ndarray, row: GroupValues
     ) -> RaterGroups:
-        """Return the groups of people, models and all raters.
+        """Return the groups of people, models and all raters, by name.
 
-        Where models are not separate, the group of people is that of all raters.
+        Where models are not separate, the group of people has all raters. ``row``: the values of
+        the patterns.
         """
         n_raters = self.n_people + self.n_models
         tables = {

@@ -1,6 +1,6 @@
 """The filter bar of results pages: choices, and active parts with links to remove them.
 
-Also the population: whose ratings a page shows, and links to the others.
+The switch of the population says whose ratings a page shows, and links to the other choices.
 """
 
 from __future__ import annotations
