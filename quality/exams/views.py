@@ -300,7 +300,7 @@ class ExamResultRow:
 
     @property
     def reason_with_name(self) -> str:
-        """Reason of a waiver or a granted attempt, with the name of the lead who granted it."""
+        """Reason of the latest attempt, with the name of the lead who granted or waived it."""
         by = self.exam.by if self.exam is not None else None
         return f"{self.reason} ({by})" if self.reason and by else self.reason
 

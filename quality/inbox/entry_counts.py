@@ -64,7 +64,7 @@ class EntryCount:
 
 
 def describe_number(kind: str, n: int) -> str:
-    """Return the number of things of a kind as a text."""
+    """Return a text such as "3 open alerts" for ``n`` things of this kind."""
     forms = {
         ALERTS: ngettext("%(n)s open alert", "%(n)s open alerts", n),
         RATERS: ngettext("%(n)s rater to check", "%(n)s raters to check", n),
@@ -232,7 +232,7 @@ def _build_count_query(
 
 
 def _count_webhooks_paused_by_failure(projects: list[int]) -> Any:
-    """Return rows like ``_build_count_query``."""
+    """Return a query of webhooks paused by failure, with the columns of ``_build_count_query``."""
     rows = get_webhooks_paused_by_failure().filter(project__in=projects).order_by()
     annotated = rows.annotate(entry_kind=Value(WEBHOOKS), question_key=Value(""))
     columns = "entry_kind", "project_id", "question_key"
