@@ -216,10 +216,9 @@ def _format_value(value: Any) -> str:
 
 @transaction.atomic
 def pseudonymize_rater(*, rater: Rater, by: Any, comments: bool) -> Rater:
-    """Replace the rater's key by a pseudonym and delete name, account link and messages.
+    """Replace the rater's key by a pseudonym; delete name, account and messages; keep ratings.
 
-    Ratings and counts are kept; the rater's texts are cleared unless ``comments`` is True. A
-    Deletion row records the numbers. Returns the rater.
+    Texts are cleared unless ``comments`` is True. A Deletion row records the numbers.
     """
     legal_hold.raise_if_held(rater.project_id)
     locked_rater = Rater.objects.select_for_update().get(pk=rater.pk)
