@@ -1,6 +1,6 @@
 """On-demand jobs that explain a change of agreement between two periods.
 
-Requested by a page, computed by a worker and stored in a row (core.jobs.on_demand).
+A page requests a job, a worker computes it, and a row stores the result (core.jobs.on_demand).
 """
 
 from __future__ import annotations

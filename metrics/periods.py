@@ -16,7 +16,10 @@ MIN_ITEMS = 10  # in a period; a value of fewer items is noise
 
 
 def compute_start_days(days: np.ndarray, span: str) -> np.ndarray:
-    """Return the first day of the period of each day. days, result: (n,) integers."""
+    """Return the first day (n,) of the period that contains each of ``days`` (n,).
+
+    Days are integers since 1970-01-01; ``span``: "day", "week" or "month".
+    """
     days = np.asarray(days, np.int64)
     if span == "day":
         return days

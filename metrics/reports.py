@@ -1,6 +1,6 @@
 """Reports on a question as of a moment: names and figures as plain JSON, without text.
 
-Requested by a page, computed by a worker from the history of the ratings, and stored
+A page requests a report, a worker computes it from the history of the ratings, and a row stores it
 (core.jobs.on_demand). Everything is based on the ratings at a moment, on the scale declared then,
 and on which raters were models, so the same moment always gives the same facts. Current settings
 are stored with it: the scheme of verbal bands, and the target.

@@ -48,19 +48,19 @@ def count_question(question_id: int) -> None:
 
 @shared_task(ignore_result=True)
 def compute_attribution(attribution_id: int) -> None:
-    """Compute a requested attribution; one that was computed meanwhile is left alone."""
+    """Compute a requested attribution, unless it has been computed since the request."""
     attribution.ATTRIBUTION_JOB.compute(attribution_id)
 
 
 @shared_task(ignore_result=True)
 def compute_filtered_result(result_id: int) -> None:
-    """Compute a requested filtered result; one that was computed meanwhile is left alone."""
+    """Compute a requested filtered result, unless it has been computed since the request."""
     filtered_jobs.FILTERED_RESULT_JOB.compute(result_id)
 
 
 @shared_task(ignore_result=True)
 def compute_report(report_id: int) -> None:
-    """Compute a requested report; one that was computed meanwhile is left alone."""
+    """Compute a requested report, unless it has been computed since the request."""
     reports.REPORT_JOB.compute(report_id)
 
 

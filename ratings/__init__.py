@@ -1,4 +1,4 @@
-"""Ratings: recording, annotation pages, imports, exports and API.
+"""Ratings: recording, annotation pages, imports, exports and the API of ratings.
 
 It may import the layers from events down.
 """

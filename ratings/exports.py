@@ -52,7 +52,7 @@ ExportRow = tuple[Any, ...]  # a value for each of COLUMNS
 
 
 class _TimeAsText(Func):
-    """Expression for a time as text in UTC, which is faster than datetime objects."""
+    """Expression for a time as text in UTC; reading it is faster than building datetime objects."""
 
     output_field = CharField()
     template = "CAST(%(expressions)s AS text)"  # SQLite: 2026-03-01 09:30:00[.000005]
@@ -63,9 +63,9 @@ class _TimeAsText(Func):
 
 
 class _RaterKeys(dict[int, str]):
-    """Keys of raters by id at the start of the export; new raters are looked up later.
+    """Raters' keys by id at the start of the export; those of new raters are looked up later.
 
-    A rater whose name is hidden or restored meanwhile has one key in the whole file.
+    So each rater has one key in the whole file, even if raters are hidden or restored meanwhile.
     """
 
     def __init__(self, project_ids: set[int]) -> None:
@@ -78,10 +78,10 @@ class _RaterKeys(dict[int, str]):
 
 
 def iter_rows(questions: Iterable[Question]) -> Iterator[ExportRow]:
-    """Yield the current ratings as rows of COLUMNS, as plain values.
+    """Yield the current ratings as rows with the columns COLUMNS.
 
-    Times are formatted as 2026-03-01T09:30:00Z, with microseconds if there are any. The order is by
-    question, by creation of the item, and by the rater's key, so that a project that imports the
+    Times are texts such as 2026-03-01T09:30:00Z, with microseconds if there are any. The order is
+    by question, by creation of the item, and by the rater's key, so that a project that imports the
     file exports it in the same order.
     """
     questions = list(questions)
@@ -166,13 +166,13 @@ def _iter_json_lines(rows: Iterable[ExportRow]) -> Iterator[str]:
 
 
 def join_lines(lines: Iterator[str]) -> Iterator[bytes]:
-    """Join lines to chunks of the response, because each chunk costs a system call."""
+    """Yield the lines joined to chunks of the response, because each chunk costs a system call."""
     while chunk := list(itertools.islice(lines, ROWS_PER_CHUNK)):
         yield "".join(chunk).encode()
 
 
 def iter_parquet_rows(rows: Iterable[ExportRow]) -> Iterator[bytes]:
-    """Yield a Parquet file with the column types of COLUMN_KINDS.
+    """Yield the chunks of a Parquet file of the rows, with the column types of COLUMN_KINDS.
 
     Times are timestamps in UTC with microseconds; numbers can be null.
     """
@@ -226,7 +226,7 @@ def stream_ratings(
 
 
 def _get_questions(request: HttpRequest, project_id: int) -> tuple[Project, list[Question]]:
-    """Return the project and its questions, or only the one that ``?question=KEY`` names."""
+    """Return the project and its questions; with ``?question=KEY``, only this question."""
     project = get_project(request.user, project_id, role=Member.Role.VIEWER)
     key = request.GET.get("question")
     if key is None:

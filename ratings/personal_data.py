@@ -53,7 +53,7 @@ Record = dict[str, object]  # one JSON line
 
 @dataclass(frozen=True)
 class PersonalRecords:
-    """Two functions of a higher package that stores data about raters.
+    """Functions of a package that depends on this one and stores data about raters.
 
     ``iter_records`` yields the data for the export; ``clear_texts`` clears the texts that the rater
     wrote, and returns their number.
@@ -70,8 +70,8 @@ def iter_personal_data(rater: Rater, *, as_shown: bool = False) -> Iterator[byte
     """Yield JSON Lines of all data about the rater.
 
     These are their identity, ratings with history, check answers, exams, assignments, messages from
-    leads, and what higher packages store. ``as_shown``: with the pseudonym, where the project hides
-    its raters.
+    leads, and data of PERSONAL_RECORDS. ``as_shown``: with the pseudonym if the project hides its
+    raters.
     """
     labels: dict[int, dict[int, str]] = defaultdict(dict)
     categories = Category.objects.filter(question__project=rater.project_id)
@@ -196,7 +196,7 @@ def _get_texts(judgement: JudgementBase) -> dict[str, str]:
 
 
 def _clear_texts_of_rater(rater: Rater) -> int:
-    """Clear all texts that a rater wrote; return their number without the reasons of skips."""
+    """Clear all texts that a rater wrote; return their number, not counting reasons of skips."""
     ratings = Rating.objects.filter(rater=rater)
     revisions = Revision.objects.filter(rating__rater=rater)
     check_answers = CheckAnswer.objects.filter(rater=rater)
@@ -216,9 +216,9 @@ def _format_value(value: Any) -> str:
 
 @transaction.atomic
 def pseudonymize_rater(*, rater: Rater, by: Any, comments: bool) -> Rater:
-    """Remove key, name, account and messages of the rater's person; keep ratings and counts.
+    """Replace the rater's key by a pseudonym; delete name, account and messages; keep ratings.
 
-    Their texts are cleared unless ``comments`` is True. A Deletion row records the numbers.
+    Texts are cleared unless ``comments`` is True. A Deletion row records the numbers.
     """
     legal_hold.raise_if_held(rater.project_id)
     locked_rater = Rater.objects.select_for_update().get(pk=rater.pk)
@@ -258,7 +258,7 @@ def pseudonymize_rater(*, rater: Rater, by: Any, comments: bool) -> Rater:
 
 
 def replace_names(rater: Rater, replacement: str) -> None:
-    """Remove the rater's name from other rows of the project: imports, connections and events.
+    """Replace the rater's name in other rows of the project: imports, connections and events.
 
     What the person annotates in Label Studio from then on is ignored.
     """
@@ -285,7 +285,7 @@ def replace_names(rater: Rater, replacement: str) -> None:
 
 
 def _remove_member(mapping: dict[str, Any], keys: tuple[str, ...], user_id: int | None) -> None:
-    """Remove a rater from the matches of an import's mapping."""
+    """Remove a rater, by keys and user id, from the matches in an import's mapping."""
     members = mapping.get("members", {})
     mapping["members"] = {
         key: user for key, user in members.items() if key not in keys and user != user_id

@@ -60,7 +60,7 @@ def restore_raters(*, project: Project, by: Any) -> None:
 
 @transaction.atomic
 def disclose_raters(*, project: Project, reason: str, by: Any) -> list[dict[str, object]]:
-    """Return the raters' identities, and record in the audit log who asked and why."""
+    """Return the raters' identities; record in the audit log who asked for them, and the reason."""
     approvals.use_approval(project=project, action=Approval.Action.DISCLOSE_RATERS, by=by)
     identity_rows = pseudonyms.list_identities(project)
     security_log.log_event(
@@ -141,7 +141,7 @@ def set_raters_hidden(request: HttpRequest, project_id: int) -> HttpResponse:
 @login_required
 @require_POST
 def show_disclosed_raters(request: HttpRequest, project_id: int) -> HttpResponse:
-    """Show the raters' identities, on this response only."""
+    """Show the raters' identities once, in the response to the request that states the reason."""
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
     form = DisclosureForm(request.POST)
     if not form.is_valid():

@@ -1,7 +1,4 @@
-"""Celery tasks and sweeps of imports and connections.
-
-A lost, duplicated or late message changes nothing: the row says what is left to do.
-"""
+"""Celery tasks of imports and of connections, and their periodic tasks."""
 
 from __future__ import annotations
 
@@ -31,5 +28,5 @@ def sweep_connections() -> None:
 
 
 def resume_stalled() -> int:
-    """Resume time zone backfills and imports that no worker is processing; return their number."""
+    """Resume time zone backfills, and imports without a worker; return their number."""
     return project_changes.run_pending_backfills() + jobs.resume_stalled_imports()

@@ -2,7 +2,7 @@
 
 `python -m metrics.agreement.handbook > docs/statistics.md`.
 
-A test compares the file with render(), so that page and code cannot differ.
+A test compares the file with render_handbook(), so that page and code cannot differ.
 """
 
 import sys
@@ -220,7 +220,7 @@ _BANDS_TEXT = (
 
 
 def render_handbook() -> str:
-    """Return the page as Markdown."""
+    """Return the handbook page as Markdown."""
     sections = [
         _INTRODUCTION,
         _UNDEFINED_REASONS,
@@ -232,13 +232,13 @@ def render_handbook() -> str:
 
 
 def _render_terms() -> str:
-    """Return the section with the explanations of columns and marks."""
+    """Return the section that explains the columns and marks of pages, as Markdown."""
     lines = [wrap_text(f"* **{title}**: {text}", indent="  ") for title, text in TERMS.values()]
     return "\n".join(["## Columns and marks", "", *lines, ""])
 
 
 def wrap_text(text: str, *, indent: str = "") -> str:
-    """Return the text wrapped at 100 columns; `indent` for all lines but the first."""
+    """Return the text wrapped at 100 columns, with all lines but the first indented."""
     return textwrap.fill(text, 100, subsequent_indent=indent, break_on_hyphens=False)
 
 

@@ -29,10 +29,10 @@ LEAD_CHOICE = "chosen"
 
 @dataclass(frozen=True)
 class Headline:
-    """Name of the headline coefficient, and the reason for it.
+    """The headline coefficient of a question, and the reason for it.
 
-    reason: that of its row of ROWS, or LEAD_CHOICE; trend_name: its name in a trend; companions:
-    coefficients shown next to it.
+    name: of the coefficient; reason: that of its row of ROWS, or LEAD_CHOICE; trend_name:
+    coefficient shown in a trend; companions: coefficients shown next to it.
     """
 
     name: str
@@ -45,8 +45,8 @@ class Headline:
 class HeadlineFacts:
     """Properties of a question that determine its headline.
 
-    weights: the declared weights, `none` for none; complete: whether all raters rated each item
-    that has a rating.
+    weights: the declared weights, or `none`; complete: whether all raters rated each item that has
+    a rating.
     """
 
     scale: str
@@ -61,9 +61,9 @@ class HeadlineFacts:
 
     @property
     def weighting(self) -> str:
-        """The weighting of kappa: the declared one; on ordered scales quadratic unless declared.
+        """The weighting of kappa: the declared one, quadratic on ordered scales if none is.
 
-        Weights by rank are meaningless where categories have no order.
+        Weights by rank do not apply where categories have no order.
         """
         if self.scale_type.ordered:
             return self.weights if self.weights != UNWEIGHTED else "quadratic"
@@ -77,7 +77,7 @@ class HeadlineFacts:
 
 @dataclass(frozen=True)
 class HeadlineRule:
-    """A rule of the table: the reason, the condition, and the names of headline and companions."""
+    """A rule for the headline: reason, condition, and functions for its name and companions."""
 
     reason: str
     applies: Callable[[HeadlineFacts], bool]
@@ -86,10 +86,7 @@ class HeadlineRule:
 
 
 def _is_two_rater_rule_applicable(facts: HeadlineFacts) -> bool:
-    """Return whether the rule for two raters applies.
-
-    There are two raters, and weights are declared or the categories are not numbers.
-    """
+    """Return whether there are two raters, and weights are declared or the scale is not numeric."""
     has_weights = facts.weights != UNWEIGHTED
     return facts.n_raters == 2 and (has_weights or not facts.scale_type.numeric)
 
@@ -123,7 +120,7 @@ ROWS = (
 
 @dataclass(frozen=True)
 class HeadlineTableRow:
-    """A row of the headline table in words; `reason` and `scales` identify the rule."""
+    """A row of the headline table in words, for the rule with this `reason` on these `scales`."""
 
     reason: str
     scales: tuple[str, ...]
@@ -163,9 +160,9 @@ TABLE = (
 
 
 def choose_headline(facts: HeadlineFacts, *, choice: str = "") -> Headline:
-    """Return the headline coefficient for a question with these properties, or the lead's choice.
+    """Return the headline of a question with these properties.
 
-    `choice`: the coefficient the lead chose instead, or "".
+    choice: the coefficient that the lead chose, "" for none.
     """
     rule = next(rule for rule in ROWS if rule.applies(facts))
     name = choice or rule.get_name(facts)
@@ -181,7 +178,10 @@ def choose_headline(facts: HeadlineFacts, *, choice: str = "") -> Headline:
 
 
 def get_trend_name(name: str, facts: HeadlineFacts) -> str:
-    """Return the pattern coefficient that stands for the coefficient `name` in a trend."""
+    """Return the pattern coefficient that replaces the coefficient `name` in a trend.
+
+    It is `name` itself where patterns suffice.
+    """
     if name in ICCS:
         return facts.alpha_name
     if name.startswith(COHEN):
@@ -192,7 +192,10 @@ def get_trend_name(name: str, facts: HeadlineFacts) -> str:
 def list_headline_choices(
     scale: str, *, values: npt.ArrayLike | None = None, custom: bool = False
 ) -> list[str]:
-    """Return the coefficients from which a lead can choose on such a scale."""
+    """Return the names of the coefficients from which a lead can choose on such a scale.
+
+    values (k,): numbers of the categories or None; custom: whether there is a matrix of weights.
+    """
     scale_properties = get_scale_type(scale)
     names = list_headline_names(scale=scale, values=values, custom=custom)
     for weighting in WEIGHTINGS:
@@ -202,17 +205,20 @@ def list_headline_choices(
 
 
 def get_weighting(name: str) -> str:
-    """Return the weighting in a coefficient's name: quadratic for cohen_kappa_quadratic."""
+    """Return the weighting in a coefficient's name, such as quadratic in cohen_kappa_quadratic.
+
+    `none` for an unweighted kappa, and for other coefficients.
+    """
     suffix = name.rpartition("_")[2]
     return suffix if suffix in WEIGHTINGS and name.startswith((COHEN, FLEISS)) else UNWEIGHTED
 
 
 def get_unweighted_name(name: str) -> str:
-    """Return the same coefficient without weights; the name itself where it has none."""
+    """Return the name of the coefficient without weights, unchanged if it has none."""
     return name.removesuffix(f"_{get_weighting(name)}")
 
 
 def get_report_key(name: str) -> str:
-    """Return the key in the dictionary of report() for a headline's name."""
+    """Return the key of report() for the name of a headline."""
     suffix = name.removeprefix(COHEN)
     return f"weighted_kappa{suffix}" if name.startswith(COHEN) and suffix else name

@@ -31,7 +31,7 @@ def jaccard_distance(first: Collection[Any], second: Collection[Any]) -> float:
 
 
 def masi_distance(first: Collection[Any], second: Collection[Any]) -> float:
-    """Return the MASI distance of two sets, 1 - J M."""
+    """Return the MASI distance 1 - J M of two sets (see the module), 0 for two empty ones."""
     a, b = set(first), set(second)
     if a == b:
         return 0.0
@@ -41,7 +41,7 @@ def masi_distance(first: Collection[Any], second: Collection[Any]) -> float:
 
 
 def compute_distances(sets: Sequence[Collection[Any]], distance: Any = jaccard_distance) -> Floats:
-    """Return d (k, k) between sets; `distance` is the Jaccard or the MASI distance."""
+    """Return the distances (k, k) between k sets; distance: jaccard_distance or masi_distance."""
     matrix = np.zeros((len(sets), len(sets)))
     for row, label_set in enumerate(sets):
         for column in range(row):
@@ -51,7 +51,10 @@ def compute_distances(sets: Sequence[Collection[Any]], distance: Any = jaccard_d
 
 @dataclass(frozen=True)
 class SetAgreement:
-    """Alpha of whole sets under both distances, and of each label (yes or no) by name."""
+    """Alpha of whole sets under both distances, and label -> alpha of having it (yes or no).
+
+    Those of whole sets are undefined for more than MAX_SETS distinct sets.
+    """
 
     jaccard: Value
     masi: Value
@@ -61,9 +64,9 @@ class SetAgreement:
 def compute_agreement(
     item: npt.ArrayLike, sets: Iterable[Collection[Any]], labels: Sequence[Any]
 ) -> SetAgreement:
-    """Return the agreement of ratings in long form: item (M,), the label set of each (M).
+    """Return the agreement of label sets: item (M,) and label set (M) of each rating.
 
-    ValueError for an undeclared label.
+    labels: the declared labels; ValueError for another one.
     """
     rating_sets = [frozenset(label_set) for label_set in sets]
     for position, label_set in enumerate(rating_sets):

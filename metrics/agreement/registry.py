@@ -103,7 +103,7 @@ HEADLINE_NAMES = (
 
 
 def list_secondary_names(scale: str) -> list[str]:
-    """Return the names of the coefficients shown with the headline, with the alpha of the scale."""
+    """Return the names of the coefficients shown besides the headline on this scale."""
     own_alpha = f"krippendorff_alpha_{get_scale_type(scale).metric}"
     names = ["fleiss_kappa", "krippendorff_alpha_nominal", own_alpha]
     return list(dict.fromkeys([*names, "gwet_ac1", "percent_agreement"]))
@@ -114,7 +114,7 @@ def get_pattern_forms(
 ) -> dict[str, tuple[Coefficient, str]]:
     """Return name -> (coefficient, weighting) of all forms that patterns allow on a scale.
 
-    values: numbers of the categories (k,) or None; custom: whether there is a matrix of weights.
+    values (k,): numbers of the categories, or None; custom: whether there is a matrix of weights.
     """
     scale_properties = get_scale_type(scale)
     weightings = list_applicable_weightings(ordered=scale_properties.ordered, custom=custom)
@@ -132,7 +132,10 @@ def get_pattern_forms(
 def list_headline_names(
     *, scale: str, values: npt.ArrayLike | None = None, custom: bool = False
 ) -> list[str]:
-    """Return the coefficients that can be the headline and the trend on such a scale."""
+    """Return the names of the coefficients that can be headline and trend on such a scale.
+
+    values (k,): numbers of the categories, or None; custom: whether there is a matrix of weights.
+    """
     forms = get_pattern_forms(scale=scale, values=values, custom=custom)
     names = []
     for name in HEADLINE_NAMES:
@@ -142,13 +145,13 @@ def list_headline_names(
 
 
 def list_bootstrap_names(scale: str) -> list[str]:
-    """Return the pattern coefficients on such a scale whose interval needs the bootstrap."""
+    """Return the names of the pattern coefficients whose interval needs the bootstrap."""
     forms = get_pattern_forms(scale=scale)
     return [name for name, (entry, _weighting) in forms.items() if entry.needs_bootstrap]
 
 
 def list_peer_names(weightings: Collection[str]) -> list[str]:
-    """Return the coefficients of a rater against the others under these weightings."""
+    """Return the names of the coefficients of a rater against the others under these weightings."""
     return [
         name
         for base, formula in PEER_FORMULAS.items()
@@ -157,12 +160,12 @@ def list_peer_names(weightings: Collection[str]) -> list[str]:
 
 
 def list_mean_kappa_names(weightings: Collection[str]) -> list[str]:
-    """Return the names of the mean pairwise kappa under these weightings."""
+    """Return the names of the mean pairwise kappa under each of these weightings."""
     return [get_weighted_name(MEAN_PAIRWISE, weighting) for weighting in weightings]
 
 
 def iter_coefficients(*, scale: str, custom: bool) -> Iterator[tuple[str, Coefficient]]:
-    """Yield name and coefficient of every entry of a report that is meaningful on such a scale.
+    """Yield name and coefficient of every form in a report that is meaningful on such a scale.
 
     custom: whether there is a matrix of weights.
     """
@@ -175,10 +178,10 @@ def iter_coefficients(*, scale: str, custom: bool) -> Iterator[tuple[str, Coeffi
 
 
 def find_coefficient(name: str) -> Coefficient | None:
-    """Return the coefficient that has this name, also under weights; None if there is none."""
+    """Return the coefficient with this name, which may carry a weighting; None if there is none."""
     return _COEFFICIENT_BY_NAME.get(name)
 
 
 def list_report_names(name: str) -> list[str]:
-    """Return the keys of report() that a coefficient provides, without a custom matrix."""
+    """Return the names in report() of a coefficient's forms, without custom weights."""
     return COEFFICIENTS[name].list_names(list_applicable_weightings(ordered=True, custom=False))

@@ -1,4 +1,4 @@
-"""Sample sizes: items or ratings needed for a narrow interval of kappa, or for certain labels.
+"""Sample sizes: items or ratings needed for a narrow interval of kappa, or for a verdict.
 
     after    the smallest N >= 2 with t(N - 1) se sqrt(n / N) <= h, from the error se on n items
     before   N = ceil(z^2 v / h^2); two raters, two categories:
@@ -57,7 +57,7 @@ _MAX_STEPS = 50  # of the search; four to six are usual
 
 
 def compute_planning_error(value: Value, n_clusters: int | None = None) -> float | None:
-    """Return the error to plan from: that of the interval shown, at least the standard error.
+    """Return the error to plan from: half the interval shown in standard errors, or `se` if larger.
 
     value: with the interval of independent items, or of so many clusters. None without an error.
     """
@@ -68,7 +68,7 @@ def compute_planning_error(value: Value, n_clusters: int | None = None) -> float
 
 
 def _get_shown_quantile(n_clusters: int | None) -> float:
-    """Return the standard errors in half of the interval shown, of items or of clusters."""
+    """Return the number of standard errors in half of the interval shown."""
     return NORMAL_QUANTILE if n_clusters is None else float(t_quantile(n_clusters - 1))
 
 
@@ -76,7 +76,7 @@ def _get_shown_quantile(n_clusters: int | None) -> float:
 class ItemsNeeded:
     """Items needed for an interval: in all, and in addition to the existing ones.
 
-    None with a reason where no error is known.
+    Both are None, with a reason, where no error is known.
     """
 
     items: int | None
@@ -95,11 +95,12 @@ def compute_items_needed(
 ) -> ItemsNeeded:
     """Return the number of items whose 95 % interval is no wider than -/+ half_width.
 
-    se: standard error of a coefficient on n items, or None. log_se_sd: the standard deviation of
-    its logarithm; then further items reach the half-width with the probability ASSURANCE. With None
-    about half of all studies do. n_clusters: of the n items, whose error is that of clusters; None
-    for independent items. widening: function of a number of items that returns by how much their
-    interval is wider than a single 95 % interval (counts/confidence_sequences.py).
+    se: standard error of a coefficient on n items, or None. log_se_sd: standard deviation of
+    log(se); then further items reach the half-width with the probability ASSURANCE, with None in
+    about half of all studies. n_clusters: number of clusters of the n items, None for independent
+    items. widening: function of a number of items that returns how many times wider their interval
+    is than a single 95 % interval (counts/confidence_sequences.py). ValueError unless half_width >
+    0.
     """
     _validate_width(half_width)
     if se is None or n < 1:
@@ -130,11 +131,11 @@ def compute_items_needed(
 
 
 def compute_items_until_verdict(value: Value, limit: float) -> int | None:
-    """Return how many more items place the confidence sequence of a value above or below a limit.
+    """Return how many more items place a value's confidence sequence on one side of a limit.
 
-    The value and its error are assumed to stay as they are; so many items are then enough in about
-    half of all cases. value: with the ordinary interval, not that of a confidence sequence. None
-    where no error is known, for a value at the limit, and for more than MAX_ADDITIONAL items.
+    The value and its error are assumed not to change; so many items are then enough in about half
+    of all cases. value: with the ordinary interval, not that of a confidence sequence. None where
+    no error is known, for a value at the limit, and for more than MAX_ADDITIONAL items.
     """
     point, low, high, n_items = value["value"], value["low"], value["high"], value["n_items"]
     if point is None or low is None or high is None or n_items is None or n_items < 2:
@@ -150,7 +151,10 @@ def compute_items_until_verdict(value: Value, limit: float) -> int | None:
 
 
 def add_cluster_variance(log_se_sd: float, n_clusters: int | None) -> float:
-    """Return the standard deviation of log(se) where se is estimated from so many clusters."""
+    """Return the standard deviation of log(se) where se is estimated from n_clusters clusters.
+
+    Unchanged for independent items (None) and for fewer than two clusters.
+    """
     if n_clusters is None or n_clusters < 2:
         return log_se_sd
     df = n_clusters - 1
@@ -159,18 +163,18 @@ def add_cluster_variance(log_se_sd: float, n_clusters: int | None) -> float:
 
 
 def compute_error_factor(log_se_sd: float) -> float:
-    """Return the factor by which the true error exceeds the one so far in one of ten studies.
+    """Return the factor that the true error exceeds the estimated one by in one of ten studies.
 
-    log_se_sd: the standard deviation of the error's logarithm.
+    log_se_sd: standard deviation of the logarithm of the estimated error.
     """
     return math.exp(_ASSURANCE_QUANTILE * log_se_sd)
 
 
 def compute_pilot_items(log_se_sd: float, n: int) -> int:
-    """Return the items of a pilot whose error is known to the factor MAX_ERROR_FACTOR.
+    """Return the number of items of a pilot whose error is known to the factor MAX_ERROR_FACTOR.
 
-    log_se_sd: the standard deviation of the logarithm of the error on n items; its square falls as
-    1 / n.
+    log_se_sd: standard deviation of the logarithm of the error on n items; its square falls as 1 /
+    n.
     """
     return math.ceil(n * (_ASSURANCE_QUANTILE * log_se_sd / math.log(MAX_ERROR_FACTOR)) ** 2)
 
@@ -178,11 +182,11 @@ def compute_pilot_items(log_se_sd: float, n: int) -> int:
 def estimate_log_se_sd(
     counts: npt.ArrayLike, n_items: npt.ArrayLike, weights: npt.ArrayLike | None = None
 ) -> float:
-    """Return the standard deviation of the logarithm of the error that Fleiss' kappa is planned by.
+    """Return the standard deviation of the logarithm of the planning error of Fleiss' kappa.
 
-    counts (P, k): patterns; n_items (P,): numbers of items. By the bootstrap over items, with a
-    fixed seed; 0 where fewer than two replicates have an error. PSEUDO_ITEMS are added, spread over
-    all pairs of answers: a few items that agree do not show that no others exist.
+    counts (P, k): patterns; n_items (P,): numbers of items. It is that of a bootstrap over items
+    with a fixed seed; 0 where fewer than two replicates have an error. PSEUDO_ITEMS are added,
+    spread over all pairs of answers: a few items that agree do not show that no others exist.
     """
     patterns, items = _add_pseudo_items(np.asarray(counts, float), np.asarray(n_items, float))
     n = round(float(np.sum(n_items)))
@@ -198,7 +202,10 @@ def estimate_log_se_sd(
 
 
 def _add_pseudo_items(patterns: Floats, items: Floats) -> tuple[Floats, Floats]:
-    """Add pseudo-items with the most common number of ratings, of the categories in use."""
+    """Return the patterns and numbers of items with PSEUDO_ITEMS pseudo-items added.
+
+    They have the most common number of ratings, in the categories that are used.
+    """
     sizes = patterns.sum(axis=1)
     numbers = np.bincount(sizes.astype(int), items * (sizes >= 2))
     used = np.flatnonzero(items @ patterns > 0)
@@ -220,9 +227,9 @@ def compute_items_needed_before(
 ) -> int:
     """Return the number of items for kappa of two raters, before any data.
 
-    prevalence: of one of two categories, or of all (k,). with_assurance: the half-width is reached
-    in the share ASSURANCE of such studies, else in about half of them. ValueError for impossible
-    assumptions.
+    prevalence: of one of two categories, or of all (k,). with_assurance: whether the half-width is
+    to be reached in the share ASSURANCE of such studies, else in about half of them. ValueError for
+    impossible assumptions.
     """
     _validate_width(half_width)
     if not -1 <= kappa <= 1:
@@ -250,9 +257,8 @@ def compute_items_needed_before(
 def _find_assured_items(table: Floats, half_width: float, start: int) -> int:
     """Return the number of items at which ASSURANCE of simulated studies reach the half-width.
 
-    table (k, k): assumed shares; start: a number at which about half of them do. The quantile of
-    the studies' half-widths is simulated with a fixed seed; between the steps it falls nearly as
-    1 / sqrt(N).
+    table (k, k): assumed shares; start: a number at which about half of the studies do. From step
+    to step the half-width falls nearly as 1 / sqrt(N).
     """
     items = start
     for _ in range(_MAX_STEPS):
@@ -264,7 +270,7 @@ def _find_assured_items(table: Floats, half_width: float, start: int) -> int:
 
 
 def _simulate_half_width(table: Floats, n: int) -> float:
-    """Return the quantile ASSURANCE of the half-width in studies of n items; or infinity."""
+    """Return the half-width, or infinity, that ASSURANCE of simulated studies of n items reach."""
     rng = np.random.default_rng(0)
     studies = rng.multinomial(n, table.ravel() / table.sum(), size=SIMULATED_STUDIES)
     kappa = cohen.kappa(studies.reshape(-1, *table.shape))
@@ -274,7 +280,10 @@ def _simulate_half_width(table: Floats, n: int) -> float:
 
 
 def compute_table_variance(shares: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> float:
-    """Return n se^2 of kappa on an assumed table of two raters (k, k) of shares that sum to 1."""
+    """Return n se^2 of kappa for an assumed table (k, k) of two raters' shares.
+
+    ValueError for shares that are negative or do not sum to 1.
+    """
     p = np.asarray(shares, float)
     if (p < 0).any() or abs(p.sum() - 1) > 1e-9:
         raise ValueError("the assumed shares must not be negative and must add up to 1")
@@ -288,10 +297,10 @@ def _validate_width(half_width: float) -> None:
 
 
 def thin_patterns(counts: npt.ArrayLike, n_items: npt.ArrayLike, m: int) -> tuple[Floats, Floats]:
-    """Return the expected patterns (Q, k) and numbers of items (Q,) with at most m ratings an item.
+    """Return the expected patterns (Q, k) and numbers of items (Q,) with m ratings an item at most.
 
-    counts (P, k), n_items (P,): the patterns and their numbers of items. The ratings kept are drawn
-    at random among those of the item.
+    counts (P, k), n_items (P,): the patterns and their numbers of items. The ratings kept are a
+    random sample of those of the item.
     """
     patterns, items = np.asarray(counts, float), np.asarray(n_items, float)
     while True:
@@ -314,10 +323,10 @@ def thin_patterns(counts: npt.ArrayLike, n_items: npt.ArrayLike, m: int) -> tupl
 
 @dataclass(frozen=True)
 class OverlapPlan:
-    """Plan with m ratings an item: items and ratings needed.
+    """Plan with m ratings per item: numbers of items and ratings needed.
 
     half_width_now: half-width of the interval on the present number of items; items, ratings:
-    needed for the requested half-width. None where no error is known.
+    needed for the requested half-width. All are None where no error is known.
     """
 
     m: int
@@ -336,11 +345,10 @@ def compute_plans(
 ) -> list[OverlapPlan]:
     """Return the plans for Fleiss' kappa with 2, 3, .. ratings per item.
 
-    Up to the number that MIN_SHARE_OF_ITEMS of the compared items have: items with fewer ratings
-    would make a plan with more of them look worse than it is.
-
-    counts (P, k): patterns; n_items (P,): numbers of items. clusters: the design effect and the
-    number of clusters of the items; None for independent items.
+    counts (P, k): patterns; n_items (P,): numbers of items; clusters: (design effect, number of
+    clusters), None for independent items. The largest number of ratings is one that
+    MIN_SHARE_OF_ITEMS of the compared items have, because items with fewer would make a plan look
+    worse than it is.
     """
     _validate_width(half_width)
     patterns, items = np.asarray(counts, float), np.asarray(n_items, float)
@@ -378,8 +386,9 @@ def _find_common_number(patterns: Floats, items: Floats) -> int:
 
 
 def find_cheapest_plan(plans: list[OverlapPlan]) -> OverlapPlan | None:
-    """Return the plan with the fewest ratings, of equal ones that with fewer ratings an item.
-    None where no plan has a number of ratings.
+    """Return the plan with the fewest ratings; of equal ones, that with the fewest per item.
+
+    None if no plan has a known number of ratings.
     """
     feasible = [plan for plan in plans if plan.ratings is not None]
     return min(feasible, key=lambda plan: (plan.ratings, plan.m)) if feasible else None

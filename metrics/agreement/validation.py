@@ -23,7 +23,7 @@ def validate_category_count(categories: int | Sequence[Any]) -> int:
 def validate_codes(codes: npt.ArrayLike, k: int) -> npt.NDArray[np.int64]:
     """Return codes (items, raters) as integers 0..k-1, -1 for missing.
 
-    ValueError names the row and column of the first invalid code.
+    ValueError for another shape; otherwise it names row and column of the first invalid code.
     """
     allowed = f"0..{k - 1}, or -1 for a missing rating"
     try:

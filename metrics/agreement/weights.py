@@ -31,12 +31,12 @@ def identity_weights(k: int) -> Floats:
 
 
 def linear_weights(k: int) -> Floats:
-    """Return (k, k) weights that fall linearly with the distance in ranks."""
+    """Return (k, k) weights that fall linearly with the distance in ranks, from 1 to 0."""
     return 1 - _rank_distance(k)
 
 
 def quadratic_weights(k: int) -> Floats:
-    """Return (k, k) weights that fall with the squared distance in ranks."""
+    """Return (k, k) weights that fall with the squared distance in ranks, from 1 to 0."""
     return 1 - _rank_distance(k) ** 2
 
 
@@ -55,7 +55,7 @@ def get_weight_matrix(name: str, k: int) -> Floats:
 def list_applicable_weightings(*, ordered: bool, custom: bool) -> list[str]:
     """Return the names of the weightings that can be used.
 
-    Those by rank apply where categories are ordered, custom where there is a matrix.
+    Weightings by rank need ordered categories; the custom one needs a matrix (`custom`).
     """
     names = RANK_WEIGHTINGS if ordered else (UNWEIGHTED,)
     return [*names, CUSTOM] if custom else list(names)
@@ -79,7 +79,7 @@ def get_weighted_name(base: str, weighting: str) -> str:
 
 
 def score_weights(scores: npt.ArrayLike) -> Floats:
-    """Return weights (k, k) that fall with the squared difference of the scores (k,).
+    """Return weights (k, k) that fall with the squared difference of the scores (k,), from 1 to 0.
 
     ValueError for scores that are not finite or are all equal.
     """
@@ -93,10 +93,7 @@ def score_weights(scores: npt.ArrayLike) -> Floats:
 
 
 def as_weight_matrix(weights: npt.ArrayLike | None, k: int) -> Floats:
-    """Return weights as a float matrix (k, k).
-
-    None means full credit for the same category only.
-    """
+    """Return weights as a float matrix (k, k); identity weights for None."""
     return np.eye(k) if weights is None else np.asarray(weights, float)
 
 
@@ -109,9 +106,9 @@ def chance_factor(weights: npt.ArrayLike | None, k: int) -> float:
 
 
 def validate_weight_matrix(weights: npt.ArrayLike, k: int) -> Floats:
-    """Return the matrix (k, k) as floats.
+    """Return the matrix (k, k) as floats if it is symmetric in 0..1 with ones on the diagonal.
 
-    ValueError names the first invalid row and column, from 1.
+    Otherwise ValueError names the first invalid row and column, from 1.
     """
     try:
         values = np.array(weights, dtype=float)
@@ -138,7 +135,7 @@ def validate_weight_matrix(weights: npt.ArrayLike, k: int) -> Floats:
 
 
 def _raise_at_first(invalid: npt.NDArray[np.bool_], values: Floats, requirement: str) -> None:
-    """Raise ValueError with the position of the first invalid entry (k, k), if any."""
+    """Raise ValueError with the position and value of the first invalid entry (k, k), if any."""
     row, column = _find_first(invalid)
     if row:
         value = values[row - 1, column - 1]

@@ -89,7 +89,10 @@ Row = dict[str, object]
 def parse_filtered_request(
     request: Request, allowed: Iterable[str]
 ) -> tuple[dict[str, str], RatingFilter]:
-    """Return the parameters of a request, and its filter. Raises BadRequest."""
+    """Return the parameters of a request, and its filter. Raises BadRequest.
+
+    ``allowed``: names of the permitted parameters besides those of the filter.
+    """
     attributes = get_attribute_parameters(request, ITEM_PREFIX)
     params = parse_query_parameters(request, [*allowed, *FILTER_NAMES, *attributes.values()])
     query = request.query_params.copy()

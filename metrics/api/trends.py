@@ -1,6 +1,6 @@
 """API of agreement over time, by days, weeks and months.
 
-From stored results; for raters from their counts.
+Values are read from stored results, those of raters computed from their counts.
 """
 
 from __future__ import annotations

@@ -186,9 +186,9 @@ def add_counts_of_range(item_range: BacklogRange, change: CountChange) -> bool:
 def save_and_claim_next(
     item_range: BacklogRange, change: CountChange
 ) -> tuple[bool, BacklogRange | None]:
-    """Add the counts of a range, then claim the next one while the question's lock is still held.
+    """Add the counts of a range and claim the next one, holding the question's lock only once.
 
-    Other workers queue for that lock.
+    Returns whether the counts were added (`add_counts_of_range`), and the next range or None.
     """
     return add_counts_of_range(item_range, change), claim_range(item_range.question_id)
 
@@ -213,7 +213,7 @@ def get_progress_by_question() -> dict[int, dict[str, int]]:
 def lock_ranges_shared(question_id: int) -> None:
     """Prevent the question's ranges from being deleted until the transaction ends.
 
-    A shared lock: workers that save a range hold it together.
+    It is a shared lock, which several workers that save a range can hold at once.
     """
     take_advisory_lock(ADVISORY_LOCK_KEY, question_id, shared=True)
 

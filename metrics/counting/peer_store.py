@@ -1,7 +1,7 @@
 """Write the stored peer tables: counts of raters against their peers.
 
-One row for each rater and day, and one for each rater over all days. Always under the question's
-lock (question_counting.lock_count_state).
+There is one row for each rater and day, and one for each rater over all days. Callers hold the
+question's lock (question_counting.lock_count_state).
 """
 
 from __future__ import annotations

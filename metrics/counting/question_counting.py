@@ -114,9 +114,10 @@ class CountChange:
 
 @transaction.atomic
 def count_items(question_id: int, *, limit: int | None = None) -> CountingProgress:
-    """Count up to ``limit`` (ITEMS_AT_ONCE) items with an uncounted rating, smallest ids first.
+    """Count up to ``limit`` items with an uncounted rating, smallest ids first.
 
-    Does nothing while the question has an open backlog: its items are counted in ranges.
+    ``limit`` is ITEMS_AT_ONCE by default. Does nothing while the question has an open backlog,
+    whose ranges are counted instead.
     """
     try:
         state = lock_count_state(question_id)
@@ -188,7 +189,7 @@ def _mark_pair_changes_stale(change: CountChange) -> None:
 
 
 def load_ratings_of_uncounted_items(question_id: int, limit: int) -> tuple[np.ndarray, list[int]]:
-    """Return all ratings of the next ``limit`` uncounted items (rating_rows.ROW) and note ids."""
+    """Return all ratings (rating_rows.ROW) of up to ``limit`` uncounted items, and note ids."""
     noted = uncounted.get_batch(question_id, limit=limit)
     return rating_rows.load_ratings_of_items(question_id, noted.item_ids), noted.note_ids
 
@@ -219,7 +220,7 @@ def _get_day_column(code_column: str) -> str:
 
 
 def compute_own_counts(rows: np.ndarray) -> np.ndarray:
-    """Return each rater's change of counted ratings by day, from the rows."""
+    """Return the non-zero changes (n, 3) in numbers of own ratings: rater, day, change."""
     current, counted = rows[rows["code"] > NO_CODE], rows[rows["counted"] > NO_CODE]
     rater = np.concatenate([current["rater"], counted["rater"]])
     if not rater.size:

@@ -1,6 +1,6 @@
 """Read and write stored counts: encoded arrays of patterns, pair tables and kappas.
 
-Always under the question's lock (question_counting.lock_count_state).
+Callers hold the question's lock (question_counting.lock_count_state).
 """
 
 from __future__ import annotations

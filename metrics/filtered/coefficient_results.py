@@ -1,6 +1,6 @@
 """Every coefficient that suits a question's scale, computed from the ratings.
 
-Including those that need to know who rated what, which the stored counts do not hold.
+Some of them depend on which rater gave which rating, which the stored counts do not hold.
 """
 
 from __future__ import annotations

@@ -28,12 +28,12 @@ Trend = dict[str, dict[str, list[Any]]]
 
 
 def to_short_list(value: Value) -> ShortList:
-    """Return the SHORT_FIELDS of a Value."""
+    """Return the SHORT_FIELDS of a Value as a list."""
     return [value["value"], value["low"], value["high"], value["reason"]]
 
 
 def to_trend_point(value: Value) -> ShortList:
-    """Return the POINT_FIELDS of a Value."""
+    """Return the POINT_FIELDS of a Value as a list."""
     return [*to_short_list(value), value["n_items"], value["n_ratings"], value["se"]]
 
 
@@ -51,7 +51,7 @@ def from_list(numbers: ShortList) -> Value:
 
 
 def compute_median_seconds(seconds: np.ndarray) -> float | None:
-    """Return the median of the ratings whose seconds are known, or None."""
+    """Return the median of the known ``seconds`` (NaN: unknown), or None if none is known."""
     finite = seconds[np.isfinite(seconds)]
     return float(np.median(finite)) if finite.size else None
 

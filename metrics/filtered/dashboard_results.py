@@ -302,7 +302,7 @@ class ItemOrder(TypedDict):
 
 
 def compute_item_order(ratings: np.ndarray, scale: QuestionScale) -> ItemOrder:
-    """Return the first MAX_ORDERED_ITEMS items, by each order of an item list."""
+    """Return the first MAX_ORDERED_ITEMS items in each order of an item list."""
     items = np.unique(ratings["item"])
     weightings = scale.build_weight_matrices()
     total = np.zeros(len(items), np.int64)

@@ -277,9 +277,9 @@ def _get_stored_mean_kappas(question_id: int) -> Values:
 
 
 def _get_nonzero_cells(counts: np.ndarray) -> dict[tuple[int, ...], int]:
-    """Return indices by code -> count, where it is not 0.
+    """Return {indices: count} of the cells that are not 0.
 
-    The result does not depend on the number of categories at the time of storing.
+    So counts stored with different numbers of categories can be compared.
     """
     indices = map(tuple, np.argwhere(counts).tolist())
     return dict(zip(indices, counts[counts != 0].tolist(), strict=True))

@@ -1,6 +1,6 @@
 """Recount of a question in memory, from all its ratings, for audits.
 
-From it the results are computed that an audit expects beside the stored ones.
+An audit compares the stored results with those computed from the recount.
 """
 
 from __future__ import annotations
@@ -247,7 +247,7 @@ def _compute_period_results(
 def _join_populations(
     recount: Recount, scale: QuestionScale
 ) -> tuple[np.ndarray, GroupedPatterns, np.ndarray]:
-    """Return the days (D,), the patterns (P) of all populations, and the items of each (D, P)."""
+    """Return the days (D,), the patterns (P) of all populations, and their items by day (D, P)."""
     parts = [counts.split_by_day() for counts in recount.patterns.values()]
     days = np.unique(np.concatenate([part_days for part_days, _counts, _items in parts]))
     by_day = np.zeros((len(days), sum(len(counts) for _days, counts, _items in parts)), np.int64)

@@ -51,7 +51,10 @@ def send_hint(question_id: int) -> None:
 
 
 def clear_hint(question_id: int) -> None:
-    """Clear the pending hint before the ratings are read, so that new ratings send a new one."""
+    """Clear the pending hint, so that later ratings send a new one.
+
+    Call it before the ratings are read.
+    """
     if not settings.REDIS_URL:
         return
     try:

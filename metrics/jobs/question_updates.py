@@ -211,7 +211,7 @@ def update_question_for_seconds(
 
 
 def _refresh_if_due(question_id: int) -> None:
-    """Refresh the results during a long backlog from time to time, so that pages show progress."""
+    """Refresh results older than REFRESH_INTERVAL, so that pages show a backlog's progress."""
     if CountState.objects.filter(
         pk=question_id, refreshed_at__lt=timezone.now() - REFRESH_INTERVAL
     ).exists():
@@ -226,7 +226,7 @@ def has_pending_work(question_id: int) -> bool:
 
 
 def _build_stale_results_filter() -> Q:
-    """Return a filter of CountState rows whose results must be refreshed, whatever is counted."""
+    """Return a filter of CountState rows whose results are stale, even if no rating changed."""
     return (
         ~Q(scale_version=F("question__scale_version"))
         | Q(cumulative_from__isnull=False)
@@ -333,7 +333,7 @@ def _update_with_time_limit(question_id: int) -> RemainingWork:
 def delete_counts_and_results(question: Question) -> None:
     """Delete all counts and results of a question.
 
-    Its ratings are uncounted then, and are counted in the ordinary way.
+    Its ratings become uncounted, so that workers count them again.
     """
     # Writers of ratings wait. Otherwise one that holds a row of this question and wants another
     # could deadlock.

@@ -83,7 +83,7 @@ class FileRows:
 
 
 def read_file_rows(path: Path, question: str | None, options: TableOptions) -> FileRows:
-    """Read the ratings of a question, or of the only one. Raises RatingFileError.
+    """Read the ratings of a question, or for None of the only one. Raises RatingFileError.
 
     ``path`` is an unpacked file.
     """
@@ -196,7 +196,10 @@ def _add_attribute_column(mapping: ImportMapping, head: TableHead, name: str) ->
 
 
 def _add_cluster(clusters: dict[str, str], item: ItemRecord, name: str) -> None:
-    """Add the cluster of an item; an empty value is none. Raises RatingFileError for two."""
+    """Add the cluster of an item, unless it is empty.
+
+    Raises RatingFileError if the item already has another cluster.
+    """
     value = str((item.attributes or {}).get(name) or "").strip()
     if value and clusters.setdefault(item.key, value) != value:
         raise RatingFileError(

@@ -1,6 +1,6 @@
 """Statistics of a file for `manage.py agreement`: headline, missing ratings, pairs, and scores.
 
-The headline follows the rules of the pages. `--cluster COLUMN` adds intervals of clusters of items.
+The headline follows the rules of the pages. `--cluster COLUMN` widens intervals for clusters.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def format_score_agreement(
 
 
 def format_missing_data_policies(rules: list[MissingDataPolicy]) -> list[str]:
-    """Return a line for each rule; none if no ratings are missing."""
+    """Return the lines of text on the policies; [] if they leave nothing out."""
     if not any(rule.left_out_items or rule.single_items for rule in rules):
         return []
     lines = ["", "rules about missing ratings"]
@@ -168,7 +168,7 @@ def format_pair_statistics(pair: PairStatistics) -> list[str]:
 
 
 def format_value_with_interval(estimate: Any) -> str:
-    """Return a Value with its interval, or why it is undefined."""
+    """Format a Value with its interval, or the reason why it is undefined."""
     if estimate["value"] is None:
         return f"undefined: {estimate['reason']}"
     value = format_number(estimate["value"])
@@ -178,7 +178,7 @@ def format_value_with_interval(estimate: Any) -> str:
 
 
 def format_number(value: float) -> str:
-    """Return a number with three decimals, 0 without a sign."""
+    """Format a number with three decimals; 0 without a sign."""
     return f"{round(value, 3) + 0.0:.3f}"
 
 
@@ -259,7 +259,7 @@ GROUPS = ("headline", "people", "models", "people_models")
 def compute_cluster_effects(
     ratings: RatingFile, scale: QuestionScale, column: str, *, models: Sequence[str]
 ) -> QuestionClusters:
-    """Compute the design effects of a file's clusters: on people only, where both kinds rated."""
+    """Compute the design effects of a file's clusters, for people only where models rated too."""
     rows = np.empty(len(ratings.item), ROW)
     rows["item"], rows["rater"], rows["code"] = ratings.item, ratings.rater, ratings.code
     is_model = np.isin(rows["rater"], [ratings.raters.index(model) for model in models])
@@ -301,7 +301,7 @@ def widen_headline(file_headline: ReportDict, clusters: QuestionClusters) -> Rep
 def widen_rules(
     rules: list[MissingDataPolicy], clusters: QuestionClusters
 ) -> list[MissingDataPolicy]:
-    """Return the rules about missing ratings with the intervals of clusters."""
+    """Return the policies for missing ratings with intervals widened for clusters."""
     return [
         replace(rule, estimate=clusters.widen_interval(rule.coefficient, rule.estimate))
         for rule in rules
@@ -309,7 +309,7 @@ def widen_rules(
 
 
 def widen_pair(pair: PairStatistics, clusters: QuestionClusters) -> PairStatistics:
-    """Return the statistics of two raters with the intervals of clusters."""
+    """Return the statistics of two raters with intervals widened for clusters."""
     kappas = {
         weighting: clusters.widen_interval(get_weighted_name(COHEN, weighting), value)
         for weighting, value in pair["kappas"].items()

@@ -161,7 +161,7 @@ class PatternTally(models.Model):
 class PairTally(models.Model):
     """The width x width table of two raters' ratings of the same items, and its kappas.
 
-    Rows of the table: rater_a. Each kappa has its 95 % interval.
+    rater_a is in rows. Each kappa has its 95 % interval.
     """
 
     question = models.ForeignKey(Question, models.CASCADE, related_name="+", db_index=False)

@@ -70,7 +70,7 @@ class GroupedPatterns:
 
     @property
     def is_comparable(self) -> np.ndarray:
-        """A mask (P,) of the patterns with two ratings by the population, or more."""
+        """A mask (P,) of the patterns with two or more ratings by the population."""
         return self.pooled.sum(axis=1) >= 2
 
     @property
@@ -109,7 +109,7 @@ class GroupedPatterns:
     def _iter_unique_values(
         self, n_items: np.ndarray, scale: QuestionScale, name: str
     ) -> Iterator[GroupValues]:
-        """Yield the values for each row of n_items (D, P)."""
+        """Yield the values for each row of n_items (D, P), also for equal ones."""
         if not self.separates_models:
             for pooled in iter_values_by_name(scale.estimate_patterns(self.counts, n_items)):
                 yield GroupValues(pooled)
@@ -241,9 +241,9 @@ class PeriodPatterns:
         return cls(span, start_days, n_items)
 
     def select_since(self, day: int) -> PeriodPatterns:
-        """Return the periods that begin with that of ``day`` or later.
+        """Return the period that contains ``day`` and the later ones.
 
-        The stored days may begin in the middle of an earlier period.
+        Earlier periods may lack some of their days.
         """
         return self.select(
             self.start_days >= periods.compute_start_days(np.array([day]), self.span)[0]
@@ -264,7 +264,7 @@ class PeriodPatterns:
     def compute_cumulative(self, all_time: np.ndarray) -> np.ndarray:
         """Return the items by pattern up to each period's end (D, P).
 
-        These periods must be the last ones.
+        The newest period has to be among these. ``all_time`` (P,): items of all days.
         """
         return all_time - self.n_items.sum(axis=0) + self.n_items.cumsum(axis=0)
 

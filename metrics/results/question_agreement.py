@@ -122,7 +122,7 @@ class AgreementParts:
         )
 
     def join(self, clusters: QuestionClusters | None) -> QuestionAgreement:
-        """Return the agreement, with the intervals of clusters where there are any."""
+        """Return the agreement, with intervals widened for clusters if there are any."""
         headline = self._build_headline()
         agreement = QuestionAgreement(
             add_intervals(self.coefficients, self.bootstrap),

@@ -1,6 +1,6 @@
 """Compute and write the stored results of questions.
 
-For one question, or for several small ones in one pass: the formulas then cost as much as for one.
+Several small questions are computed in one pass, in which the formulas cost as much as for one.
 """
 
 from __future__ import annotations
@@ -252,7 +252,7 @@ class StoredPatterns:
         return cls(patterns, keys, n_items)
 
     def select_question(self, question_id: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the items over all days (P,), the days (D,) and their items (D, P)."""
+        """Return a question's items over all days (P,), its days (D,) and their items (D, P)."""
         indices = np.flatnonzero(self.keys[:, 0] == question_id)
         days, n_items = self.keys[indices, 1], self.n_items[indices]
         return n_items[days == ALL_DAYS][0], days[days != ALL_DAYS], n_items[days != ALL_DAYS]

@@ -55,7 +55,8 @@ class PeerSums:
     ) -> PeerSums:
         """Build the sums from rows of COLUMNS of one question, one for each rater and day.
 
-        ``intervals=False``: the rows have the columns WITHOUT_MOMENTS, and estimates no intervals.
+        Without ``intervals``, the rows have the columns WITHOUT_MOMENTS, and estimates from the
+        sums have no intervals.
         """
         rows = sorted(tallies, key=itemgetter(0, 1))
         width = scale.width
@@ -120,7 +121,7 @@ class RaterAgreement:
         return agreement.widen_intervals(clusters)
 
     def widen_intervals(self, clusters: QuestionClusters | None) -> Self:
-        """Return the agreement with the intervals of clusters, where there are any."""
+        """Return the agreement with intervals widened for clusters; unchanged for None."""
         if clusters is None:
             return self
         return replace(self, coefficients=clusters.widen_all(self.coefficients))

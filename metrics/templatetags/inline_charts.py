@@ -164,7 +164,7 @@ def share_bar(part: int, of: int) -> SafeString:
 
 @register.simple_tag
 def paired_bars(own_share: float, others_share: float) -> SafeString:
-    """Render two shares below each other; the full width is one."""
+    """Render two shares as bars, one below the other; a share of 1 has the full width."""
     return format_html(
         '<svg class="paired-bars" viewBox="0 0 120 16" aria-hidden="true">'
         '<rect class="paired-bars__own" y="2" width="{}" height="5"/>'

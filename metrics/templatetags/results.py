@@ -345,9 +345,9 @@ def category_counts(counts: Sequence[tuple[str, int]]) -> SafeString:
 
 @register.filter
 def percentage_points(value: float) -> str:
-    """Format a difference of shares in percentage points with its sign; in a CSV file as a share.
+    """Format a difference of shares in signed percentage points; in a CSV file as a share.
 
-    With one decimal, like the shares beside it, so that 57.4 and 57.9 do not look equal.
+    It has one decimal, like the shares beside it, so that 57.4 and 57.9 do not look equal.
     """
     if tables.is_exporting():
         return number_formats.format_number(value)

@@ -1,4 +1,4 @@
-"""The menu of saved views, on every page that can be saved as one."""
+"""Template tag of the menu of saved views, which every page has that can be saved as one."""
 
 from __future__ import annotations
 

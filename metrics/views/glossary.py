@@ -1,6 +1,6 @@
 """Glossary: every coefficient, column and term, the bands, and the document on statistics.
 
-Public: nothing in it is about a project.
+It is public: nothing in it is about a project.
 """
 
 from __future__ import annotations

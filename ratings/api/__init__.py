@@ -1,4 +1,4 @@
-"""The API of items, raters and ratings, and of a form of your own.
+"""The API of items, raters and ratings, and of annotation with a custom form.
 
 It may import the layers from ratings.annotation down.
 """

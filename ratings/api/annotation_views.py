@@ -173,9 +173,9 @@ class NextItemView(ApiView):
 def _start_due_exam_and_build_next(
     rater: Rater, *, ended_exam: Exam | None = None
 ) -> dict[str, Any]:
-    """Return the response with the next item; start the next exam attempt if one is due.
+    """Return the response data with the next item, starting the next exam attempt if one is due.
 
-    ``ended_exam`` is an exam that this request ended: then the next attempt starts with the next
+    If this request ended an exam (``ended_exam``), the next attempt starts only with the next
     request.
     """
     project = rater.project
@@ -265,7 +265,7 @@ def _parse_codes(project: Project, answers: dict[str, Any]) -> dict[Question, in
 
 
 def _convert_error(not_allowed: permissions.RatingNotAllowed) -> Exception:
-    """Return the API error for an error of the service."""
+    """Return the API error for an error of ratings.services.permissions."""
     for error_class, response_class, message in ERROR_RESPONSES:
         if isinstance(not_allowed, error_class):
             return response_class(message)

@@ -89,7 +89,10 @@ class HistoryView(ApiView):
 
 
 def _get_revisions(question: Question, items: Any, raters: Any, *, to_rater: bool) -> Any:
-    """Return the history of ratings; raters see check answers as ordinary ratings."""
+    """Return the history entries of the ratings of these items by these raters.
+
+    For the rater (``to_rater``), the check answers are returned instead if an item is a check.
+    """
     checks = Assignment.objects.checks().filter(item__in=items, rater__in=raters)
     if to_rater and checks.exists():
         return CheckAnswer.objects.filter(question=question, item__in=items, rater__in=raters)

@@ -210,9 +210,9 @@ def _build_sorted_page(
 def _build_ranked_page(
     request: Request, query: dict[str, str], question: Question, filters: item_search.ItemFilters
 ) -> pagination.JsonPage:
-    """Return a page of the items with ratings in an order that packages above compute.
+    """Return a page of the items with ratings in a computed order (ITEM_RANKINGS).
 
-    Raises ResultPending. The cursor is a position in this order.
+    Raises ResultPending if the order is not yet computed. The cursor is a position in this order.
     """
     ids = item_search.ITEM_RANKINGS[query["ordering"].removeprefix("-")](question)
     if ids is None:

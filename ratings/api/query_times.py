@@ -11,9 +11,9 @@ from ratings.services.rating_times import parse_rated_at
 
 
 def restore_plus(text: str) -> str:
-    """Return a time with the plus of its zone.
+    """Return the text of a time with the plus sign of its time zone restored.
 
-    In a query string it is decoded as a space unless it was sent as %2B.
+    In a query string a plus that was not sent as %2B is decoded as a space.
     """
     return text.replace(" ", "+") if text.count(" ") == 1 and "T" in text else text
 

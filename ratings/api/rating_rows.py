@@ -34,7 +34,7 @@ _RatingKey = tuple[str, str, str]  # keys of the question, item and rater of a r
 
 @dataclass(frozen=True, slots=True)
 class RatingRequest:
-    """The content of one request: valid rows and errors of the others, by position in the request.
+    """The content of one request: valid rows, and errors of the others, by position.
 
     ``project`` comes from the view's permission check, with the caller's role.
     """
@@ -46,7 +46,7 @@ class RatingRequest:
 
 
 def parse_rows(project: Project, user: Any, rows: Sequence[Any]) -> RatingRequest:
-    """Return the request with its valid rows, and the errors of the form of the others.
+    """Return the request with the rows that have a valid form, and the errors of the others.
 
     Keys are not looked up yet: whether item, rater and question exist is checked later.
     """
@@ -96,10 +96,10 @@ def _get_shape_errors(row: Any) -> list[RowProblem]:
 
 
 def resolve_rows(request: RatingRequest) -> JudgementBatch:
-    """Return the judgements of the request, and the items that the rater may not correct.
+    """Return the request's judgements, with the items that the rater may not correct.
 
-    Raises BadRequest naming every invalid row, PermissionDenied when an annotator names a rater
-    that is not theirs, RaterPaused, and ExamRequired (of ratings.services.permissions).
+    Raises BadRequest naming every invalid row, PermissionDenied if an annotator names a rater that
+    is not theirs, RaterPaused, and ExamRequired (of ratings.services.permissions).
     """
     lookup = _look_up_and_validate_rater(request)
     only_question = lookup.only_question
@@ -131,7 +131,7 @@ def resolve_rows(request: RatingRequest) -> JudgementBatch:
 
 
 def _look_up_and_validate_rater(request: RatingRequest) -> RowLookup:
-    """Return the rows' keys; raise if an annotator may not submit answers of these raters."""
+    """Return the lookup of the rows' keys; raise if an annotator may not submit these answers."""
     rows = list(request.rows.values())
     is_annotator = _is_annotator(request.project)
     names_all_raters = all("rater" in row for row in rows)
@@ -152,7 +152,7 @@ def _is_annotator(project: Project) -> bool:
 
 
 def _validate_own_rater(lookup: RowLookup, rows: Collection[dict[str, Any]]) -> None:
-    """Raise PermissionDenied for an annotator without a rater, or who names another rater."""
+    """Raise PermissionDenied if an annotator has no rater or names that of another person."""
     own_rater = lookup.own_rater
     if own_rater is None:
         raise PermissionDenied("Your account isn't a rater here. Ask a project lead.")

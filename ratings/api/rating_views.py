@@ -179,7 +179,7 @@ class RatingsView(ApiView):
 
 
 def _get_visible_rows(project: Project, user: Any) -> list[Any]:
-    """Return the querysets that this caller may see.
+    """Return the querysets of answers that this caller may see.
 
     Annotators, who must not recognize checks, see their check answers as ratings.
     """
@@ -229,7 +229,7 @@ def _read_page(
     after: pagination.CursorKey | None,
     size: int,
 ) -> list[tuple[pagination.CursorKey, Any]]:
-    """Return a page in the order (question, item, rater), which is the order of the index."""
+    """Return up to ``size`` (key, rating) after a key, in the order (question, item, rater)."""
     results: list[tuple[pagination.CursorKey, Any]] = []
     for question in questions:
         if after is not None and question.pk < after[0]:
@@ -262,9 +262,10 @@ def _read_page_by_time(
     *,
     order: RowOrder,
 ) -> list[tuple[pagination.CursorKey, Any]]:
-    """Return a page in the order of a time, which is in the keys as microseconds since 1970.
+    """Return up to ``size`` (key, rating) after a key, in the order of a column of times.
 
-    Ratings of the same time are in the order (question, item, rater).
+    The keys have the time in microseconds since 1970. Ratings of the same time are in the order
+    (question, item, rater).
     """
     names = (order.columns[0], "question_id", "item_id", "rater_id")
     order = RowOrder(names, order.is_descending)

@@ -19,17 +19,17 @@ from ratings.services.permissions import ANSWERABLE_STATES
 
 @dataclass(frozen=True, slots=True)
 class QuestionLookup:
-    """A question with the codes of its labels, in declared order."""
+    """A question with label -> code of its categories, in declared order."""
 
     question: Question
     codes: dict[str, int] = field(default_factory=dict)
     _codes_by_form: dict[str, int] = field(default_factory=dict)  # filled when it is needed
 
     def find_code(self, label: str) -> int | None:
-        """Return the code of a label, or of one that files, too, take as the same; else None.
+        """Return the code of a label, also if it is spelled as files may spell it; else None.
 
-        Equal numbers are the same (1, 1.0), and the forms of a character in Unicode. Blanks at the
-        ends are a mistake of the caller.
+        Equal numbers are the same label (1, 1.0), and so are the Unicode forms of a character. A
+        label with blanks at its ends is not accepted.
         """
         if label in self.codes or label != label.strip():
             return self.codes.get(label)
@@ -41,7 +41,7 @@ class QuestionLookup:
 
 @dataclass(frozen=True, slots=True)
 class RowLookup:
-    """Questions, and ids of items and raters, by key."""
+    """Questions by key, and ids of items and raters by key."""
 
     questions: dict[str, QuestionLookup]
     items: dict[str, int]
@@ -112,8 +112,8 @@ def look_up_keys(
 ) -> RowLookup:
     """Return the questions, and the ids of items and raters, that the rows name by key.
 
-    ``own_rater_of`` is the id of the user whose rater is needed, or None; ``assigned_only`` leaves
-    out all items except those that this rater was assigned or has rated.
+    ``own_rater_of`` is the id of the user whose rater is also looked up, or None.
+    ``assigned_only``: leave out items that this rater was neither assigned nor has rated.
     """
     keys = {row["item"] for row in rows}
     if assigned_only:
@@ -148,7 +148,7 @@ def look_up_keys(
 def _add_annotator(
     lookup: RowLookup, own_row: tuple[Any, ...], assigned_rows: list[tuple[Any, ...]]
 ) -> RowLookup:
-    """Return the lookup with what the annotator may rate, of rows of the two queries above."""
+    """Return the lookup with the rater's state and items, from the rows of the queries above."""
     _key, _pk, is_paused, may_correct, is_member, due_exam_question_id, gold_notice = own_row
     if not is_member:  # removed from the project a moment ago
         return replace(lookup, own_rater=None)
@@ -199,7 +199,7 @@ def _build_questions(
 def _build_pseudonym_lookup(project: Project, keys: Collection[str]) -> list[bulk.Statement]:
     """Build the query for (true key, pseudonym, id) of the hidden raters with these true keys.
 
-    It is to be sent together with other queries.
+    Returns a list of at most one statement, to be sent together with other queries.
     """
     if not project.hides_raters or not keys:
         return []

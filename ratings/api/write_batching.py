@@ -1,13 +1,4 @@
-"""Write batching: small requests for ratings of one process share a transaction.
-
-One request leads: it writes all requests that arrived meanwhile, and later ones wait for the next
-leader. No request is answered before its commit. On SQLite, where all writers wait for one lock and
-the disk, they are written one after the other. On PostgreSQL each request looks up its own names
-before it joins its project's line, and the group is written as one.
-
-The failure of one request never affects another. A rejected request leaves nothing behind; if a
-group or its commit fails, each request is processed once more on its own.
-"""
+"""Batch small requests for ratings that one process receives, so that they share transactions."""
 
 from __future__ import annotations
 
@@ -48,8 +39,9 @@ _REQUEST_ERRORS = (BadRequest, PermissionDenied, UnknownCode, RatingNotAllowed)
 class _QueuedRequest:
     """A request that waits to be written, with its outcome or error.
 
-    If ``done``, it was written or rejected, or its group failed and it has neither outcome nor
-    error. Its ``batch`` is only filled on PostgreSQL; ``names`` are the ratings that it changes.
+    ``done``: it was written or rejected, or its group failed; in the last case it has neither
+    outcome nor error. ``batch`` is only filled on PostgreSQL; ``names`` are the ratings that it
+    changes.
     """
 
     def __init__(self, request: RatingRequest, batch: JudgementBatch) -> None:
@@ -66,7 +58,7 @@ class _QueuedRequest:
 
 
 class _RequestLine:
-    """Requests that wait to be written, in order; one of their threads writes for all."""
+    """Queue of requests that wait to be written; the thread of one of them writes for all."""
 
     def __init__(self) -> None:
         self.changed = threading.Condition()
@@ -80,11 +72,11 @@ SHARED_LINE = 0
 
 
 def store_request(request: RatingRequest) -> RecordOutcome:
-    """Write the ratings of a request; return after the commit.
+    """Write the ratings of a request; return their outcome after the commit.
 
-    Raises BadRequest naming every invalid row, PermissionDenied when an annotator names a rater
-    that is not theirs, UnknownCode when a category was removed meanwhile, and RatingNotAllowed (of
-    ratings.services.permissions) where an annotator may not rate.
+    Raises BadRequest naming every invalid row, PermissionDenied if an annotator names a rater that
+    is not theirs, UnknownCode if a category was removed meanwhile, and RatingNotAllowed (of
+    ratings.services.permissions) if an annotator may not rate.
     """
     if connection.in_atomic_block or len(request.rows) > MAX_RATINGS_TO_BATCH:
         return _write_with_retry(request)
@@ -126,7 +118,7 @@ def _write_once(request: RatingRequest) -> RecordOutcome:
 
 
 def _wait_in_line(line: _RequestLine, queued: _QueuedRequest) -> None:
-    """Wait until the request is written, writing for all waiting ones while no other does."""
+    """Wait until the request is done, and write the waiting requests while no other thread does."""
     with line.changed:
         follows = line.is_led
         line.waiting.append(queued)
@@ -142,10 +134,10 @@ def _wait_in_line(line: _RequestLine, queued: _QueuedRequest) -> None:
 
 
 def _wait_to_lead(line: _RequestLine, queued: _QueuedRequest) -> bool:
-    """Wait; return True once the request leads, False once it is done.
+    """Wait until the request leads (True) or is done (False).
 
-    On PostgreSQL also False when it leaves the line, because the leader waits too long for a lock
-    that this request may not need.
+    On PostgreSQL, it leaves the line after MAX_WAIT_SECONDS (False as well), because the leader may
+    be waiting for a lock that this request does not need.
     """
     timeout = None if connection.vendor == "sqlite" else MAX_WAIT_SECONDS
     with line.changed:
@@ -177,9 +169,9 @@ def _write_waiting(line: _RequestLine) -> None:
 
 
 def _pop_group(line: _RequestLine) -> list[_QueuedRequest]:
-    """Remove and return the requests that have waited longest.
+    """Remove and return the requests to write next, those that have waited longest.
 
-    A request that names a rating of an earlier one keeps waiting.
+    A request that changes a rating of an earlier one keeps waiting.
     """
     group: list[_QueuedRequest] = []
     waiting: list[_QueuedRequest] = []
@@ -198,7 +190,7 @@ def _pop_group(line: _RequestLine) -> list[_QueuedRequest]:
 def _write_group(
     group: list[_QueuedRequest],
 ) -> list[tuple[_QueuedRequest, RecordOutcome | None, Exception | None]]:
-    """Write the requests; return the outcome or the error of each."""
+    """Write the requests in one transaction; return the outcome or the error of each."""
     results: list[tuple[_QueuedRequest, RecordOutcome | None, Exception | None]] = []
     if connection.vendor != "sqlite":
         batches = [queued.batch for queued in group]

@@ -1,4 +1,4 @@
-"""Uploads, media of items, Parquet files, and folders that machines share.
+"""Uploads, media of items, Parquet files, and folders shared by several hosts.
 
 It may import the layers from ratings.services down.
 """

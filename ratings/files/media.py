@@ -1,9 +1,4 @@
-"""Images, audio and video that leads upload as items: accepted types, storage, and their items.
-
-A file is stored as DATA_DIR/media/PROJECT/DIGEST.EXTENSION. The name is computed from its content,
-the extension from its first bytes: nothing that an upload says about itself reaches the disk or a
-header. The same file uploaded again is stored once.
-"""
+"""Images, audio and video that leads upload as items: accepted types, storage, new items."""
 
 from __future__ import annotations
 
@@ -54,7 +49,7 @@ _SIGNATURES = {
 
 
 def detect_extension(head: bytes) -> str | None:
-    """Return the extension for a file's first bytes; None for types that are not accepted."""
+    """Return the file extension for a file's first bytes; None if its type is not accepted."""
     return next(
         (
             extension
@@ -79,10 +74,10 @@ class MediaUpload:
 
 
 def add_media_items(*, project: Project, files: Sequence[Any], by: Any) -> dict[str, int]:
-    """Create an item for each uploaded file, named like it, or add the file to the existing item.
+    """Create or change the item of each uploaded file; the file's name is the item's key.
 
     All or nothing. Returns the counts of ``upsert_items``. Raises InvalidProjectChange, whose
-    ``fields`` map the name of each file that is not accepted to the reason.
+    ``fields`` map the name of each rejected file to the reason.
     """
     errors: dict[str, str] = {}
     uploads = list(_iter_valid_uploads(files, errors))

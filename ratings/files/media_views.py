@@ -66,9 +66,9 @@ def upload_media(request: HttpRequest, project_id: int) -> HttpResponse:
 @login_required
 @require_safe
 def serve_media(request: HttpRequest, project_id: int, name: str) -> HttpResponseBase:
-    """Deliver a file, or the range that a player requests.
+    """Deliver a media file, or the byte range that a player requests.
 
-    The name is a digest of the content, so a file never changes.
+    Browsers may cache it without limit: the name is a digest of the content.
     """
     get_project(request.user, project_id)
     path = media.get_path(project_id, name)
@@ -100,8 +100,8 @@ def serve_media(request: HttpRequest, project_id: int, name: str) -> HttpRespons
 def _parse_range(header: str, size: int) -> tuple[int, int] | None:
     """Return the first and last byte of the requested range.
 
-    None without a range, or for one that is not supported (several parts); the first after the last
-    where the range is not satisfiable.
+    None without a range, or for one that is not supported (several parts). If the range cannot be
+    satisfied, the first is after the last.
     """
     match = RANGE_PATTERN.fullmatch(header.strip())
     if match is None or not any(match.groups()):

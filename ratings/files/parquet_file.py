@@ -1,4 +1,4 @@
-"""Parquet files, where pyarrow (requirements-extra.txt) is installed."""
+"""Write Parquet files if pyarrow (requirements-extra.txt) is installed."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def has_parquet() -> bool:
 
 
 def build_missing_response() -> HttpResponse:
-    """Return the response to a request for a Parquet file where pyarrow is not installed."""
+    """Return the response to a browser's request for a Parquet file if pyarrow is missing."""
     message = _("Parquet needs pyarrow. Ask an administrator to install it.")
     return HttpResponse(message, status=501, content_type="text/plain; charset=utf-8")
 
 
 def require_parquet_support(kind: str) -> None:
-    """Raise BadRequest where a program requests a Parquet file and pyarrow is not installed."""
+    """Raise BadRequest if an API request asks for a Parquet file and pyarrow is missing."""
     if kind == "parquet" and not has_parquet():
         from core.api.errors import BadRequest  # commands that read files need no REST framework
 
@@ -39,7 +39,7 @@ def require_parquet_support(kind: str) -> None:
 
 
 class ChunkBuffer:
-    """Writable file in memory, from which the written bytes are taken in chunks."""
+    """Writable file in memory; the written bytes are taken from it in chunks."""
 
     closed = False
 

@@ -1,8 +1,4 @@
-"""Record which hosts share the folders `imports` and `media` of DATA_DIR.
-
-Each folder has a file with a random token. Web servers and workers record the token that they see:
-hosts that see different tokens do not share the folder.
-"""
+"""Record which hosts share the folders `imports` and `media` in DATA_DIR."""
 
 from __future__ import annotations
 
@@ -39,7 +35,7 @@ WARNINGS = {
 
 
 def get_or_create_folder_token(kind: str) -> str:
-    """Return the token of this host's folder; creates both if they do not exist."""
+    """Return the token of this host's folder of this kind; create folder and token if missing."""
     folder = Path(settings.DATA_DIR) / kind
     folder.mkdir(mode=0o700, exist_ok=True)
     path = folder / TOKEN_FILE
@@ -52,7 +48,7 @@ def get_or_create_folder_token(kind: str) -> str:
 
 
 def record_folders() -> None:
-    """Record the folders of this host, and forget hosts that were not seen for IN_USE."""
+    """Record the folders of this host, and delete records that were not renewed for IN_USE."""
     now = timezone.now()
     for kind in DataFolder.Kind.values:
         DataFolder.objects.update_or_create(
@@ -65,7 +61,7 @@ def record_folders() -> None:
 
 
 def get_separate_folders(kind: str) -> QuerySet[DataFolder]:
-    """Return the folders of this kind that other hosts use, and this host does not."""
+    """Return the recently used folders of this kind that other hosts do not share with this one."""
     recent = DataFolder.objects.filter(kind=kind, seen_at__gte=timezone.now() - IN_USE)
     return recent.exclude(token=get_or_create_folder_token(kind)).exclude(host=socket.gethostname())
 
@@ -76,7 +72,7 @@ def list_separate_hosts(kind: str) -> list[str]:
 
 
 def describe_separate_folders() -> list[str]:
-    """Return a sentence for each folder that this host does not share with another one."""
+    """Return a warning for each kind of folder that some other host does not share."""
     return [
         WARNINGS[kind] % (socket.gethostname(), ", ".join(hosts))
         for kind in DataFolder.Kind

@@ -42,9 +42,9 @@ View = Callable[..., HttpResponse]
 def limit_upload(setting: str) -> Callable[[View], View]:
     """Decorate a view that accepts files of up to ``setting`` bytes; goes below ``login_required``.
 
-    A body is rejected by its announced length if it is too large or does not fit on the disk, and
-    any body of a user who does not lead the project or may not create one. The check of the CSRF
-    token reads the body, so it has to come after this one.
+    Before the body is read, a request is rejected if its announced length is too large or does not
+    fit on the disk, or if the user does not lead the project or may not create one. CSRF is checked
+    after that, because this check reads the body.
     """
 
     def decorate(view: View) -> View:
@@ -75,13 +75,16 @@ def limit_upload(setting: str) -> Callable[[View], View]:
 
 
 def _has_room(length: int) -> bool:
-    """Return True if the upload fits on the disk twice, received and stored, with a margin."""
+    """Return True if the disk has room for the upload twice (received and stored) and a margin."""
     free = shutil.disk_usage(settings.FILE_UPLOAD_TEMP_DIR).free
     return free >= 2 * length + SPARE_BYTES if length > FORM_BYTES else True
 
 
 def _read_body(request: HttpRequest) -> bool:
-    """Read the form, its files to disk; return False, leaving no files, if the disk is full."""
+    """Read the form, writing its files to disk; return False if the disk is full.
+
+    Partial files are deleted in that case.
+    """
     upload_handler = TemporaryFileUploadHandler(request)
     request.upload_handlers = [upload_handler]
     try:

@@ -1,4 +1,4 @@
-"""Items with their ratings: search, contents, forms, removal.
+"""Items of a project: search, contents, forms, removal.
 
 It may import the layers from ratings.personal_data down.
 """

@@ -30,7 +30,7 @@ from .views import redirect_back
 
 @transaction.atomic
 def request_ratings(*, project: Project, item_ids: Sequence[int], by: Any) -> int:
-    """Request one more rating of each item than it has or will get; return the number of items.
+    """Request one more rating of each item than are requested or taken; return their number.
 
     Withdrawn items and items without content are left out.
     """
@@ -103,7 +103,7 @@ def _request_ratings(request: HttpRequest, project: Project, ids: list[int]) -> 
 
 
 def _set_gold(request: HttpRequest, project: Project, ids: list[int]) -> None:
-    """Set the same gold answer for all items; the history keeps the previous ones."""
+    """Set the same gold answer for all items; their history keeps the previous ones."""
     question = get_object_or_404(project.questions, key=request.POST.get("question", ""))
     code = request.POST.get("code", "")
     item_ids: Any = Item.objects.filter(project=project, pk__in=ids).values_list("pk", flat=True)

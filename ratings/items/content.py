@@ -46,7 +46,7 @@ SIDES = {
 class ContentBlock:
     """One part of an item: kind and value, or rows of (name, block) of a table or conversation.
 
-    ``name`` is the accessible name of a medium.
+    ``name`` is the accessible name of an image, audio or video.
     """
 
     kind: str  # text, html, image, audio, video, link, table, turns, data
@@ -56,11 +56,10 @@ class ContentBlock:
 
 
 def build_blocks(body: Any) -> list[ContentBlock]:
-    """Return the blocks of an item's body in a fixed order.
+    """Return the blocks of an item's body: text, HTML, media, conversation, table of the rest.
 
-    Text, HTML, media, conversation, and a table of everything else. Rows beyond MAX_KEYS and turns
-    beyond MAX_TURNS are left out, and a last row says how many; so are further media of a kind
-    beyond MAX_KEYS, without such a row.
+    Rows beyond MAX_KEYS and turns beyond MAX_TURNS are replaced by a row with their number; media
+    beyond MAX_KEYS of a kind are left out.
     """
     budget = _Budget()
     if not isinstance(body, dict):
@@ -97,7 +96,7 @@ def build_blocks(body: Any) -> list[ContentBlock]:
 def iter_turns_with_sides(
     turns: Iterable[tuple[str, ContentBlock]],
 ) -> Iterator[tuple[str, ContentBlock, str]]:
-    """Yield speaker, text and side of the page (start, end or both) of each turn."""
+    """Yield (speaker, text, side of the page: start, end or both) for each turn."""
     sides: dict[str, str] = {}  # of the speakers without a fixed side
     for speaker, text in turns:
         role = speaker.strip().casefold()
@@ -134,7 +133,10 @@ def render_inline(body: Any, name: str = "") -> SafeString | str:
 
 
 def _get_only_image(body: Any) -> str | None:
-    """Return the image's address if the body shows nothing else and it may be loaded, or None."""
+    """Return the URL of the item's first image if it has neither text nor HTML; else None.
+
+    Also None if the URL may not be loaded.
+    """
     if not isinstance(body, dict) or body.get("text") or body.get("html"):
         return None
     images = body.get("image")
@@ -143,7 +145,7 @@ def _get_only_image(body: Any) -> str | None:
 
 
 def _iter_content_strings(value: Any) -> Iterator[str]:
-    """Yield the strings in a body in its order, without the roles of a conversation."""
+    """Yield the strings in a body in order, without the speakers of a conversation."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
@@ -191,7 +193,7 @@ def _build_media_name(kind: str, address: str) -> str:
 
 @dataclass(slots=True)
 class _Budget:
-    """Rows that may still be shown of an item."""
+    """Numbers of rows and turns that may still be shown of an item."""
 
     keys: int = MAX_KEYS
     turns: int = MAX_TURNS
@@ -221,7 +223,7 @@ def _build_rows(value: Mapping[str, Any], budget: _Budget) -> tuple[tuple[str, C
 
 
 def _build_rest(number: int) -> tuple[str, ContentBlock]:
-    """Return a row that states how many further rows are not shown."""
+    """Return the row that states how many further rows are not shown."""
     message = ngettext("%(number)s more not shown", "%(number)s more not shown", number)
     return "…", ContentBlock("text", message % {"number": number})
 

@@ -45,7 +45,7 @@ def delete_item(request: HttpRequest, project_id: int, item_id: int) -> HttpResp
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def delete_rater(request: HttpRequest, project_id: int, rater_id: int) -> HttpResponse:
-    """Confirm and start the deletion of a rater, or keep their ratings under a pseudonym."""
+    """Confirm and start the deletion of a rater, or pseudonymize the rater and keep the ratings."""
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
     rater = get_object_or_404(Rater, project=project, pk=min(rater_id, MAX_ID))
     if request.method == "POST" and request.POST.get("how") == "pseudonym":
@@ -149,7 +149,7 @@ def _confirm_deletion(
 
 
 def _describe_counts(counts: dict[str, int]) -> list[tuple[str, int]]:
-    """Return (text for the number, number) of each kind of row."""
+    """Return (name of the kind of row, number) for each count."""
     texts = {
         "ratings": npgettext_lazy("deleted", "current rating", "current ratings"),
         "history": npgettext_lazy("deleted", "history entry", "history entries"),

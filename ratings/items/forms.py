@@ -1,4 +1,4 @@
-"""Forms that create or change an item: named text parts, and attributes hidden from raters."""
+"""Forms that create or change an item: named text parts, and attributes that raters never see."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TEXT = "text"  # name of a part that is entered without one
 
 
 class ItemForm(forms.Form):
-    """The key of a new item; for an existing item the version that the user was editing."""
+    """Key of a new item; of an existing item, the version that the user is editing."""
 
     key = forms.CharField(
         label=_lazy("ID"),
@@ -118,7 +118,7 @@ class NameValueFormSet(forms.BaseFormSet):
 def build_formset(
     form: type[forms.Form], data: Any, *, prefix: str, current_values: dict[str, str], extra: int
 ) -> NameValueFormSet:
-    """Return a formset of name and value rows: the current ones, and ``extra`` empty ones."""
+    """Return a formset of name and value rows: current values, then ``extra`` empty rows."""
     initial = [{"name": name, "value": value} for name, value in current_values.items()]
     formset_class = forms.formset_factory(
         form, formset=NameValueFormSet, extra=extra, max_num=MAX_ROWS, absolute_max=MAX_ROWS
@@ -131,12 +131,12 @@ def build_formset(
 
 
 def get_text_parts(body: Any) -> dict[str, str]:
-    """Return the parts of a body that the form shows, which are texts."""
+    """Return the parts of a body that are texts, which the form shows."""
     return {name: value for name, value in _get_parts(body).items() if isinstance(value, str)}
 
 
 def get_other_parts(body: Any) -> dict[str, object]:
-    """Return the parts that the form leaves unchanged: lists, numbers, conversations ..."""
+    """Return the parts of a body that are no texts, which the form leaves unchanged."""
     return {name: value for name, value in _get_parts(body).items() if not isinstance(value, str)}
 
 
@@ -154,7 +154,7 @@ def format_attributes(attributes: Any) -> dict[str, str]:
 
 
 def parse_attributes(texts: dict[str, str], current_attributes: Any) -> dict[str, object]:
-    """Return the submitted attributes; an unchanged one keeps its type."""
+    """Return name -> value of the submitted attributes; unchanged ones keep their JSON type."""
     current_texts = format_attributes(current_attributes)
     attributes: dict[str, object] = {}
     for name, value in texts.items():

@@ -43,14 +43,16 @@ ITEM_RANKINGS: Hook[Callable[[Question], list[int] | None]] = Hook("item_ranking
 
 @dataclass(frozen=True, kw_only=True)
 class ItemFilters:
-    """Conditions of an item search; empty fields impose none.
+    """Conditions of an item search; an empty field imposes none.
 
     ``search`` is a text in the key or the body. ``attributes`` are (name, value as text).
-    ``min_ratings`` and ``max_ratings`` limit the current ratings: of ``question`` (an id), else of
-    all questions. ``since`` is the earliest time of the last change. ``state`` is one of STATES.
+    ``min_ratings`` and ``max_ratings`` limit the number of current ratings: of ``question`` (an id)
+    if given, else of all questions. ``since`` is the earliest time of the last change. ``state`` is
+    one of STATES.
 
-    Conditions on answers to ``question``: ``answers`` that "differ", or two and more that are the
-    "same"; each of the codes ``given_codes`` given by some rater; any answer of ``rater`` (an id).
+    Conditions on the answers to ``question``: ``answers``: they "differ", or are the "same" (two or
+    more); ``given_codes``: each of these codes was given by some rater; ``rater`` (an id): this
+    rater has answered.
     """
 
     search: str = ""
@@ -66,7 +68,7 @@ class ItemFilters:
 
     @property
     def needs_scan(self) -> bool:
-        """True if no index can find the matching items."""
+        """True if there is a condition that no index serves, so that items must be scanned."""
         return bool(
             self.search
             or self.attributes
@@ -83,8 +85,8 @@ class ItemFilters:
 class ItemPage:
     """Matching items in the order of their ids.
 
-    ``after`` is the id after which to continue, None at the end; ``is_cut`` says that the search
-    stopped before it had the requested number of items.
+    ``after``: continue after this id; None at the end. ``is_cut``: the search stopped before it had
+    found the requested number of items.
     """
 
     items: list[Item]
@@ -96,8 +98,8 @@ class ItemPage:
 class ItemCount:
     """Number of matching items.
 
-    ``more``: there are more than these. ``n_scanned``: only this many items were checked; None:
-    all.
+    ``more``: there are more than ``items``. ``n_scanned``: number of items that were checked; None
+    if all were.
     """
 
     items: int
@@ -108,15 +110,16 @@ class ItemCount:
 def is_attribute_name(name: str) -> bool:
     """Return True if an attribute of this name can be searched for.
 
-    The databases take a number for a position in a list.
+    A whole number cannot, because the databases would take it for a position in a list.
     """
     return 0 < len(name) <= 100 and "\0" not in name and not name.lstrip("+-").isdecimal()
 
 
 def search_item_page(project: Project, filters: ItemFilters, *, after: int, size: int) -> ItemPage:
-    """Return up to ``size`` matching items after id ``after``, scanning up to MAX_ITEMS_SCANNED.
+    """Return up to ``size`` matching items after the id ``after``.
 
-    If a rater is given who rated no more than that, all of the rater's items are searched.
+    At most MAX_ITEMS_SCANNED items are scanned. With a rater who has rated no more items than that,
+    all of the rater's items are searched.
     """
     rated_ids = _list_rated_ids(filters)
     if rated_ids is not None:
@@ -140,9 +143,10 @@ def search_item_page(project: Project, filters: ItemFilters, *, after: int, size
 def search_sorted_page(
     project: Project, filters: ItemFilters, rows: QuerySet[Item], *, size: int
 ) -> tuple[list[Item], Item | None]:
-    """Return up to ``size`` matching items of sorted ``rows``, and the one after which to continue.
+    """Return up to ``size`` matching items of the sorted ``rows``, and where to continue.
 
-    At most MAX_ITEMS_SCANNED rows are scanned. The second value is None at the end of ``rows``.
+    The second value is the item after which the search continues; None at the end of ``rows``. At
+    most MAX_ITEMS_SCANNED rows are scanned.
     """
     limit = size + 1 if filters == ItemFilters() else MAX_ITEMS_SCANNED
     ids = list(rows.values_list("pk", flat=True)[:limit])
@@ -153,7 +157,7 @@ def search_sorted_page(
 
 
 def iter_matches(project: Project, filters: ItemFilters, ids: Sequence[int]) -> Iterator[Item]:
-    """Yield the items of ``ids`` that match, in this order; the first chunk is small."""
+    """Yield the items among ``ids`` that match, in this order; they are read in growing chunks."""
     start, size = 0, FIRST_CHUNK
     while start < len(ids):
         chunk = ids[start : start + size]
@@ -164,9 +168,10 @@ def iter_matches(project: Project, filters: ItemFilters, ids: Sequence[int]) -> 
 
 
 def count_matches(project: Project, filters: ItemFilters) -> ItemCount:
-    """Return the number of matching items in the first MAX_ITEMS_SCANNED, as one page scans them.
+    """Return the number of matching items among those that a page would search.
 
-    All items are counted where a page would search all of them.
+    These are the first MAX_ITEMS_SCANNED items, or all if an index serves the conditions, or the
+    rater's. Beyond MAX_COUNTED (for a text search MAX_COUNTED_TEXTS) matches are not counted.
     """
     rated_ids = _list_rated_ids(filters)
     rows = build_query(project, filters)
@@ -206,7 +211,7 @@ def iter_all_matches(project: Project, filters: ItemFilters) -> Iterator[Item]:
 def build_query(project: Project, filters: ItemFilters) -> QuerySet[Item]:
     """Return the matching items in the order of their ids.
 
-    A text search may include a few more (see build_text_filter).
+    A text search may also return some that do not match (see build_text_filter).
     """
     rows = Item.objects.filter(project=project).order_by("pk")
     rows = _filter_by_state(rows, project, filters.state)
@@ -231,7 +236,7 @@ def build_query(project: Project, filters: ItemFilters) -> QuerySet[Item]:
 
 
 def count_ratings_by_item(item_ids: Iterable[int]) -> dict[int, int]:
-    """Return item id -> number of current ratings, of a bounded number of items."""
+    """Return item id -> number of current ratings; only for a limited number of items."""
     rows = Rating.objects.current().filter(item__in=list(item_ids)).order_by()
     return dict(rows.values_list("item_id").annotate(Count("id")))
 
@@ -271,7 +276,7 @@ def _filter_by_answers(rows: QuerySet[Item], filters: ItemFilters) -> QuerySet[I
 
 
 def _list_rated_ids(filters: ItemFilters) -> list[int] | None:
-    """Return ids of the items that the filter's rater rated, in order.
+    """Return ids of the items that the filter's rater rated, ascending.
 
     None without a rater, or if there are more than MAX_ITEMS_SCANNED.
     """
@@ -286,10 +291,10 @@ def _list_rated_ids(filters: ItemFilters) -> list[int] | None:
 
 
 def _filter_after(rows: QuerySet[Item], filters: ItemFilters, after: int) -> QuerySet[Item]:
-    """Return the rows after an id.
+    """Return the rows with an id greater than ``after``.
 
-    For the few items that are withdrawn or without content the condition is on a sum, so that
-    SQLite uses their own small index and does not scan all items.
+    For withdrawn items and items without content, which are few, the condition is on the expression
+    id + 0, so that SQLite uses their own small index and does not scan all items.
     """
     if filters.state in ("empty", "withdrawn"):
         return rows.alias(place=F("pk") + 0).filter(place__gt=after)
@@ -301,7 +306,10 @@ def _build_rating_count(question_id: int | None) -> Any:
 
 
 def _build_rating_aggregate(question_id: int | None, value: Any) -> Subquery:
-    """Return an aggregate over the current ratings of each item, of one question or of all."""
+    """Return a subquery of an aggregate over an item's current ratings, of one question or all.
+
+    ``value`` is the aggregate; ``question_id`` None means all questions.
+    """
     ratings = Rating.objects.current().filter(item=OuterRef("pk"))
     if question_id is not None:
         ratings = ratings.filter(question=question_id)
@@ -309,7 +317,7 @@ def _build_rating_aggregate(question_id: int | None, value: Any) -> Subquery:
 
 
 def _get_scan_end(project: Project, after: int) -> int | None:
-    """Return the id of the last item to scan after ``after``; None if fewer items are left."""
+    """Return the id of the last item to scan after ``after``; None if that would be all of them."""
     following = Item.objects.filter(project=project, pk__gt=after).order_by("pk")
     return following.values_list("pk", flat=True)[MAX_ITEMS_SCANNED - 1 : MAX_ITEMS_SCANNED].first()
 
@@ -317,7 +325,8 @@ def _get_scan_end(project: Project, after: int) -> int | None:
 def _iter_rows(rows: QuerySet[Item], filters: ItemFilters, after: int, size: int) -> Iterator[Item]:
     """Yield the matching rows, without false matches of a text search.
 
-    ``size`` limits them if there is no text search; otherwise the caller stops when it has enough.
+    Without a text search at most ``size`` rows are yielded; otherwise the caller stops when it has
+    enough.
     """
     if not filters.search:
         yield from rows[:size]

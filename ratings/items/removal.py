@@ -1,12 +1,4 @@
-"""Removal of items, raters and projects: withdrawal, a pause, or permanent deletion in steps.
-
-An item or rater without ratings is deleted at once. Else an item is withdrawn and a rater paused.
-
-Permanent deletion: first all ratings are withdrawn by the ordinary service, so that the counts
-follow; then ratings that no count contains any more are removed; finally the object itself is
-deleted. A worker runs the steps (metrics.jobs). A Deletion row remains: who, when, and how many
-rows.
-"""
+"""Removal of items, raters and projects: withdrawal, pause, or permanent deletion in steps."""
 
 from __future__ import annotations
 
@@ -39,7 +31,7 @@ ANSWER_MANAGERS = (Rating.objects, CheckAnswer.objects)
 
 @transaction.atomic
 def delete_or_withdraw_item(*, item: Item, by: Any) -> bool:
-    """Delete an item without ratings and open assignments, or withdraw it; return True if deleted.
+    """Delete an item without ratings and open assignments, else withdraw it; True if deleted.
 
     Withdrawn ratings count as ratings.
     """
@@ -60,7 +52,7 @@ def delete_or_withdraw_item(*, item: Item, by: Any) -> bool:
 
 @transaction.atomic
 def withdraw_items(*, project: Project, item_ids: Sequence[int], withdrawn: bool, by: Any) -> int:
-    """Withdraw items of the project, or restore them; return the number. Ratings are kept."""
+    """Withdraw items of the project, or restore them; return their number. Ratings are kept."""
     now = timezone.now()
     items = Item.objects.filter(project=project, pk__in=item_ids, withdrawn_at__isnull=withdrawn)
     number = items.update(withdrawn_at=now if withdrawn else None, changed_at=now)
@@ -73,7 +65,7 @@ def withdraw_items(*, project: Project, item_ids: Sequence[int], withdrawn: bool
 
 @transaction.atomic
 def delete_or_pause_rater(*, rater: Rater, by: Any) -> bool:
-    """Delete a rater without ratings and open assignments, or pause them; True if deleted."""
+    """Delete a rater without ratings and open assignments, else pause them; True if deleted."""
     Rater.objects.select_for_update().get(pk=rater.pk)
     is_open = Assignment.objects.filter(rater=rater, state=Assignment.State.OPEN).exists()
     if is_open or any(rows.filter(rater=rater).exists() for rows in ANSWER_MANAGERS):
@@ -96,9 +88,10 @@ MODELS: dict[str, Any] = {Kind.ITEM: Item, Kind.RATER: Rater, Kind.PROJECT: Proj
 
 
 def count_affected_rows(kind: str, target: Any) -> dict[str, int]:
-    """Return what is deleted with the target, as the confirmation page names it.
+    """Return kind of row -> number that is deleted with the target, for the confirmation page.
 
-    ``ratings`` and ``check_answers`` are the current ones; ``versions`` include the current text.
+    ``ratings`` and ``check_answers`` are the current ones; ``versions`` of an item's content
+    include the current one.
     """
     ratings = _get_ratings(kind, target.pk)
     assignments = Assignment.objects.filter(**{_get_path(kind, "item__"): target.pk})
@@ -121,9 +114,10 @@ def count_affected_rows(kind: str, target: Any) -> dict[str, int]:
 
 
 def count_rows_of_items(items: Sequence[Item]) -> dict[str, int]:
-    """Return what is deleted with these items, as the confirmation page names it.
+    """Return kind of row -> number that is deleted with these items, for the confirmation page.
 
-    ``ratings`` and ``check_answers`` are the current ones; ``versions`` include the current text.
+    ``ratings`` and ``check_answers`` are the current ones; ``versions`` of the contents include the
+    current ones.
     """
     ids = [item.pk for item in items]
     return {
@@ -146,9 +140,9 @@ def start_item_deletions(*, items: Sequence[Item], by: Any) -> None:
 
 @transaction.atomic
 def start_deletion(*, kind: str, target: Any, by: Any) -> Deletion:
-    """Start the deletion of the target, which is not assigned or rated from now on.
+    """Start the deletion of the target, which can no longer be assigned or rated.
 
-    Starting it twice creates one deletion.
+    If it has already started, return the existing Deletion.
     """
     project = target if kind == Kind.PROJECT else target.project
     legal_hold.raise_if_held(project.pk)
@@ -183,14 +177,14 @@ def start_deletion(*, kind: str, target: Any, by: Any) -> Deletion:
 
 
 def _get_audit_name(kind: str, target: Any) -> dict[str, str]:
-    """Return the name for the audit log; never the key of a rater, a person to be forgotten."""
+    """Return the target's name for the audit log; none for a rater, who is to be forgotten."""
     if kind == Kind.PROJECT:
         return {"name": target.name}
     return {"key": target.key} if kind == Kind.ITEM else {}
 
 
 def withdraw_next_ratings(deletion: Deletion) -> int:
-    """Withdraw the next ratings of the deletion's target; return their number."""
+    """Withdraw the next batch of the target's ratings; return their number."""
     ratings = _get_ratings(deletion.kind, deletion.target).current()
     rows = ratings.order_by("question_id", "item_id", "rater_id")
     keys = list(rows.values_list("question_id", "item_id", "rater_id")[:RATINGS_PER_STEP])
@@ -205,16 +199,16 @@ def withdraw_next_ratings(deletion: Deletion) -> int:
 
 
 def list_questions_to_count(deletion: Deletion) -> list[int]:
-    """Return the ids of the questions whose counts still contain ratings of the target."""
+    """Return the ids of the questions whose stored counts still contain ratings of the target."""
     counted_ratings = _get_ratings(deletion.kind, deletion.target).exclude(counted=NO_CODE)
     return sorted(set(counted_ratings.order_by().values_list("question_id", flat=True).distinct()))
 
 
 @transaction.atomic
 def remove_next_rows(deletion: Deletion) -> int:
-    """Remove the next withdrawn and uncounted ratings with their history, then a project's items.
+    """Delete the next batch of withdrawn, uncounted ratings with their history; return its size.
 
-    Returns the number of removed rows.
+    When a project has no ratings left, a batch of its items is deleted instead.
     """
     removable = _get_ratings(deletion.kind, deletion.target).filter(code=NO_CODE, counted=NO_CODE)
     ids = list(
@@ -237,7 +231,7 @@ def remove_next_rows(deletion: Deletion) -> int:
 
 
 def delete_target_object(deletion: Deletion) -> bool:
-    """Delete the object itself; return False if it was rated meanwhile, so the steps run again."""
+    """Delete the target itself; return False if it was rated meanwhile: then repeat the steps."""
     try:
         with transaction.atomic():
             _delete_target(deletion)
@@ -275,7 +269,7 @@ def _delete_target(deletion: Deletion) -> None:
 
 
 def _delete_files(project_id: int) -> None:
-    """Delete uploaded media and the remains of imported files."""
+    """Delete a project's uploaded media and the remaining files of its imports."""
     data = Path(settings.DATA_DIR)
     shutil.rmtree(data / media.FOLDER / str(project_id), ignore_errors=True)
     for path in ImportRun.objects.filter(project=project_id).values_list("path", flat=True):

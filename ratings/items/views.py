@@ -36,7 +36,7 @@ def create_item(request: HttpRequest, project_id: int) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit_item(request: HttpRequest, project_id: int, item_id: int) -> HttpResponse:
-    """Edit an item; changed content is a new version, and the page shows its number of ratings."""
+    """Edit an item; changed content becomes a new version. The page shows its number of ratings."""
     project = get_project(request.user, project_id, role=LEAD)
     return _edit_item(request, project, _get_item_or_404(project, item_id))
 
@@ -165,7 +165,7 @@ def _build_attribute_formset(data: QueryDict | None, item: Item | None) -> forms
 
 
 def _build_body(parts: forms.NameValueFormSet, item: Item | None) -> dict[str, object]:
-    """Return the submitted texts in the form's order, and the parts that the form leaves out."""
+    """Return the submitted texts in the form's order, followed by the parts that are no texts."""
     other_parts = forms.get_other_parts(item.body) if item else {}
     texts = parts.get_values()
     if set(texts) == {forms.TEXT} and not texts[forms.TEXT]:
@@ -181,7 +181,10 @@ def _get_preview_body(parts: forms.NameValueFormSet, item: Item | None) -> Any:
 
 
 def _get_form_data(request: HttpRequest) -> QueryDict | None:
-    """Return the submitted data, with one more empty row if its button was pressed, or None."""
+    """Return the submitted data, or None if the request is no POST.
+
+    If the button "add a row" was pressed, the data have one more empty row.
+    """
     if request.method != "POST":
         return None
     prefix = request.POST.get("add_row")

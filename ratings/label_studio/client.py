@@ -1,8 +1,4 @@
-"""Client of Label Studio's API, by checked requests (events.webhooks.http_client).
-
-A personal token is a JSON Web Token with which one gets access tokens that are valid for minutes; a
-legacy token is sent as it is.
-"""
+"""Client of Label Studio's API; its requests are those of events.webhooks.http_client."""
 
 from __future__ import annotations
 
@@ -35,7 +31,7 @@ MAX_RETRY_SECONDS = 3600
 
 @dataclass(frozen=True)
 class RemoteProject:
-    """A project: its title, its form as XML, and the controls of that (name -> description)."""
+    """A project: title, labeling form as XML, and the form's controls (name -> description)."""
 
     title: str
     form: str
@@ -44,17 +40,17 @@ class RemoteProject:
 
 @dataclass(frozen=True)
 class TaskPage:
-    """Tasks in the order of their IDs, and whether no further ones follow."""
+    """A page of tasks in the order of their IDs; ``is_last``: no further tasks follow."""
 
     tasks: list[Fields]
     is_last: bool
 
 
 class Client:
-    """Calls the API of one Label Studio server. Methods raise LabelStudioError.
+    """Calls the API of one Label Studio server. Its methods raise LabelStudioError.
 
-    ``before_request`` is called before each request; an exception of it ends the work. ``seconds``
-    is the limit of one request.
+    ``before_request`` is called before each request and may raise an exception to stop. ``seconds``
+    is the timeout of a request.
     """
 
     def __init__(
@@ -99,10 +95,10 @@ class Client:
         since: datetime.datetime | None = None,
         only: Sequence[int] = (),
     ) -> TaskPage:
-        """Return the next tasks with annotations and predictions, in the order of their IDs.
+        """Return the next page of tasks with annotations and predictions, ordered by ID.
 
-        ``after``: greatest ID that has been read; ``since``: only tasks that changed at this time
-        or later; ``only``: these tasks alone.
+        ``after``: only tasks with a greater ID; ``since``: only tasks updated at this time or
+        later; ``only``: if not empty, only tasks with these IDs.
         """
         query = _build_task_query(after, since, only)
         path = (
@@ -120,7 +116,7 @@ class Client:
         return TaskPage(tasks, not tasks or (isinstance(total, int) and total <= len(tasks)))
 
     def iter_tasks(self, project: int) -> Iterator[Fields]:
-        """Yield all tasks."""
+        """Yield all tasks of a project."""
         after, is_last = 0, False
         while not is_last:
             page = self.list_tasks(project, after=after)
@@ -129,7 +125,7 @@ class Client:
             after = page.tasks[-1]["id"] if page.tasks else after
 
     def get_users(self) -> dict[int, Fields]:
-        """Return the users by ID; none where the token may not list them."""
+        """Return ID -> user; empty if the token may not list users."""
         try:
             status, users = self._call("GET", "/api/users/")
         except LabelStudioError as error:
@@ -189,7 +185,7 @@ class Client:
         return body
 
     def _call(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
-        """Return status and JSON of a response; renew the access token where it is needed."""
+        """Send a request, renewing the access token if needed; return (status, JSON)."""
         if self._has_refresh_token and not self.access_token:
             self._renew_access_token()
         status, content = self._request(method, path, body, self._build_authorization())
@@ -272,7 +268,7 @@ def is_id(value: Any) -> bool:
 
 
 def _build_task_query(after: int, since: datetime.datetime | None, only: Sequence[int]) -> Fields:
-    """Return the filters and the order of ``list_tasks`` in the form of Label Studio."""
+    """Return filters and order of ``list_tasks`` as Label Studio's parameter ``query``."""
     filters: list[tuple[str, str, str, int | str]] = [("id", "greater", "Number", after)]
     if since is not None:
         text = since.astimezone(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

@@ -38,9 +38,9 @@ TEXTS = {
 
 
 class LabelStudioError(Exception):
-    """A connection cannot go on: ``kind`` is a key of TEXTS, or that of a problem of an import.
+    """A connection cannot be read or written: ``kind`` is a key of TEXTS or of MESSAGES of imports.
 
-    ``retry_seconds``: after which Label Studio may be called again; 0: it has not said.
+    ``retry_seconds``: seconds after which Label Studio may be called again; 0 if it did not say.
     """
 
     def __init__(self, kind: str, *, retry_seconds: int = 0, **values: Any) -> None:

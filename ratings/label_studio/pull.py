@@ -1,10 +1,4 @@
-"""Read connections: the first time as an import that the lead confirms, then by a cursor.
-
-A worker claims a connection, reads pages of tasks, and stores each page with the cursor under its
-lease. Every minute it reads the tasks that have changed since the last pass, with an overlap,
-because Label Studio commits a change some time after the time that it stores with it. Every night
-all IDs are compared: the ratings of annotations that Label Studio no longer has are withdrawn.
-"""
+"""Read connections: at first as an import that the lead confirms, then only what has changed."""
 
 from __future__ import annotations
 
@@ -72,7 +66,7 @@ def pull_due_connections() -> None:
 
 
 def pull_connection(connection_id: int) -> None:
-    """Read a connection if it is due, unless another worker does."""
+    """Read a connection if it is due and no other worker is reading it."""
     connection = claim_row(
         LabelStudioConnection.objects.select_related("project", "created_by", "import_run"),
         connection_id,
@@ -119,19 +113,25 @@ def _store_failure(connection: LabelStudioConnection, error: LabelStudioError) -
 
 
 def _finish(connection: LabelStudioConnection, delay: datetime.timedelta, **columns: Any) -> None:
-    """Store the outcome of a run, and the time of the next one unless a person requested it."""
+    """Store the outcome of a run, and when the next one is due.
+
+    If a person has requested a run meanwhile, the requested time stays.
+    """
     _update(connection, **columns)
     unchanged = get_leased_rows(connection).filter(next_at=connection.next_at)
     unchanged.update(next_at=timezone.now() + delay)
 
 
 def _update(connection: LabelStudioConnection, **columns: Any) -> None:
-    """Set columns. Raises LeaseLost, also if a person has changed the connection meanwhile."""
+    """Set columns of the connection.
+
+    Raises LeaseLost if another worker has the lease or a person has changed the connection.
+    """
     update_leased_row(connection, get_leased_rows(connection), **columns)
 
 
 def _do_work(connection: LabelStudioConnection) -> datetime.timedelta:
-    """Do the work that is due; return the pause after it. Raises LabelStudioError."""
+    """Do the work that is due; return the time until the next run. Raises LabelStudioError."""
     if connection.state == State.MAPPING and not _activate_if_confirmed(connection):
         return CONFIRMATION_INTERVAL
     client = build_client(
@@ -188,7 +188,7 @@ def _start_import(connection: LabelStudioConnection, client: Client) -> None:
 
 
 def _write_tasks(connection: LabelStudioConnection, client: Client, file: IO[bytes]) -> None:
-    """Write all tasks as an export with details of the annotators."""
+    """Write all tasks in the form of an export, with the annotators' details."""
     users: dict[int, Any] | None = None
     n_tasks = 0
     for task in client.iter_tasks(connection.remote_project):
@@ -208,7 +208,10 @@ def _write_tasks(connection: LabelStudioConnection, client: Client, file: IO[byt
 
 
 def _activate_if_confirmed(connection: LabelStudioConnection) -> bool:
-    """Take over the lead's choices once the import is done; return whether it is."""
+    """Activate the connection with the lead's choices if the import is done; return whether it is.
+
+    Raises LabelStudioError if the import has failed or was deleted.
+    """
     run = connection.import_run
     if run is None:
         raise LabelStudioError("import_gone")
@@ -227,7 +230,10 @@ def _activate_if_confirmed(connection: LabelStudioConnection) -> bool:
 
 
 def _read_changes(connection: LabelStudioConnection, client: Client, deadline: float) -> bool:
-    """Read the tasks that have changed; return False if the deadline passed first."""
+    """Read the changed tasks page by page; return False if the deadline passed before the end.
+
+    ``deadline`` is a monotonic time.
+    """
     while True:
         page = client.list_tasks(
             connection.remote_project, after=connection.read_task, since=connection.read_since
@@ -255,7 +261,10 @@ def _read_changes(connection: LabelStudioConnection, client: Client, deadline: f
 def _compare_all_task_ids(
     connection: LabelStudioConnection, client: Client, deadline: float
 ) -> bool:
-    """Compare all IDs if that is due; return False if the deadline passed first."""
+    """Find deleted objects by comparing all IDs, if that is due.
+
+    Returns False if ``deadline``, a monotonic time, passed before the end; the next run continues.
+    """
     if connection.compared_task is None:
         if not _is_comparison_due(connection):
             return True
@@ -287,7 +296,10 @@ def _compare_all_task_ids(
 
 
 def _is_comparison_due(connection: LabelStudioConnection) -> bool:
-    """Return whether no comparison has finished since COMPARISON_HOUR last came."""
+    """Return whether no comparison has finished since the last COMPARISON_HOUR.
+
+    The hour is that of the project's time zone.
+    """
     if connection.compared_at is None:
         return True
     now = timezone.now().astimezone(ZoneInfo(connection.project.time_zone))
@@ -298,7 +310,7 @@ def _is_comparison_due(connection: LabelStudioConnection) -> bool:
 
 
 def _list_missing(connection: LabelStudioConnection, page: TaskPage) -> QuerySet[LabelStudioObject]:
-    """Return the known tasks, annotations and predictions that the page does not have."""
+    """Return the stored tasks, annotations and predictions that are not on the page."""
     rows = LabelStudioObject.objects.filter(
         connection=connection, kind__in=(Kind.TASK, Kind.ANNOTATION, Kind.PREDICTION)
     )
@@ -314,9 +326,9 @@ def _list_missing(connection: LabelStudioConnection, page: TaskPage) -> QuerySet
 def _select_deleted(
     client: Client, missing: QuerySet[LabelStudioObject], present_tasks: set[int]
 ) -> list[LabelStudioObject]:
-    """Return the objects that Label Studio no longer has; each is looked up by its ID.
+    """Return those of the missing objects that were deleted; each is looked up by its ID.
 
-    If a task was deleted, its annotations and predictions were too, and are not looked up.
+    Annotations and predictions of a deleted task were deleted with it and are not looked up.
     """
     has_task = dict.fromkeys(present_tasks, True)
     deleted_objects = []

@@ -1,9 +1,4 @@
-"""Record what has changed in tasks of Label Studio, by the same steps as an import.
-
-One transaction stores the ratings, the IDs of Label Studio and the cursor. A pull that was killed,
-or that reads tasks again, therefore changes nothing. What has not changed in Label Studio is not
-recorded again, so that a correction in Concord is kept.
-"""
+"""Record changes in tasks of Label Studio, by the same steps as an import."""
 
 from __future__ import annotations
 
@@ -57,11 +52,11 @@ def record_tasks(
     get_users: Callable[[], Mapping[int, Fields]] = dict,
     **columns: Any,
 ) -> None:
-    """Record the tasks, withdraw the ratings of what is gone, and set the connection's columns.
+    """Record the tasks, withdraw the ratings of deleted answers, and set columns of the connection.
 
-    ``tasks`` have all their annotations and predictions; ``deleted`` are objects that Label
-    Studio no longer has. Raises LabelStudioError if a task cannot be recorded, and LeaseLost;
-    nothing is changed then.
+    ``tasks`` have all their annotations and predictions; ``deleted`` are objects that Label Studio
+    no longer has; ``get_users`` returns ID -> user. Raises LabelStudioError if a task cannot be
+    recorded, or LeaseLost; then nothing has changed.
     """
     recorder = _Recorder(connection, tasks, deleted, get_users)
     with recorder.stage() as staged_rows, transaction.atomic():
@@ -83,9 +78,9 @@ def record_tasks(
 def get_single_question(
     mapping: ImportMapping, questions: Mapping[str, Question]
 ) -> Question | None:
-    """Return the one question to which all answers belong, or None if they name theirs.
+    """Return the one question to which all answers belong, or None if answers name theirs.
 
-    Raises LabelStudioError if the project does not have it any more.
+    Raises LabelStudioError if the project no longer has the question.
     """
     if mapping.use_file_questions:
         return None
@@ -96,7 +91,7 @@ def get_single_question(
 
 
 class _Recorder:
-    """Finds what has changed in some tasks, and records it."""
+    """Finds the changes in some tasks, and records them."""
 
     def __init__(
         self,
@@ -132,7 +127,7 @@ class _Recorder:
         return remote_tasks.resolve_question(key, self.mapping, self.questions, single_key)
 
     def _is_ignored(self, task: Fields) -> bool:
-        """Return whether the item of a task was deleted for good in Concord."""
+        """Return whether the task's item was permanently deleted in Concord."""
         stored = self.stored.get((Kind.TASK, task["id"]))
         return stored is not None and stored.item_id is None
 
@@ -141,7 +136,7 @@ class _Recorder:
     def _load_users(
         self, tasks: Sequence[Fields], get_users: Callable[[], Mapping[int, Fields]]
     ) -> None:
-        """Load the rater of each annotator: that of earlier annotations, or one by e-mail."""
+        """Load the rater key of each annotator: as recorded before, else the e-mail address."""
         ids = {
             user
             for task in tasks
@@ -221,7 +216,7 @@ class _Recorder:
 
     @contextlib.contextmanager
     def stage(self) -> Iterator[StagedRows | None]:
-        """Validate the records and yield the staged rows, or None if there are none.
+        """Validate the records; yield the staged rows, or None if there are none.
 
         Raises LabelStudioError for the first problem.
         """
@@ -248,7 +243,7 @@ class _Recorder:
     # --- writing
 
     def write(self, staged_rows: StagedRows | None) -> dict[str, int]:
-        """Write the changes, in the caller's transaction; return numbers of ratings by outcome."""
+        """Write the changes in the caller's transaction; return outcome -> number of ratings."""
         counts: dict[str, int] = defaultdict(int)
         ratings: list[RatingGroup] = []
         if staged_rows is not None:
@@ -273,7 +268,7 @@ class _Recorder:
     def _write_staged_rows(
         self, staged_rows: StagedRows, counts: dict[str, int]
     ) -> list[RatingGroup]:
-        """Write items, ratings and skips; return the groups of ratings."""
+        """Write items, ratings and skips, adding to ``counts``; return the groups of ratings."""
         writer = RatingWriter(self.run, staged_rows)
         for contents in staged_rows.iter_content(0, BATCH_SIZE):
             writer.item_writer.write_items(contents)
@@ -303,7 +298,10 @@ class _Recorder:
         return group[-1:] if self.mapping.duplicate_policy == "last" else group[:1]
 
     def _withdraw_ratings(self, answered: Mapping[ItemAndRater, set[int]]) -> int:
-        """Withdraw the ratings of changed pairs that no annotation has any more."""
+        """Withdraw ratings of changed pairs without an annotation; return their number.
+
+        ``answered`` maps (item, rater) to the questions that an annotation still answers.
+        """
         questions = {question.pk: question for question in self.questions.values()}
         judgements: dict[Question, list[Judgement]] = defaultdict(list)
         previous: dict[ItemAndRater, set[int]] = defaultdict(set)
@@ -325,7 +323,7 @@ class _Recorder:
         return record_ratings(judgements, by=self.by, source=Revision.Source.IMPORT).withdrawn
 
     def _save_objects(self, item_ids: Mapping[str, int], rater_ids: Mapping[str, int]) -> None:
-        """Store the remote IDs of tasks, answers and users, with what was recorded of each."""
+        """Store the remote IDs of tasks, answers and users, with their items and raters."""
 
         def build_row(kind: str, remote_id: int, **columns: Any) -> LabelStudioObject:
             return LabelStudioObject(

@@ -35,7 +35,7 @@ _RATING_TAG = re.compile(r"<Rating\b[^<>]*>")
 
 @dataclass(frozen=True)
 class RemoteAnswers:
-    """An annotation or prediction: its rater (a key, empty for none), records and question keys."""
+    """An annotation or prediction: the key of its rater ("" for none), records, question keys."""
 
     kind: str
     id: int
@@ -48,7 +48,7 @@ class RemoteAnswers:
 
 @dataclass(frozen=True)
 class RemoteTask:
-    """A task: its item's key, the records of its content and gold answers, and its answers."""
+    """A task: key of its item, records of its content and gold answers, and RemoteAnswers."""
 
     id: int
     item: str
@@ -58,15 +58,15 @@ class RemoteTask:
 
 
 def build_key_prefix(remote_project: int) -> str:
-    """Return what stands before the task's ID in the key of an item."""
+    """Return the part of an item's key before the ID of the task."""
     return f"ls:{remote_project}:"
 
 
 def get_declared_labels(form: str, controls: Mapping[str, Fields]) -> dict[str, list[str]]:
-    """Return {question key: labels} that a form offers, also those that nobody has given yet.
+    """Return question key -> labels that a form offers, even if nobody has given them yet.
 
-    ``form`` is its XML, ``controls`` its description; controls whose answers are no labels are left
-    out.
+    ``form`` is the form's XML, ``controls`` its description. Controls whose answers are no labels
+    are left out.
     """
     declared = {}
     max_ratings = _find_max_ratings(form)
@@ -95,9 +95,9 @@ def _find_max_ratings(form: str) -> dict[str, int]:
 def resolve_question(
     key: str, mapping: ImportMapping, project_keys: Collection[str], single_key: str | None
 ) -> str | None:
-    """Return the project's key of a question of Label Studio, or None if it has none.
+    """Return the project's key of a question of Label Studio, or None if it has no such question.
 
-    ``single_key``: that of the one question to which all answers belong, if there is one.
+    ``single_key``: key of the one question to which all answers belong; None if there are several.
     """
     if single_key is not None:
         return single_key if key in ("", single_key) else None
@@ -107,7 +107,7 @@ def resolve_question(
 
 
 def expand_raters(task: Fields, raters: Mapping[int, Fields]) -> Fields:
-    """Return the task with its annotators' details, as exports with details have them.
+    """Return the task with its annotators' details in place of their IDs, as in some exports.
 
     ``raters``: ID of a user -> details.
     """
@@ -121,7 +121,7 @@ def expand_raters(task: Fields, raters: Mapping[int, Fields]) -> Fields:
 
 
 def get_user(annotation: Fields) -> int:
-    """Return the ID of the annotator, or 0 if there is none."""
+    """Return the ID of an annotation's annotator, or 0 if there is none."""
     user = annotation.get("completed_by")
     user = user.get("id") if isinstance(user, dict) else user
     return user if isinstance(user, int) and not isinstance(user, bool) and user > 0 else 0
@@ -135,7 +135,8 @@ def is_written_prediction(prediction: Fields) -> bool:
 def is_written_annotation(annotation: Fields) -> bool:
     """Return whether Concord wrote an annotation.
 
-    One that a person made of such an annotation or prediction has a parent.
+    An annotation that a person derived from a written annotation or prediction has a parent, and is
+    the person's.
     """
     result = annotation.get("result")
     return (
@@ -150,7 +151,7 @@ def is_written_annotation(annotation: Fields) -> bool:
 
 
 def remove_written(task: Fields) -> Fields:
-    """Return the task without what Concord wrote, which is never read."""
+    """Return the task without the annotations and predictions that Concord wrote."""
     return {
         **task,
         "annotations": [row for row in task["annotations"] if not is_written_annotation(row)],
@@ -161,10 +162,10 @@ def remove_written(task: Fields) -> Fields:
 def parse_task(
     task: Fields, mapping: ImportMapping, resolve_question: Callable[[str], str | None]
 ) -> RemoteTask:
-    """Return the records of a task whose annotators are expanded.
+    """Return the task as records; its annotators must be expanded (``expand_raters``).
 
-    ``resolve_question`` maps the key of a question of Label Studio to the project's; None: the
-    project does not have it, and its answers are left out.
+    ``resolve_question`` maps the key of a question of Label Studio to the project's key. If it
+    returns None, the answers to the question are left out.
     """
     line = task["id"]
     content = {name: task.get(name) for name in ("id", "data", "meta")}
@@ -195,7 +196,7 @@ def parse_task(
 def _iter_records_with_question(
     records: Iterable[Record], resolve_question: Callable[[str], str | None]
 ) -> Iterator[tuple[Record, str | None]]:
-    """Yield records with the project's question that they answer, None if they answer none.
+    """Yield (record, key of the project's question that it answers, or None if it is no answer).
 
     Answers to questions that the project does not have are left out.
     """

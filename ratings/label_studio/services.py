@@ -1,7 +1,4 @@
-"""Connect a project with Label Studio, change, pause and end the connection; its hook of a pull.
-
-Every change is in the audit log, with the host of the address alone.
-"""
+"""Actions on a connection with Label Studio: connect, change, pause, end, request a reading."""
 
 from __future__ import annotations
 
@@ -62,9 +59,7 @@ def get_connection(
 ) -> LabelStudioConnection:
     """Return a connection that the user may manage, with its project and the user's role in it.
 
-    ``token`` is that of a call of the API.
-
-    Raises Http404 or PermissionDenied.
+    ``token`` is the API token of the call, None on pages. Raises Http404 or PermissionDenied.
     """
     project = get_project(user, project_id, role=Member.Role.LEAD, token=token)
     connection = list_connections(project).filter(pk=connection_id).first()
@@ -79,8 +74,9 @@ def create_connection(
 ) -> LabelStudioConnection:
     """Connect with a project of Label Studio; a worker then reads it as an import.
 
-    ``address`` may be that of a page of the project, which has its number. Raises
-    InvalidConnection, having stored nothing, if the token has no access to the project.
+    ``address`` may be the URL of a page of the project, which contains its number;
+    ``remote_project`` may then be None. Raises InvalidConnection, having stored nothing, if an
+    entry is invalid or the token has no access to the project.
     """
     address, remote_project = split_address(address, remote_project)
     if remote_project is None or not 0 < remote_project <= MAX_ID:
@@ -108,7 +104,7 @@ def create_connection(
 
 
 def split_address(address: str, remote_project: int | None) -> tuple[str, int | None]:
-    """Return (address of the server, number of the project) of what a person entered."""
+    """Return (address of the server, number of the project or None) from a user's entries."""
     address = address.strip().rstrip("/")
     if match := PROJECT_PAGE.fullmatch(address):
         return match[1], remote_project or int(match[2])
@@ -148,7 +144,10 @@ def _validate_access(address: str, remote_project: int, token: str) -> str:
 def change_connection(
     *, connection: LabelStudioConnection, token: str, write_back: str, by: Any
 ) -> None:
-    """Set a new token, unless it is empty, and what is written back. Raises InvalidConnection."""
+    """Set a new token, unless it is empty, and what is written back.
+
+    Raises InvalidConnection if the token has no access to the project.
+    """
     if token:
         _validate_access(connection.address, connection.remote_project, token)
     columns: Fields = {"token": encrypt_text(token)} if token else {}
@@ -160,20 +159,20 @@ def change_connection(
 
 
 def pause_connection(*, connection: LabelStudioConnection, by: Any) -> None:
-    """Stop reading and writing; a worker that is doing so stores nothing more."""
+    """Pause reading and writing; a worker that is running stores nothing more."""
     if connection.state == State.ACTIVE:
         _change_state(connection, by=by, state=State.PAUSED)
 
 
 def resume_connection(*, connection: LabelStudioConnection, by: Any) -> None:
-    """Read and write again, from where the connection was paused."""
+    """Continue reading and writing a paused connection."""
     if connection.state == State.PAUSED:
         _change_state(connection, by=by, state=State.ACTIVE, error={}, failures=0)
         request_pull(connection)
 
 
 def restart_connection(*, connection: LabelStudioConnection, by: Any) -> None:
-    """Read the project again for the lead's confirmation, where that import is gone or failed."""
+    """Read the project again as an import for the lead to confirm; only before one is confirmed."""
     if connection.state in (State.READING, State.MAPPING):
         _change_state(connection, by=by, state=State.READING, import_run=None, error={}, failures=0)
         request_pull(connection)
@@ -181,7 +180,7 @@ def restart_connection(*, connection: LabelStudioConnection, by: Any) -> None:
 
 @transaction.atomic
 def _change_state(connection: LabelStudioConnection, *, by: Any, **columns: Any) -> None:
-    """Set columns with another lease, so that a worker stops, and record the change."""
+    """Set columns with a new lease, so that a running worker stops, and log the change."""
     before = _build_log_values(connection)
     columns |= {"lease": generate_lease(), "leased_until": None}
     LabelStudioConnection.objects.filter(pk=connection.pk).update(**columns)
@@ -193,22 +192,22 @@ def _change_state(connection: LabelStudioConnection, *, by: Any, **columns: Any)
 
 @transaction.atomic
 def delete_connection(*, connection: LabelStudioConnection, by: Any) -> None:
-    """End the connection; items and ratings stay."""
+    """Delete the connection; its items and ratings are kept."""
     _log_change("connection_deleted", connection, by, before=_build_log_values(connection))
     connection.delete()
 
 
 def request_pull(connection: LabelStudioConnection) -> None:
-    """Let a worker read the connection now."""
+    """Make the connection due now, and let a worker read it after the commit."""
     LabelStudioConnection.objects.filter(pk=connection.pk).update(next_at=timezone.now())
     start_pull_on_commit(connection)
 
 
 def receive_hint(connection_id: int, secret: str) -> bool:
-    """Let a worker read the connection soon; return False if the secret is wrong.
+    """Let a worker read an active connection soon; return False if the secret is wrong.
 
-    A hint has no other effect. All those within HINT_INTERVAL are one; a sweep then finds that the
-    connection is due.
+    A hint has no other effect. The connection is due after HINT_INTERVAL, and a periodic task reads
+    it then, so that hints within this interval cause one reading.
     """
     connection = LabelStudioConnection.objects.filter(pk=connection_id).first()
     if connection is None or not constant_time_compare(connection.hint_secret, secret):
@@ -224,7 +223,7 @@ def receive_hint(connection_id: int, secret: str) -> bool:
 def start_pull_on_commit(connection: LabelStudioConnection) -> None:
     """Start the task that reads the connection after the commit.
 
-    If the task cannot be sent, a periodic task starts it later.
+    If the task cannot be sent, a periodic task reads the connection later.
     """
     connection_id = connection.pk
     transaction.on_commit(

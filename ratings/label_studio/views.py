@@ -1,4 +1,4 @@
-"""Pages of the connections of a project, and the address that Label Studio's webhooks call."""
+"""Pages of a project's connections, and the URL that Label Studio's webhooks call."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class ChangeForm(forms.Form):
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def list_connections(request: HttpRequest, project_id: int) -> HttpResponse:
-    """List the connections; a POST connects with Label Studio."""
+    """List the connections; a POST creates one."""
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
     form = ConnectForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
@@ -133,7 +133,7 @@ def show_connection(request: HttpRequest, project_id: int, connection_id: int) -
 @login_required
 @require_POST
 def apply_action(request: HttpRequest, project_id: int, connection_id: int) -> HttpResponse:
-    """Read now, pause, resume, read again for the first time, or disconnect."""
+    """Apply the posted action: pull, pause, resume, restart or delete the connection."""
     connection = services.get_connection(request.user, project_id, connection_id)
     action = request.POST.get("do", "")
     if action == "delete":

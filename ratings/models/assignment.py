@@ -28,8 +28,8 @@ class AssignmentQuerySet(models.QuerySet):
     def checks(self) -> AssignmentQuerySet:
         """Return the assignments that check a rater: hidden gold, blind repeats and exam items.
 
-        For the rater, the answer to such an item is the check answer, not a rating. Served by the
-        partial index.
+        For such an item the rater's answer is a check answer, not a rating. Served by the partial
+        index.
         """
         return self.exclude(kind="")
 
@@ -139,7 +139,7 @@ class Assignment(models.Model):
 
 
 class RaterQueue(models.Model):
-    """A rater's queue position. Locking the row serializes the rater's own requests."""
+    """A rater's position in the queue. Locking the row serializes the rater's requests."""
 
     rater = models.OneToOneField(Rater, models.CASCADE, primary_key=True, related_name="queue")
     # Id of the item that was assigned last: the search for the next one starts after it.
@@ -157,9 +157,9 @@ class RaterQueue(models.Model):
 class CheckAnswer(JudgementBase):
     """A rater's answer to an item that checks the rater. It is not a rating.
 
-    The project's agreement, the item's slots and the rater's earlier rating are not affected by it.
-    One row per line of the history; the row with ``is_current`` set is the current answer. Columns
-    that a rating also has mean the same here.
+    It does not affect the project's agreement, the item's slots or the rater's earlier rating.
+    Changes add rows; the row with ``is_current`` set is the current answer. Columns that a rating
+    also has mean the same here.
     """
 
     question = models.ForeignKey(Question, models.CASCADE, related_name="+", db_index=False)

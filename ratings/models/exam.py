@@ -14,9 +14,9 @@ from projects.models import Question, Rater
 
 class ExamQuerySet(models.QuerySet):
     def latest_failed(self) -> ExamQuerySet:
-        """Return each rater's latest attempt at a question's exam, where it failed.
+        """Return the failed exams that are the rater's latest attempt for the question.
 
-        An attempt that a lead grants, or a waiver, is later.
+        After an attempt that a lead granted, or a waiver, the failed one is not the latest.
         """
         later_attempts = self.model._default_manager.filter(
             question=OuterRef("question"), rater=OuterRef("rater"), number__gt=OuterRef("number")
@@ -85,7 +85,7 @@ class ExamRules(models.Model):
 
 
 class Exam(models.Model):
-    """One attempt of a rater, or a lead's waiver.
+    """One attempt of a rater at an exam, or a lead's waiver.
 
     The answers to all questions of the project are also stored as check answers.
     """
@@ -158,17 +158,17 @@ class Exam(models.Model):
 
     @property
     def fail_rate_per_ten(self) -> float:
-        """Correct answers in 10 of a rater who is not meant to pass."""
+        """p_fail times 10: correct answers in 10 of a rater who should fail."""
         return 10 * float(self.rules.get("p_fail", 0))
 
     @property
     def pass_rate_per_ten(self) -> float:
-        """Correct answers in 10 of a rater who is meant to pass."""
+        """p_pass times 10: correct answers in 10 of a rater who should pass."""
         return 10 * float(self.rules.get("p_pass", 0))
 
     @property
     def wrong_once_in(self) -> int | None:
-        """N, where the outcome is wrong at most once in N exams; None without a probability."""
+        """N if the outcome is wrong in at most one of N exams; None without a probability."""
         return int(1 / self.error_probability + 1e-9) if self.error_probability else None
 
     @property

@@ -15,9 +15,8 @@ from projects.models import Project, Question
 class ImportRun(models.Model):
     """The import of one file, resumable: ``rows_done`` is committed with the rows it counts.
 
-    ``project`` and ``question`` are empty until the lead starts the import when the file is to
-    become a new project. ``question`` stays empty where the file answers several questions, or
-    none.
+    If the import creates a project, ``project`` and ``question`` are empty until the lead starts
+    the writing. ``question`` stays empty if the file answers several questions, or none.
     """
 
     class State(models.TextChoices):
@@ -92,7 +91,7 @@ class ImportRun(models.Model):
 
     @classmethod
     def filter_untimed(cls, project_id: int) -> models.QuerySet[ImportRun]:
-        """Return the imports of ratings without times, which have that of their import."""
+        """Return the project's imports with ratings that had no time and got that of the import."""
         return cls.objects.filter(
             project=project_id, state=cls.State.DONE, summary__n_without_time__gt=0
         )
@@ -101,13 +100,16 @@ class ImportRun(models.Model):
     def has_untimed_ratings(
         cls, project_id: int, *, until: datetime.datetime | None = None
     ) -> bool:
-        """Return True if a file brought ratings without times, which have that of their import."""
+        """Return True if an import up to ``until`` (None: any) had ratings without times.
+
+        These ratings have the time of their import.
+        """
         runs = cls.filter_untimed(project_id)
         return (runs.filter(created_at__lte=until) if until else runs).exists()
 
 
 class TimezoneBackfill(models.Model):
-    """A project whose time zone changed and whose ratings are not all on their new days yet.
+    """Progress of a project whose ratings are being moved to the days of its new time zone.
 
     Ratings up to and including (question, item, rater), in this order, are done
     (ratings.services.project_changes).
@@ -145,7 +147,7 @@ class DataFolder(models.Model):
 
 
 class ImportFilePart(models.Model):
-    """A part of a file of an import, compressed, for hosts without its folder."""
+    """A compressed part of an import's file, for hosts that do not share the folder of the file."""
 
     run = models.ForeignKey(ImportRun, models.CASCADE, related_name="file_parts", db_index=False)
     suffix = models.CharField(max_length=10, blank=True)  # empty: the file as uploaded

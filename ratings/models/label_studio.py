@@ -1,4 +1,4 @@
-"""Connections with projects of Label Studio, and the objects of these that were read or written."""
+"""Connections with projects of Label Studio, and their objects that were read or written."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .import_run import ImportRun
 class LabelStudioConnection(Leased):
     """A project of a Label Studio server whose annotations are recorded as ratings.
 
-    The worker that reads it, or writes to it, holds its lease.
+    A worker holds the connection's lease while it reads or writes.
     """
 
     class State(models.TextChoices):
@@ -95,8 +95,8 @@ class LabelStudioConnection(Leased):
 class LabelStudioObject(models.Model):
     """A task, user, annotation or prediction of a connection, with its ID in Label Studio.
 
-    A null ``item`` or ``rater`` was deleted for good in Concord; what refers to it in Label Studio
-    is ignored.
+    If ``item`` or ``rater`` is null, it was permanently deleted in Concord, and what refers to it
+    in Label Studio is ignored.
     """
 
     class Kind(models.TextChoices):

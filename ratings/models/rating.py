@@ -32,9 +32,9 @@ class RatingQuerySet(models.QuerySet):
     def newest_for_question_id(self, question_id: Any) -> RatingQuerySet:
         """Return a question's ratings, newest first, given its id or an outer query's column.
 
-        The alias makes the query match an index of its own that no other query can use: SQLite
-        keeps no statistics and otherwise used an index that begins with the question for any rating
-        query.
+        The alias makes the query use an index that no other query can use. With an ordinary index
+        that begins with the question, SQLite, which has no statistics, would use it for other
+        queries of ratings, too.
         """
         rows = self.alias(indexed_question=Abs("question")).filter(indexed_question=question_id)
         return rows.order_by("-changed_at", "-id")

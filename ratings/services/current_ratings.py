@@ -25,9 +25,9 @@ from .rating_times import ensure_aware
 
 @dataclass(frozen=True, slots=True)
 class CurrentVersion:
-    """Number of the current version of guidelines or an item, and the time it became current.
+    """Number of the current version of guidelines or of an item, and since when it is current.
 
-    The time is None for a version that has always been current.
+    ``since`` is None for a version that has always been current.
     """
 
     number: int
@@ -36,12 +36,11 @@ class CurrentVersion:
     def get_number_for(
         self, answered_at: datetime.datetime | None, shown_number: int | None = None
     ) -> int | None:
-        """Return the version number that a rating or a history entry stores; None if unknown.
+        """Return the version number to store with an answer; None if unknown.
 
         ``answered_at`` is the time that the source sends, None for now: an answer from before the
-        current version was created belongs to another one, perhaps of another tool.
-        ``shown_number`` is the version that the rater saw, if the form or a file says so (0:
-        unknown).
+        current version was created belongs to another version. ``shown_number`` is the version that
+        the rater saw, if a form or file says so (0: unknown).
         """
         if shown_number is not None:
             return min(shown_number, self.number) or None
@@ -60,7 +59,7 @@ FIRST_VERSION = CurrentVersion(1)
 
 
 class CurrentRating(NamedTuple):
-    """Content of a stored rating. ``texts`` has one text for each of STORED_TEXTS."""
+    """Code, time and texts of a stored rating; one text for each of STORED_TEXTS."""
 
     code: int
     rated_at: datetime.datetime
@@ -69,7 +68,7 @@ class CurrentRating(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class QuestionState:
-    """State of a question before a write: categories, time zone and versions.
+    """State of a question before a write.
 
     The codes of the active categories, the project's time zone and guidelines version, and the
     versions of items.
@@ -109,11 +108,11 @@ _ONE_RATING_SQL = (
 def lock_and_get_current_ratings(
     question: Question, pairs: set[Pair]
 ) -> tuple[QuestionState, dict[Pair, CurrentRating]]:
-    """Return the question's state, and the current ratings of the given (item, rater) pairs.
+    """Return the question's state, and (item, rater) -> current rating for the given pairs.
 
-    Both are read while holding the lock of the categories: the caller's copies may be older than a
-    change. For a few pairs, ratings that do not exist yet are locked as well: if they are sent
-    several times at once, one is new and the others change nothing.
+    Both are read while the lock of the categories is held, because the caller's copies may be
+    outdated. Up to MAX_RATINGS_READ_SINGLY pairs are locked even if they have no rating yet: of
+    several equal requests at once, one creates the rating and the others change nothing.
     """
     lock_statements = build_shared_categories_lock(question.pk)
     if len(pairs) <= MAX_RATINGS_READ_SINGLY:
@@ -139,7 +138,7 @@ def lock_and_get_current_ratings(
 
 
 def _build_pair_locks(question_id: int, pairs: Iterable[Pair]) -> list[bulk.Statement]:
-    """Return advisory locks of the pairs; SQLite needs none, because it serializes all writers."""
+    """Return statements for advisory locks of the pairs; none on SQLite, which has one writer."""
     if connection.vendor != "postgresql":
         return []
     # In the order in which ratings are locked and written, so that no deadlock is possible.

@@ -19,7 +19,8 @@ from ratings.models import NO_CODE
 class RatingField:
     """A field of a judgement: name, type, limits and texts for API, export and admin.
 
-    ``name`` is its name in the API, in files and (except for KEY_FIELDS) as a column of Rating.
+    ``name`` is its name in the API and in files and, except for KEY_FIELDS, that of a column of
+    Rating.
     """
 
     name: str
@@ -111,7 +112,7 @@ class RecordOutcome:
     withdrawn: int = 0
 
     def add(self, judgement: Judgement, previous_code: int | None, *, is_unchanged: bool) -> None:
-        """Count the effect of a judgement; the previous code is None where nothing was stored."""
+        """Count the effect of a judgement; ``previous_code`` is None if nothing was stored."""
         if is_unchanged:
             self.unchanged += 1
         elif judgement.code == NO_CODE:

@@ -25,7 +25,7 @@ ROWS_PER_INSERT = 500
 
 
 def lock_check_kinds(rater_id: int, item_ids: Collection[int]) -> dict[int, str]:
-    """Lock the rater's assignments of the items that are checks; return item id -> its kind."""
+    """Lock the rater's assignments of those items that are checks; return item id -> kind."""
     checks = Assignment.objects.checks().filter(rater=rater_id, item__in=item_ids)
     rows = checks.select_for_update(no_key=True).order_by("pk").values_list("item_id", "kind")
     return dict(rows)
@@ -42,10 +42,10 @@ def record_own_answers(
 ) -> RecordOutcome:
     """Record a rater's answers to their own items, each as a rating or as a check answer.
 
-    ``check_kinds``: item id -> kind of the items that are checks, whose assignments the caller has
-    locked. The outcome counts what the rater sees: a changed answer to a check is a change. When an
-    answer to a repeat is changed, the rating of the item is changed, too. Raises as record_ratings
-    does, and ExamAnswersFinal for an answer of an exam that the rater is done with.
+    ``check_kinds``: item id -> kind of check, for the items that are checks; the caller has locked
+    their assignments. The outcome counts what the rater sees: a changed check answer counts as a
+    change. If the answer to a repeat is changed, the item's rating is changed, too. Raises what
+    ``record_ratings`` raises, and ExamAnswersFinal for an answer that was given in an exam.
     """
     outcome = RecordOutcome()
     ratings: dict[Question, list[Judgement]] = {}
@@ -73,7 +73,7 @@ def record_check_answers(
     source: str,
     closed_item_ids: Collection[int] | None = None,
 ) -> RecordOutcome:
-    """Record a rater's answers to items that are hidden checks of one kind, or of an exam.
+    """Record a rater's answers to items that are checks of one kind; return the outcome.
 
     NO_CODE withdraws the answer. All or nothing; equal answers change nothing. ``closed_item_ids``
     and errors are those of ratings.services.record. The caller has locked the assignments.
@@ -108,7 +108,7 @@ def record_check_answers(
 
 
 def _get_rated_code(rating: CurrentRating, previous: CheckAnswer | None) -> int:
-    """Return the code with which a repeat is compared: that before the first repeat."""
+    """Return the code of the rating before the first repeat, with which a repeat is compared."""
     if previous is None or previous.rated_code is None:
         return rating.code
     return previous.rated_code
@@ -154,9 +154,9 @@ def record_repeats(
 ) -> int:
     """Record second answers from an import, each as a repeat of the current rating.
 
-    Nothing else changes. Returns the number of recorded repeats: a pair is left out if it already
-    has a check answer or has no current rating. Each (item, rater) occurs once per question. Raises
-    UnknownCode and ProjectArchived.
+    Nothing else changes. Returns the number of recorded repeats: an (item, rater) that already has
+    a check answer, or has no current rating, is left out. Each (item, rater) must occur once per
+    question. Raises UnknownCode and ProjectArchived.
     """
     n_recorded = 0
     for question in sorted(judgements, key=lambda question: question.pk):
@@ -205,7 +205,10 @@ def _build_repeat(judgement: Judgement, first_code: int, state: QuestionState) -
 def _build_next_row(
     judgement: Judgement, previous: CheckAnswer | None, state: QuestionState
 ) -> CheckAnswer | None:
-    """Return the row to write, without columns shared by all rows of a call; None if unchanged."""
+    """Return the check answer to write, None if nothing changes.
+
+    The caller sets question, kind, user and source.
+    """
     if previous is None and judgement.code == NO_CODE:
         return None
     now = timezone.now()

@@ -53,11 +53,11 @@ class CorrectionsClosed(RatingNotAllowed):
 
 
 class ExamAnswersFinal(CorrectionsClosed):
-    """Answers of an exam cannot be changed."""
+    """The answer was given in an exam and cannot be changed."""
 
 
 def validate_not_paused(paused: bool, gold_notice: str = "") -> None:
-    """Raise RaterPaused, or RaterPausedForGold if the rater is shown this reason.
+    """Raise RaterPaused for a paused rater, or RaterPausedForGold if ``gold_notice`` says so.
 
     ``gold_notice``: a value of Rater.GoldNotice, or empty.
     """
@@ -74,11 +74,11 @@ def validate_exam_passed(due_question_id: int | None) -> None:
 def validate_correction_allowed(
     item_id: int, current_code: int | None, closed_item_ids: Collection[int] | None
 ) -> None:
-    """Raise CorrectionsClosed for a change of an answer that may not be changed.
+    """Raise CorrectionsClosed if the answer may not be changed.
 
-    That is the case where a rating with ``current_code`` exists or where the rater is done with the
-    item. ``closed_item_ids`` are the items that the rater is done with; None where corrections are
-    open.
+    ``closed_item_ids`` are the items that the rater has submitted or skipped; None if corrections
+    are allowed. Otherwise an answer may not be changed if the item is one of them or has a rating
+    (``current_code`` is neither None nor NO_CODE).
     """
     if closed_item_ids is None:
         return

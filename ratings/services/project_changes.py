@@ -29,9 +29,10 @@ PAUSE_SECONDS = 0.005  # between two steps, for SQLite's other writers
 
 
 def start_backfill(project_id: int) -> None:
-    """Start the backfill, within the transaction that changes the time zone.
+    """Start the backfill in the transaction that changes the time zone, with the first step.
 
-    That transaction blocks all writers of ratings until it ends.
+    Further steps follow until RATINGS_PER_STEP ratings are done. The transaction blocks all writers
+    of ratings until it ends.
     """
     TimezoneBackfill.objects.update_or_create(
         project_id=project_id,
@@ -44,7 +45,7 @@ def start_backfill(project_id: int) -> None:
 
 
 def run_pending_backfills() -> int:
-    """Run all remaining steps of all projects; return the number of projects that had some."""
+    """Run the remaining steps of all backfills; return the number of projects that had any."""
     project_ids = list(TimezoneBackfill.objects.values_list("pk", flat=True))
     for project_id in project_ids:
         while run_backfill_step(project_id) is not None:
@@ -54,9 +55,9 @@ def run_pending_backfills() -> int:
 
 @transaction.atomic
 def run_backfill_step(project_id: int) -> int | None:
-    """Move up to RATINGS_PER_STEP ratings of one question to their days.
+    """Move up to RATINGS_PER_STEP ratings of one question to their days in the new time zone.
 
-    Returns the number of ratings that were checked, or None when nothing is left.
+    Returns the number of ratings that were checked, or None if the backfill is finished.
     """
     backfill = TimezoneBackfill.objects.select_for_update().filter(project=project_id).first()
     if backfill is None:
@@ -88,7 +89,7 @@ def run_backfill_step(project_id: int) -> int | None:
 
 
 def _get_next_rows(backfill: TimezoneBackfill) -> list[tuple]:
-    """Return rows of (id, item, rater, rated_at, day), locked in the order of other writers."""
+    """Return the next rows (id, item, rater, rated_at, day), locked in the order of all writers."""
     following = Rating.objects.filter(
         question=backfill.last_question_id, item__gte=backfill.last_item_id
     )
@@ -101,7 +102,7 @@ def _get_next_rows(backfill: TimezoneBackfill) -> list[tuple]:
 
 
 def count_ratings_by_code(question_id: int, codes: Iterable[int]) -> dict[int, int]:
-    """Return code -> number of ratings with this code now or in the stored counts."""
+    """Return code -> number of ratings that have this code or are counted under it."""
     requested_codes = set(codes)
     if not requested_codes:
         return {}

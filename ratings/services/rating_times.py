@@ -24,7 +24,7 @@ TIME_ERRORS: dict[str, Promise] = {
 
 
 class InvalidTime(ValueError):
-    """The time is not valid for a rating: ``reason`` is a key of TIME_ERRORS."""
+    """The time is not valid for a rating; ``reason`` is a key of TIME_ERRORS."""
 
     def __init__(self, reason: str, time: str) -> None:
         super().__init__(str(TIME_ERRORS[reason]) % {"time": time})

@@ -44,13 +44,15 @@ def record_ratings(
 ) -> RecordOutcome:
     """Record one user's judgements on questions of one project, with their history.
 
-    After the commit, a message announces that there is something to count. All or nothing: an
-    exception ends the surrounding transaction. The judgements of a question name each (item, rater)
-    once. Raises UnknownCode if a code is not an active category, CorrectionsClosed if a change is
+    All or nothing: an exception ends the surrounding transaction. After the commit, listeners are
+    told that there are ratings to count. The judgements of a question name each (item, rater) once.
+    A judgement that equals the current rating changes nothing. ``rated_at`` is kept unless the
+    source sends one; a rating given again after a withdrawal is a new rating.
+
+    Raises UnknownCode if a code is not that of an active category, CorrectionsClosed if a change is
     not allowed (``closed_item_ids``, see permissions.validate_correction_allowed), and
     ProjectArchived in an archived project, unless ratings are withdrawn to be deleted
-    (``purging``). A judgement that equals the current rating changes nothing. ``rated_at`` stays as
-    it was unless the source sends one; a rating given again after a withdrawal is a new rating.
+    (``purging``).
     """
     return record_batches(
         [JudgementBatch(judgements, by, closed_item_ids)], source=source, purging=purging
@@ -103,7 +105,7 @@ def record_batches(
 def _iter_judgements(
     batches: Sequence[JudgementBatch], outcomes: Sequence[RecordOutcome], question: Question
 ) -> Iterator[tuple[Judgement, JudgementBatch, RecordOutcome]]:
-    """Yield each judgement of the question with its batch and the outcome it counts for."""
+    """Yield (judgement, its batch, the batch's outcome) for the judgements of the question."""
     for batch, outcome in zip(batches, outcomes, strict=True):
         for judgement in batch.judgements.get(question, ()):
             yield judgement, batch, outcome
@@ -112,9 +114,9 @@ def _iter_judgements(
 def lock_ratings(
     question: Question, judgements: Sequence[Judgement], *, purging: bool = False
 ) -> tuple[QuestionState, dict[Pair, CurrentRating]]:
-    """Lock the current ratings that the judgements replace; return the question's state and them.
+    """Lock the current ratings of the judgements; return the question's state and the ratings.
 
-    Raises ProjectArchived, unless a deletion withdraws ratings (``purging``), and UnknownCode.
+    Raises UnknownCode, and ProjectArchived unless a deletion withdraws ratings (``purging``).
     """
     pairs = {(judgement.item_id, judgement.rater_id) for judgement in judgements}
     state, current_ratings = lock_and_get_current_ratings(question, pairs)

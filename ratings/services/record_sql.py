@@ -122,7 +122,7 @@ _APPEND_WITH_EARLIER_SQL = f"""
 class RatingWrite(NamedTuple):
     """A rating to write.
 
-    ``texts`` has one text for each of STORED_TEXTS, ``by_id`` is the acting user.
+    ``texts`` has one text for each of STORED_TEXTS; ``by_id`` is the acting user's id, or None.
     """
 
     judgement: Judgement
@@ -147,7 +147,7 @@ def write_ratings(
     *,
     follow_up: Sequence[bulk.Statement],
 ) -> None:
-    """Upsert the rows, append their history, and send the statements ``follow_up`` after them.
+    """Upsert the ratings, append their history, and then send the ``follow_up`` statements.
 
     Must be called inside a transaction.
     """
@@ -193,9 +193,9 @@ def _build_write_statements(
 def _build_append_statement(
     rows: Sequence[RatingWrite], context: WriteContext, n_entries: int
 ) -> bulk.Statement:
-    """Return the statement that appends the history of the written rows, all by one user.
+    """Return the statement that appends history entries of the written rows, all by one user.
 
-    On PostgreSQL with the earlier answers of the source.
+    On PostgreSQL it also appends the earlier answers that the rows supersede.
     """
     by_id = rows[0].by_id
     if n_entries > len(rows) and connection.vendor == "postgresql":
@@ -226,7 +226,7 @@ def _iter_history_values(
     context: WriteContext,
     adapt_time: Callable[[datetime.datetime], Any],
 ) -> Iterator[tuple[Any, ...]]:
-    """Yield the values of _REVISION_COLUMNS and the rating's key, of each history entry."""
+    """Yield the values of _REVISION_COLUMNS and the rating's key for each history entry."""
     now = adapt_time(context.now)
     for row in rows:
         yield from _iter_earlier_values(question_id, row, context, adapt_time)
@@ -243,7 +243,7 @@ def _iter_earlier_values(
     context: WriteContext,
     adapt_time: Callable[[datetime.datetime], Any],
 ) -> Iterator[tuple[Any, ...]]:
-    """Yield the values of the history entries of the earlier answers that a row supersedes."""
+    """Yield the same values for the earlier answers that a row supersedes."""
     judgement, rated_at, _texts, by_id = row
     recorded = (adapt_time(context.now), by_id, context.source)
     key = (question_id, judgement.item_id, judgement.rater_id)
@@ -271,7 +271,7 @@ def _iter_superseded(
 
 
 def _get_versions(judgement: Judgement, context: WriteContext) -> tuple[int | None, int | None]:
-    """Return the versions of the guidelines and of the item's content that were rated."""
+    """Return the versions of guidelines and item content to store with a judgement."""
     state = context.state
     return (
         state.guidelines.get_number_for(judgement.rated_at, judgement.guidelines),
@@ -284,7 +284,7 @@ def _get_versions(judgement: Judgement, context: WriteContext) -> tuple[int | No
 def _get_earlier_versions(
     judgement: Judgement, rated_at: datetime.datetime | None, context: WriteContext
 ) -> tuple[int | None, int | None]:
-    """Return the versions of an earlier answer of the same source."""
+    """Return the versions of guidelines and item content to store with an earlier answer."""
     state = context.state
     answered_at = rated_at or judgement.rated_at
     return state.guidelines.get_number_for(answered_at), state.get_item_version(

@@ -97,7 +97,7 @@ def recount_slots(item_ids: Collection[int], *, below: int = NO_SLOT_LIMIT) -> N
 def build_recount_statements(
     item_ids: Collection[int], *, below: int = NO_SLOT_LIMIT
 ) -> list[bulk.Statement]:
-    """Return the statements of ``recount_slots``, to be sent after those that change the rows."""
+    """Return the statements of ``recount_slots``; they must follow those that change the rows."""
     ids = sorted(item_ids)
     statements: list[bulk.Statement] = []
     if len(ids) <= MAX_ITEMS_COUNTED_SINGLY:
@@ -119,14 +119,14 @@ def build_recount_statements(
 
 
 def build_locked_recount_statement(item_id: int) -> bulk.Statement:
-    """Return the recount statement of one item whose lock is already held."""
+    """Return the statement that recounts one item whose lock is held already."""
     return _RECOUNT_ONE_SQL, [item_id, item_id, item_id, NO_SLOT_LIMIT]
 
 
 def build_statements_after_write(
     written: Collection[tuple[Judgement, int]], *, overlap: int
 ) -> list[bulk.Statement]:
-    """Return the statements to send after ratings were written.
+    """Return the statements that recount slots after ratings were written.
 
     ``written`` has each judgement with the code before it (NO_CODE: there was none). Only a rating
     that is added or withdrawn takes or frees a slot; a changed answer does not.
@@ -155,9 +155,10 @@ _SET_EXTRA_SQL = "UPDATE projects_item SET extra_slots = %s WHERE id = %s"
 
 @dataclass(frozen=True, slots=True)
 class SlotDemand:
-    """Numbers of an item's slots: requested, taken and rated.
+    """Numbers of an item's slots.
 
-    ``requested`` in all, ``taken`` of these by raters, ``open`` of those still being rated.
+    ``requested``: in all; ``taken``: by raters; ``open``: those of the taken slots whose raters
+    have not answered yet.
     """
 
     requested: int
@@ -176,7 +177,7 @@ class SlotDemand:
 
 
 def lock_and_get_demand(item_id: int, *, overlap: int) -> SlotDemand | None:
-    """Return the item's slots, locked until the commit; None if it is withdrawn or empty."""
+    """Lock the item until the commit and return its slots; None if withdrawn or without content."""
     lock_statements = [(_LOCK_ONE_SQL, [item_id, NO_SLOT_LIMIT])]
     query = (_DEMAND_SQL, [item_id, item_id, item_id, item_id])
     if connection.vendor != "postgresql":
@@ -189,7 +190,10 @@ def lock_and_get_demand(item_id: int, *, overlap: int) -> SlotDemand | None:
 
 
 def set_requested_slots(item_id: int, number: int, *, overlap: int) -> None:
-    """Request ``number`` ratings of the item in all, at least ``overlap``; its lock is held."""
+    """Request ``number`` ratings of the item in all, at least ``overlap``.
+
+    The caller holds the item's lock.
+    """
     bulk.execute_statements(
         [
             (_SET_EXTRA_SQL, [max(number - overlap, 0), item_id]),

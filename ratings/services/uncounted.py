@@ -35,7 +35,7 @@ _ANY_OF_OPTIONS: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class UncountedBatch:
-    """Items with uncounted ratings, ascending, and the ids of their notes (none on SQLite)."""
+    """Ids of items with uncounted ratings, ascending, and of their notes (none on SQLite)."""
 
     item_ids: list[int]
     note_ids: list[int]
@@ -65,7 +65,10 @@ def get_ratings(question_ids: Collection[int] | None = None) -> QuerySet[Rating]
 
 
 def get_backlog() -> tuple[int, datetime.datetime | None]:
-    """Return the number of uncounted ratings of all questions, and the oldest change time."""
+    """Return the number of uncounted ratings, and the earliest time of their last changes.
+
+    The time is None if there are no uncounted ratings.
+    """
     totals = get_ratings().aggregate(number=Count("id"), oldest=Min("changed_at"))
     return totals["number"], totals["oldest"]
 
@@ -75,9 +78,9 @@ def _build_any_of(column: str, notes: QuerySet[UncountedItem]) -> Any:
 
 
 def get_last_item_and_count(question_id: int) -> tuple[int, int]:
-    """Return the last item with uncounted ratings (0 for none), and about how many there are.
+    """Return the last id of an item with uncounted ratings (0 for none), and the number of these.
 
-    The number is approximate as in ``list_next_items``.
+    The number of ratings may be too high, as in ``list_next_items``.
     """
     model, number = _get_source_and_count()
     totals = model.filter(question_id=question_id).aggregate(last=Max("item_id"), number=number)
@@ -87,9 +90,9 @@ def get_last_item_and_count(question_id: int) -> tuple[int, int]:
 def list_next_items(
     question_id: int, *, after: int, last: int, limit: int
 ) -> list[tuple[int, int]]:
-    """Return up to ``limit`` items with uncounted ratings, ids in (after, last].
+    """Return (item id, number of uncounted ratings) of up to ``limit`` items, ids in (after, last].
 
-    Each has its number of uncounted ratings, too high if a rating changed more than once.
+    The number is too high if a rating changed more than once.
     """
     model, number = _get_source_and_count()
     rows = model.filter(question_id=question_id, item_id__gt=after, item_id__lte=last).order_by(
@@ -99,7 +102,7 @@ def list_next_items(
 
 
 def _get_source_and_count() -> tuple[Any, Any]:
-    """Return the rows that list uncounted ratings, and the aggregate that counts them."""
+    """Return the queryset that lists uncounted ratings, and the aggregate that counts them."""
     return (
         (UncountedItem.objects, Sum("n_ratings"))
         if _has_notes()
@@ -112,7 +115,8 @@ def get_batch(
 ) -> UncountedBatch:
     """Return items with uncounted ratings: the first ``limit``, or from ``first`` to ``last``.
 
-    Must be called before the ratings are read, as a statement of its own.
+    Must be read before the ratings, by a statement of its own: otherwise the note of a change that
+    was not read could be deleted.
     """
     model: Any = UncountedItem.objects if _has_notes() else Rating.objects.uncounted()
     rows = model.filter(question_id=question_id)
@@ -136,9 +140,9 @@ def has_uncounted(question_id: int) -> bool:
 
 
 def count_by_question(limit: int) -> dict[int, int]:
-    """Return {question ID: number of its rows} among the newest ``limit`` notes.
+    """Return {question id: number of its notes} among the newest ``limit`` notes.
 
-    On SQLite, which has no notes, among any ``limit`` uncounted ratings.
+    On SQLite, which has no notes, any ``limit`` uncounted ratings are counted instead.
     """
     model: Any = UncountedItem.objects if _has_notes() else Rating.objects.uncounted()
     rows = model.order_by("-pk") if _has_notes() else model.order_by()
@@ -153,8 +157,8 @@ def get_batches(
 ) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
     """Return {question id: items with uncounted ratings} and {question id: ids of their notes}.
 
-    At most ``limit`` rows are read; questions beyond them, and the one that was cut, are left out.
-    On SQLite there are no notes.
+    At most ``limit`` rows are read. Questions that these do not contain completely are left out. On
+    SQLite there are no notes.
     """
     ids = list(question_ids)
     model: Any = UncountedItem.objects if _has_notes() else Rating.objects.uncounted()
@@ -201,5 +205,5 @@ def rebuild_notes(question_id: int) -> None:
 
 
 def delete_question_notes(question_id: int) -> None:
-    """Delete all notes of a question that was deleted or whose ratings are scanned."""
+    """Delete all notes of a question, which was deleted or whose ratings are all scanned."""
     UncountedItem.objects.filter(question_id=question_id).delete()

@@ -1,4 +1,4 @@
-"""Template tags of annotation: question preview, and links in messages to raters."""
+"""Template tags of annotation: links in messages, sides of a conversation, question preview."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _LINK_TEMPLATE = '<a href="{}" target="_blank" rel="noopener noreferrer nofollow
 
 @register.filter
 def with_links(text: str) -> SafeString:
-    """Return the text with its http(s) addresses as links; everything else is escaped."""
+    """Return the escaped text with its http(s) addresses as links."""
     parts = _URL_PATTERN.split(text)
     return format_html_join(
         "",
@@ -40,7 +40,7 @@ def with_links(text: str) -> SafeString:
 
 @register.filter
 def with_sides(turns: Iterable[Turn]) -> Iterator[tuple[str, content.ContentBlock, str]]:
-    """Return the turns of a conversation, each with the side of the page of its speaker."""
+    """Return the turns of a conversation, each with the side of the page on which it is shown."""
     return content.iter_turns_with_sides(turns)
 
 

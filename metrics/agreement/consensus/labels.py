@@ -1,4 +1,4 @@
-"""Labels, sets of labels and information of further ratings, from posteriors T (N, k)."""
+"""Labels, credible sets of labels and expected information of ratings, from posteriors T (N, k)."""
 
 from dataclasses import dataclass
 from itertools import combinations_with_replacement

@@ -1,4 +1,4 @@
-"""Items that belong together (documents, conversations, patients): how much wider intervals become.
+"""Design effects of clusters of items (documents, patients), and the wider intervals they give.
 
 Items of one cluster may be alike in how much raters agree, or in the categories that occur. The
 standard error of independent items is then too small. The design effect D is the ratio of two

@@ -53,12 +53,13 @@ class DriftSettings:
     """Settings of drift detection.
 
     alert_level, watch_level: evidence at which a rater is alerted, and watched
-    priors: of each channel
-    nominal, ordered: share of each channel on nominal (or two categories) and ordered scales
-    prior_day_sd: standard deviation of a rater's days expected before any data, of each score
-    min_item_variance: least variance of an item's score, of each score
-    prior_items, prior_days: weight of the pooled variances against a rater's own
-    ridge: comparisons without an effect added for each rater
+    priors: prior of a shift in each channel
+    nominal, ordered: channel -> share of the alert level, on nominal scales or with two categories,
+        and on ordered scales
+    prior_day_sd: score -> expected standard deviation of a rater's days before any data
+    min_item_variance: score -> least variance of an item
+    prior_items, prior_days: weight of the pooled variances, in items and days of a rater
+    ridge: pseudo-comparisons without an effect that are added for each rater
     own_evidence: Bayes factor of a shift beyond what is common to all raters that an alert needs
     own_exponent: the same as a power of the Bayes factor of the whole shift: the larger the shift,
         the more of it must be the rater's own
@@ -87,5 +88,5 @@ class DriftSettings:
     tolerated_gap: float = 0.1
 
     def get_alert_level_shares(self, k: int, *, ordered: bool) -> Mapping[str, float]:
-        """Return channel -> share of the alert level; bias has none with two categories."""
+        """Return channel -> share of the alert level; no bias channels for two categories."""
         return self.ordered if ordered and k >= 3 else self.nominal

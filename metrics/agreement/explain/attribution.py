@@ -38,10 +38,10 @@ N_JACKKNIFE_GROUPS = 10  # of items
 
 @dataclass(frozen=True)
 class LeaveOneOutKappas:
-    """Kappa of each period when one rater, category or group at a time is left out.
+    """Kappa of both periods when one rater, category or group of items at a time is left out.
 
-    keys (G,): the raters, categories or groups. kappa (G, 2): NaN where undefined; reason (G, 2):
-    why (an index into estimate.REASONS). n_ratings (G, 2): the ratings left out.
+    keys (G,): the raters, categories or groups. kappa (G, 2): by period, NaN where undefined;
+    reason (G, 2): why, an index into estimate.REASONS. n_ratings (G, 2): the ratings left out.
     """
 
     keys: Ints
@@ -50,8 +50,9 @@ class LeaveOneOutKappas:
     n_ratings: Ints
 
     def compute_contributions(self, change: float) -> Floats:
-        """Return the contributions (G,) to a change.
-        NaN where the change or the remaining kappa is undefined.
+        """Return by how much leaving out each key reduces a change of kappa (G,).
+
+        NaN where the change or a remaining kappa is undefined.
         """
         return np.asarray(change - (self.kappa[:, 1] - self.kappa[:, 0]), float)
 
@@ -68,14 +69,14 @@ def find_distinct_contributions(
 ) -> npt.NDArray[np.bool_]:
     """Return whether each contribution (G,) differs clearly from the median contribution.
 
-    It must differ from it by a t test at ERROR_RATE over all of them (Bonferroni),
-    with the delete-a-group jackknife over items (Kott 2001, Journal of Official Statistics 17,
-    521-526), and both it and this difference must be MIN_SHARE of the change or more. The median is
-    what leaving out an average rater does: if one of five raters changes, leaving out any other one
-    changes the result as well.
+    It must differ by a t test at ERROR_RATE over all of them (Bonferroni), with the delete-a-group
+    jackknife over items (Kott 2001, Journal of Official Statistics 17, 521-526), and both it and
+    the difference must be MIN_SHARE of the change or more. The median is what leaving out an
+    average rater does: if one of five raters changes, leaving out any other one changes the result
+    as well.
 
-    without: what leave_out returns of all ratings; leave_out: function of some of the items, and
-    which ratings (M,) they have; variance_factor: design effect of clusters.
+    leave_out: function of TwoPeriods with some items, and of the mask (M,) of their ratings;
+    without: what it returns for all ratings; variance_factor: design effect of clusters.
     """
     change = periods.compute_change()
     contributions = without.compute_contributions(change)
@@ -105,7 +106,7 @@ def find_distinct_contributions(
 
 @dataclass(frozen=True)
 class _KappaSums:
-    """Sums over ratings from which Fleiss' kappa is computed, for several sets of items.
+    """Sums from which Fleiss' kappa is computed, for several sets of items (...).
 
     pairable (...): items with two ratings or more; agreement (...): sum of their agreements P_i;
     ratings (..., k): ratings by category.
@@ -116,7 +117,7 @@ class _KappaSums:
     ratings: npt.NDArray[np.int64]
 
     def subtract(self, removed: "_KappaSums") -> "_KappaSums":
-        """Return the sums of the remaining ratings."""
+        """Return the sums of the ratings that remain after removing those of `removed`."""
         pairable = self.pairable - removed.pairable
         return _KappaSums(
             pairable,
@@ -125,7 +126,10 @@ class _KappaSums:
         )
 
     def compute_kappa(self, w: Floats) -> tuple[Floats, npt.NDArray[np.int64]]:
-        """Return kappa (...) and the reason where it is undefined (...)."""
+        """Return kappa (...), and indices into REASONS (...), 0 where it is defined.
+
+        w: weights (k, k).
+        """
         share = divide_or_nan(self.ratings, self.ratings.sum(axis=-1)[..., None])
         expected = np.einsum("...j,jl,...l->...", share, w, share)
         return correct_for_chance(
@@ -135,7 +139,7 @@ class _KappaSums:
 
 @dataclass(frozen=True)
 class TwoPeriods:
-    """The ratings of two periods in long form, and the items' counts. Built by ``from_ratings``."""
+    """The ratings of two periods in long form, and the counts of their items."""
 
     item: Ints  # (M,) index of the rating's item
     rater: Ints  # (M,)
@@ -157,7 +161,8 @@ class TwoPeriods:
     ) -> "TwoPeriods":
         """Return the periods from ratings (M,), at most one per item and rater.
 
-        Periods are 0 or 1. ValueError for a code outside 0..k-1 and for an item in both periods.
+        period (M,): 0 or 1, the same for all ratings of an item. ValueError for other periods, and
+        for a code outside 0..k-1.
         """
         items, codes = validate_ratings(item, code, k)
         periods = np.asarray(period, np.int64)
@@ -195,7 +200,7 @@ class TwoPeriods:
     def select_items(
         self, has_item: npt.NDArray[np.bool_]
     ) -> tuple["TwoPeriods", npt.NDArray[np.bool_]]:
-        """Return the periods with some of their items (N,), and which ratings (M,) these have."""
+        """Return the periods with the masked items (N,), and the mask (M,) of their ratings."""
         rows = has_item[self.item]
         part = replace(
             self,
@@ -207,7 +212,7 @@ class TwoPeriods:
         return part, rows
 
     def compute_without_each_rater(self) -> LeaveOneOutKappas:
-        """Return kappa of both periods without each rater in turn."""
+        """Return kappa of both periods without the ratings of each rater in turn."""
         keys, index = index_distinct(self.rater)
         size, squares, weighted_counts = self._compute_item_terms()
         m = size[self.item]
@@ -256,7 +261,7 @@ class TwoPeriods:
     def compute_without_each_group(self, group: npt.ArrayLike) -> LeaveOneOutKappas:
         """Return kappa of both periods without each group of items in turn.
 
-        group (M,): the group of each rating's item.
+        group (M,): number of the group of each rating's item.
         """
         keys, index = index_distinct(group)
         item_group = np.zeros(len(self.counts), np.int64)
@@ -265,7 +270,7 @@ class TwoPeriods:
         return self._build_without(keys, self._sum_items(cell, keys.size))
 
     def _compute_item_terms(self) -> tuple[Ints, Floats, Floats]:
-        """Return size, weighted squares and linear terms of each item's counts (N, ...)."""
+        """Return the size m_i (N,), n'Wn (N,) and n'(W + W') (N, k) of each item's counts n."""
         weighted_counts = self.counts @ (self.w + self.w.T)
         return (
             self.counts.sum(axis=1),
@@ -282,7 +287,10 @@ class TwoPeriods:
         agreement: Floats,
         ratings: npt.ArrayLike,
     ) -> _KappaSums:
-        """Return sums (n_groups, 2) of rows; cell: 2 * group + period of each row."""
+        """Return the sums (n_groups, 2) of rows by group and period.
+
+        cell: 2 * group + period of each row; pairable, agreement, ratings: the terms of each row.
+        """
         cells = 2 * n_groups
         by_category = np.asarray(ratings)
         columns = [np.bincount(cell, by_category[:, c], cells) for c in range(self.k)]
@@ -293,7 +301,7 @@ class TwoPeriods:
         )
 
     def _sum_items(self, cell: Ints, n_groups: int) -> _KappaSums:
-        """Return sums (n_groups, 2) of complete items (N,), each in its cell."""
+        """Return the sums (n_groups, 2) of whole items (N,); cell: 2 * group + period of each."""
         size, squares, _ = self._compute_item_terms()
         agreement = _compute_item_agreement(squares, size)
         return self._sum_cells(
@@ -301,20 +309,23 @@ class TwoPeriods:
         )
 
     def _build_without(self, keys: Ints, removed: _KappaSums) -> LeaveOneOutKappas:
-        """Return the kappas of all ratings less the removed sums (G, 2)."""
+        """Return the kappas of all ratings without the removed sums (G, 2) of each key."""
         kappa, reason = self._sum_items(self.period, 1).subtract(removed).compute_kappa(self.w)
         return LeaveOneOutKappas(keys, kappa, reason, removed.ratings.sum(axis=-1))
 
 
 def _compute_item_agreement(squares: Floats, size: Ints) -> Floats:
-    """Return P_i = (A_i - m_i) / (m_i (m_i - 1)); 0 for an item with fewer than two ratings."""
+    """Return P_i = (n'Wn - m_i) / (m_i (m_i - 1)); 0 for items with fewer than two ratings.
+
+    squares: n'Wn of each item; size: m_i.
+    """
     pairs = size * (size - 1)
     return np.where(size >= 2, (squares - size) / np.maximum(pairs, 1), 0.0)
 
 
 @dataclass(frozen=True)
 class BiasShifts:
-    """The mean signed difference of two raters, a less b, in each of two periods.
+    """Mean difference of two raters' values, a less b, in each of two periods.
 
     rater_a, rater_b: (P,); bias, se, n_items: (P, 2).
     """
@@ -327,7 +338,7 @@ class BiasShifts:
 
     @property
     def z_scores(self) -> Floats:
-        """The change in units of its standard error; 0 where neither period shows any spread."""
+        """The change (P,) in units of its standard error; 0 for a standard error of 0."""
         change_se = np.sqrt((self.se**2).sum(axis=1))
         change = self.bias[:, 1] - self.bias[:, 0]
         return np.where(change_se > 0, divide_or_nan(change, change_se), 0.0)
@@ -336,7 +347,7 @@ class BiasShifts:
 def compute_bias_shifts(
     before: PairTables, after: PairTables, *, values: npt.ArrayLike | None = None, least: int = 10
 ) -> BiasShifts:
-    """Return the shifts of the pairs that share ``least`` items or more in both periods.
+    """Return the biases of the pairs that share at least ``least`` items in both periods.
 
     values (k,): numbers of the categories, ranks when None.
     """

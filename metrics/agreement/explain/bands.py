@@ -22,7 +22,7 @@ from metrics.agreement.estimate import CONFIDENCE_LEVEL
 
 @dataclass(frozen=True)
 class Band:
-    """An interpretation band from `low` (included or not) to the start of the next band."""
+    """An interpretation band, from `low` (included or not) to the start of the next band."""
 
     name: str
     label: str
@@ -31,7 +31,7 @@ class Band:
 
 
 def _build_bands(*label_and_low: tuple[str, float], includes_low: bool) -> tuple[Band, ...]:
-    """Build a scheme from (label, low) pairs in ascending order.
+    """Build the bands of a scheme from (label, low) pairs in ascending order.
 
     The first band has no lower end.
     """
@@ -115,7 +115,7 @@ def get_bands(scheme: str) -> tuple[Band, ...]:
 
 
 def find_band(value: float | None, scheme: str = "landis_koch") -> Band | None:
-    """Return the band of a value; None for an undefined value."""
+    """Return the band of a value; None for None."""
     if value is None:
         return None
     value = round(value, ROUNDING_DECIMALS) if round(value, DISPLAY_DECIMALS) else 0.0
@@ -139,7 +139,8 @@ def band_probabilities(
 ) -> dict[str, float] | None:
     """Return band name -> probability that the true value lies in it.
 
-    None without a value or a standard error. df: degrees of freedom of its interval.
+    df: degrees of freedom of the interval, infinite for a normal one. None without a value or a
+    standard error.
     """
     if value is None or se is None:
         return None
@@ -168,7 +169,8 @@ def find_benchmark_band(
 ) -> Band | None:
     """Return the highest band that the true value reaches with at least this probability.
 
-    This is Gwet's benchmark; None without a value or a standard error.
+    This is Gwet's benchmarking. The lowest band is returned if no other one is reached; None
+    without a value or a standard error.
     """
     shares = band_probabilities(value, se, scheme, df=df)
     if shares is None:
@@ -184,10 +186,10 @@ def find_benchmark_band(
 def is_inconclusive(
     n_items: int | None, low: float | None, high: float | None, scheme: str = "landis_koch"
 ) -> bool:
-    """Return whether the interval is too wide, or the items too few, to name a band.
+    """Return whether the items are too few, or the interval is too wide, to name a band.
 
-    That holds for fewer than MIN_ITEMS_FOR_BAND, for an interval that is too wide, and for few
-    items that all agree, so that the interval has no width.
+    Items are too few below MIN_ITEMS_FOR_BAND, or below MIN_ITEMS_ZERO_WIDTH if the interval has no
+    width because all agree.
     """
     unanimous_few = (
         has_zero_width(low, high) and n_items is not None and n_items < MIN_ITEMS_ZERO_WIDTH
@@ -202,7 +204,7 @@ def has_zero_width(low: float | None, high: float | None) -> bool:
 
 
 def are_in_adjacent_bands(values: Iterable[float | None], scheme: str = "landis_koch") -> bool:
-    """Return whether all defined values lie in one band, or in two adjacent bands."""
+    """Return whether all values except None lie in one band, or in two adjacent bands."""
     order = get_bands(scheme)
     bands = [find_band(value, scheme) for value in values]
     steps = [order.index(band) for band in bands if band is not None]
@@ -210,10 +212,10 @@ def are_in_adjacent_bands(values: Iterable[float | None], scheme: str = "landis_
 
 
 def is_too_wide(low: float | None, high: float | None, scheme: str = "landis_koch") -> bool:
-    """Return whether an interval spans too many bands to name one.
+    """Return whether an interval spans too many bands to name one; False without an interval.
 
-    It touches more than three bands, or it touches three and is wider than two of the bands between
-    0 and 1.
+    It touches more than three bands, or it touches three and is wider than two average bands
+    between 0 and 1.
     """
     order = get_bands(scheme)
     first, last = find_band(low, scheme), find_band(high, scheme)

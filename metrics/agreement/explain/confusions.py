@@ -1,7 +1,7 @@
-"""Pairs of categories among the comparisons of two ratings of an item that differ.
+"""Confused pairs of categories, and their shares of all comparisons of two ratings that differ.
 
-Every comparison counts once, so that a share is that of the number of comparisons beside it. An
-item with more ratings has more comparisons.
+A comparison is a pair of ratings of one item. Each counts once, so that an item with more ratings
+has more weight.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ CONFUSED_RATIO = 1.5  # times the share that the frequencies of the categories g
 
 @dataclass(frozen=True)
 class ConfusedPair:
-    """Two categories, their share of the comparisons that differ, and that by frequencies alone.
+    """Two categories that are confused more often than their frequencies explain.
 
-    n_comparisons: all comparisons that differ.
+    share: of all comparisons that differ; expected_share: by the frequencies alone; n_comparisons:
+    all comparisons that differ.
     """
 
     a: int
@@ -36,10 +37,10 @@ class ConfusedPair:
 
 
 def list_confusions(counts: npt.ArrayLike, n_items: npt.ArrayLike) -> list[tuple[int, int, float]]:
-    """Return (category, other category, share of the comparisons that differ), the largest first.
+    """Return (category, other category, share of the comparisons that differ), largest share first.
 
-    counts (P, k): patterns; n_items (P,). Pairs that nobody confuses are omitted. Empty for two
-    categories, which have one pair, and with too little disagreement.
+    counts (P, k): patterns; n_items (P,): numbers of items. Pairs without a differing comparison
+    are omitted. Empty for two categories, which have one pair, and below MIN_DISPUTED_ITEMS.
     """
     patterns, items = np.asarray(counts, float), np.asarray(n_items, float)
     if patterns.shape[-1] < 3 or items @ (_count_differing(patterns) > 0) < MIN_DISPUTED_ITEMS:
@@ -56,10 +57,10 @@ def list_confusions(counts: npt.ArrayLike, n_items: npt.ArrayLike) -> list[tuple
 def find_confused_pair(
     counts: npt.ArrayLike, n_items: npt.ArrayLike, significance_level: float
 ) -> ConfusedPair | None:
-    """Return the pair that is confused most clearly beyond the categories' frequencies, or None.
+    """Return the pair with the largest share relative to its categories' frequencies, or None.
 
-    It has CONFUSED_SHARE of the comparisons that differ, CONFUSED_RATIO times what the frequencies
-    give, and the excess over items is significant over all pairs (Bonferroni).
+    It has at least CONFUSED_SHARE of the comparisons that differ and CONFUSED_RATIO times what the
+    frequencies give, and its excess over items is significant (Bonferroni over all pairs).
     """
     pairs = list_confusions(counts, n_items)
     if not pairs:
@@ -83,5 +84,5 @@ def find_confused_pair(
 
 
 def _count_differing(patterns: Floats) -> Floats:
-    """Return the comparisons (P,) of two ratings of an item that differ, for patterns (P, k)."""
+    """Return how many comparisons of two ratings of an item differ (P,), for patterns (P, k)."""
     return np.asarray((patterns.sum(axis=1) ** 2 - (patterns**2).sum(axis=1)) / 2)

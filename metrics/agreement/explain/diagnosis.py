@@ -58,7 +58,7 @@ CONSISTENCY_GAP = 0.2  # Pearson less quadratic kappa
 
 @dataclass(frozen=True)
 class DiagnosticFinding:
-    """One diagnosis that applies: name, sentence in English, and figures (plain numbers)."""
+    """A diagnosis that applies: its name, a sentence in English, and the figures in it."""
 
     name: str
     sentence: str
@@ -73,9 +73,10 @@ def diagnose(
     ordered: bool = False,
     values: npt.ArrayLike | None = None,
 ) -> list[DiagnosticFinding]:
-    """Return the diagnoses that apply to patterns (P, k) and n_items (P,).
+    """Return the diagnoses that apply to patterns (P, k) with numbers of items (P,).
 
-    pairs: pair tables, where raters are known; values (k,): numbers of the categories.
+    pairs: pair tables, None where raters are unknown; ordered: whether the categories have an
+    order; values (k,): numbers of the categories, ranks when None.
     """
     names = ("percent_agreement", "gwet_ac1", *DEFINITIONS)
     estimates = pattern_coefficients(counts, n_items, scale="nominal", names=names, interval=False)
@@ -102,7 +103,7 @@ def diagnose(
 
 
 def _drop_repeated(findings: list[DiagnosticFinding]) -> list[DiagnosticFinding]:
-    """Leave out the two definitions of Fleiss' kappa where they are also compared with alpha."""
+    """Drop "unequal_numbers", which repeats a part of "definitions_apart", if both are found."""
     names = {finding.name for finding in findings}
     if "definitions_apart" not in names:
         return findings
@@ -143,10 +144,10 @@ def _diagnose_prevalence(
 
 
 def _share_agreeing_comparisons(sums: PatternSums) -> tuple[float, int]:
-    """Return the share of all comparisons of two ratings of an item that agree, and their number.
+    """Return the share of agreeing comparisons of two ratings of an item, and their number.
 
-    Percent agreement is another share where items have unequal numbers of ratings: it counts items
-    alike.
+    Percent agreement differs from this share where items have unequal numbers of ratings, because
+    it counts items equally.
     """
     counts = np.asarray(sums.counts, float)
     comparisons = float((sums.n_items @ (sums.sizes * (sums.sizes - 1))).item()) / 2
@@ -214,7 +215,7 @@ def _diagnose_single_ratings(
 def _compute_fleiss_kappas(
     counts: npt.ArrayLike, n_items: npt.ArrayLike
 ) -> dict[str, float | None]:
-    """Return Fleiss' kappa by both definitions."""
+    """Return name -> Fleiss' kappa by each of the two definitions, None if undefined."""
     names = ("fleiss_kappa", "fleiss_kappa_gwet")
     estimates = pattern_coefficients(counts, n_items, scale="nominal", names=names, interval=False)
     return {name: to_finite_float(estimate.value) for name, estimate in estimates.items()}
@@ -223,7 +224,7 @@ def _compute_fleiss_kappas(
 def _diagnose_unequal_numbers(
     counts: npt.ArrayLike, n_items: npt.ArrayLike
 ) -> DiagnosticFinding | None:
-    """Compare the two definitions among items with two or more ratings.
+    """Compare the two definitions of Fleiss' kappa on items with two or more ratings.
 
     The effect of items with one rating is a diagnosis of its own.
     """

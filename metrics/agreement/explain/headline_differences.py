@@ -33,10 +33,10 @@ Results = Mapping[str, Mapping[str, Any]]
 def compare_weightings(
     results: Results, *, base: str = "fleiss_kappa", coefficient: str = "fleiss_kappa"
 ) -> DiagnosticFinding | None:
-    """Return the lowest and the highest value of a coefficient over the computed weightings.
+    """Return the finding with the lowest and the highest value of a coefficient by weighting.
 
     base: the name of the coefficient in ``results``; coefficient: the name shown. None for fewer
-    than two weightings.
+    than two computed weightings.
     """
     values = {}
     for name in WEIGHTINGS:
@@ -63,7 +63,7 @@ def compare_weightings(
 def compare_with_pair_mean(fleiss: float | None, mean: float | None) -> DiagnosticFinding | None:
     """Return the finding that Fleiss' kappa and the mean pairwise kappa differ, or None.
 
-    Both have the same weights. None also where one of them is undefined.
+    Both must have the same weights. None also where one of them is None.
     """
     if fleiss is None or mean is None or abs(fleiss - mean) <= PAIRS_GAP:
         return None
@@ -84,9 +84,10 @@ def compare_consistency(
     n_items: int,
     n_raters: int,
 ) -> DiagnosticFinding | None:
-    """Return the finding that ICC(C,1) of complete items is above ICC(A,1), or None.
+    """Return the finding that raters are consistent on different levels, or None.
 
-    level_difference: the highest less the lowest mean of a rater. None also where raters are not
+    agreement, consistency_icc: ICC(A,1) and ICC(C,1) of complete items; level_difference: the
+    highest less the lowest mean of a rater. None where the gap is small, where raters are not
     consistent, or where their means differ no more than by chance (F test of raters).
     """
     if agreement is None or consistency_icc is None or consistency_icc < MIN_CONSISTENCY:
@@ -109,10 +110,10 @@ def compare_consistency(
 
 
 def _test_levels(agreement: float, consistency_icc: float, n_items: int, n_raters: int) -> float:
-    """Return p of the F test of raters, whose mean squares follow from both correlations.
+    """Return the p-value of the F test of raters, computed from ICC(A,1) and ICC(C,1).
 
-    With C = ICC(C,1): MSR / MSE = (1 + (R - 1) C) / (1 - C), and C / ICC(A,1) - 1 =
-    R (MSC / MSE - 1) / n / (MSR / MSE + R - 1).
+    With C = ICC(C,1): MSR / MSE = (1 + (R - 1) C) / (1 - C), and C / ICC(A,1) - 1 = R (MSC / MSE -
+    1) / n / (MSR / MSE + R - 1).
     """
     if consistency_icc >= 1:  # no error variance: any difference of levels is certain
         return 0.0

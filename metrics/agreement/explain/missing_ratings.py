@@ -24,9 +24,9 @@ POLICIES = ("available", "by_item", "complete", "paired")
 
 @dataclass(frozen=True)
 class MissingDataPolicy:
-    """Coefficient under one policy for missing ratings, with the items that it leaves out.
+    """A coefficient under one policy for missing ratings, and the items that it leaves out.
 
-    single_items: items with one rating, which enter only the category shares.
+    single_items: used items with one rating, which affect only the shares of the categories.
     """
 
     name: str
@@ -47,9 +47,9 @@ def compute_by_policy(
     values: npt.ArrayLike | None = None,
     weight_matrix: npt.ArrayLike | None = None,
 ) -> list[MissingDataPolicy]:
-    """Return a coefficient of patterns (P, k) under each policy for missing ratings.
+    """Return Fleiss' kappa or alpha of patterns (P, k) under each policy for missing ratings.
 
-    weighting: of Fleiss' kappas, one that is valid on such a scale.
+    n_items (P,): numbers of items; weighting: of Fleiss' kappas, one that applies on the scale.
     """
     patterns, items = np.asarray(counts), np.asarray(n_items)
     sizes = patterns.sum(axis=1)

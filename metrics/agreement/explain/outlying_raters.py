@@ -56,9 +56,9 @@ _LEAST_VARIANCE = 1e-12  # of d, below which all ratings are the same
 
 @dataclass(frozen=True)
 class OutlyingRater:
-    """A rater below the others.
+    """A rater who agrees less with the others than they agree with each other.
 
-    difference: of the rater's kappa with the others from their kappa with each other, on the same
+    difference: the rater's kappa with the others less their kappa with each other, on the same
     items (negative, to first order); n_items: number of these items.
     """
 
@@ -69,9 +69,9 @@ class OutlyingRater:
 
 @dataclass(frozen=True)
 class _Ratings:
-    """Ratings (M,) of items 0..N-1 by raters 0..R-1, and the weights (k, k).
+    """Ratings (M,) of items 0..N-1 by raters 0..R-1, and the weights w (k, k).
 
-    cluster (M,): of each rating's item; None where items are independent.
+    cluster (M,): number of the cluster of each rating's item; None where items are independent.
     """
 
     item: Ints
@@ -90,14 +90,14 @@ class _Ratings:
         )
 
     def select_items_of(self, rater: int) -> _Ratings:
-        """Return all ratings of the rater's items, which are numbered anew."""
+        """Return all ratings of the rater's items, with the items numbered anew."""
         is_own = np.zeros(int(self.item.max(initial=-1)) + 1, bool)
         is_own[self.item[self.rater == rater]] = True
         own = self.select(is_own[self.item])
         return replace(own, item=(np.cumsum(is_own) - 1)[own.item])
 
     def count(self) -> Floats:
-        """Return the numbers of ratings (N, k) of each item and category."""
+        """Return the number of ratings of each item by category (N, k)."""
         k = len(self.w)
         size = (int(self.item.max(initial=-1)) + 1) * k
         return np.bincount(self.item * k + self.code, minlength=size).reshape(-1, k).astype(float)
@@ -105,7 +105,11 @@ class _Ratings:
 
 @dataclass(frozen=True)
 class _Scores:
-    """Sums of d of each rater (R,): items, clusters with a disagreement, total and p value."""
+    """Test scores of each rater (R,), from the differences d (_compute_differences).
+
+    n_items: items; n_disputed: items, or clusters, with a disagreement; total: sum of d; p: of the
+    test that the rater is below the others.
+    """
 
     n_items: Ints
     n_disputed: Ints
@@ -114,7 +118,10 @@ class _Scores:
 
     @classmethod
     def from_sums(cls, sums: Iterable[npt.NDArray[np.float64]]) -> _Scores:
-        """Return the scores of sums (R,) of items, disputed items, d, its variance and moment."""
+        """Return the scores from five sums (R,): items, disputed items, d, its variance and moment.
+
+        The moment is the third one, which corrects the normal approximation for skew.
+        """
         n_items, n_disputed, total, variance, third_moment = sums
         sd = np.sqrt(np.where(n_disputed > 0, variance, 1.0))
         z = total / sd
@@ -129,7 +136,10 @@ class _Scores:
 
 
 class _TestResult(NamedTuple):
-    """Result of a test; is_possible: the rater has enough items."""
+    """Result of a test of one rater.
+
+    is_below: the rater is below the others; is_possible: there are enough items.
+    """
 
     is_below: bool
     is_possible: bool
@@ -146,10 +156,10 @@ def find_outlying_raters(
     weights: npt.ArrayLike | None = None,
     clusters: npt.ArrayLike | None = None,
 ) -> list[OutlyingRater]:
-    """Return the raters who agree less with the others than those with each other.
+    """Return the raters who agree less with the others than they agree with each other.
 
-    item, rater, code (M,): one entry a rating, 0 <= code < k; weights (k, k) or None; clusters
-    (M,): number of the cluster of each rating's item, None where items are independent.
+    item, rater, code (M,): ratings with 0 <= code < k; weights (k, k) or None; clusters (M,):
+    number of the cluster of each rating's item, None where items are independent.
     """
     if not np.size(item):
         return []
@@ -171,7 +181,10 @@ def find_outlying_raters(
 
 
 def _test_rater(own: _Ratings, rater: int, level: float) -> _TestResult:
-    """Test whether a rater is below the others at this level; own: all ratings of the items."""
+    """Test at this error rate whether a rater is below the others on the rater's items.
+
+    own: all ratings of these items.
+    """
     scores = _score_raters(replace(own, w=_build_influence_on_kappa(own)), rater + 1, rater)
     n_items = int(scores.n_items[rater])
     difference = float(scores.total[rater]) / max(n_items, 1)
@@ -182,9 +195,9 @@ def _test_rater(own: _Ratings, rater: int, level: float) -> _TestResult:
 
 
 def _build_influence_on_kappa(ratings: _Ratings) -> Floats:
-    """Return the influence (k, k) of a pair of ratings on kappa; the weights where it is undefined.
+    """Return the influence (k, k) of a pair of ratings on kappa, the weights where it is undefined.
 
-    From items of three ratings or more.
+    Only items of three ratings or more are used.
     """
     counts, w = ratings.count(), ratings.w
     counts = counts[counts.sum(axis=1) >= 3]
@@ -202,9 +215,9 @@ def _build_influence_on_kappa(ratings: _Ratings) -> Floats:
 
 
 def _score_raters(ratings: _Ratings, n_raters: int, only: int | None = None) -> _Scores:
-    """Return the sums of d of the first n_raters raters, over items of three ratings or more.
+    """Return the scores of the first n_raters raters, over items of three ratings or more.
 
-    only: the rater to score; the others then have sums of 0.
+    only: number of the single rater to score; the others then have sums of 0.
     """
     counts = ratings.count()
     m = counts.sum(axis=1)
@@ -239,9 +252,10 @@ def _score_raters(ratings: _Ratings, n_raters: int, only: int | None = None) -> 
 
 
 def _compute_differences(counts: Floats, m: Floats, w: Floats) -> Floats:
-    """Return d (N, k) of a rating of each category on items with these counts (N, k).
+    """Return d (N, k) for a rating of each category on items with these counts (N, k).
 
-    m (N,): ratings of the item; 0 with fewer than three.
+    d is its mean agreement with the item's other ratings less their mean agreement with each other,
+    0 with fewer than three ratings. m (N,): ratings of the item; w (k, k): weights.
     """
     weighted = counts @ w
     own_pairs = weighted - np.diag(w)
@@ -252,10 +266,10 @@ def _compute_differences(counts: Floats, m: Floats, w: Floats) -> Floats:
 
 
 def _is_confirmed_without_each(own: _Ratings, rater: int) -> bool:
-    """Return whether the rater is also below the others when each single one of them is left out.
+    """Return whether the rater is also below the others when any single one of them is left out.
 
     own: all ratings of the rater's items. At most MAX_LEFT_OUT others are left out, those with the
-    most common items, at least MIN_COMMON_SHARE of them. Those without whom the rater has too few
+    most common items, at least MIN_COMMON_SHARE of them. Others without whom the rater has too few
     items for the test are skipped.
     """
     n_common = np.bincount(own.rater)

@@ -1,4 +1,4 @@
-"""Rules for falls that no single rater causes: of a question or a pair.
+"""Rules for falls of agreement that no single rater causes: of a question or of a pair.
 
 Those of a category are in category_shifts.py. The evidence is that of a rater's drift
 (drift/evidence.py), over weeks instead of days: without a shift it grows by at most 1 a week. With

@@ -35,11 +35,11 @@ TOO_FEW = "too_few_items"
 
 @dataclass(frozen=True)
 class RepeatAgreement:
-    """Repeat agreement of one rater, or of all together.
+    """Agreement of one rater, or of all together, with their own earlier ratings.
 
-    n: repeats; same: share of equal ones with Wilson's interval same_low, same_high; kappa; shift:
-    mean of second less first rating (None for all together); icc: intraclass correlation (None
-    where categories have no values).
+    n: repeats; same: share of equal answers, with Wilson's interval same_low, same_high; kappa;
+    shift: mean of second less first rating (None for all together); icc: intraclass correlation
+    (None where categories have no values).
     """
 
     n: int
@@ -58,7 +58,7 @@ class RepeatAgreement:
 
 @dataclass(frozen=True)
 class IntraRaterAgreement:
-    """Repeat agreement of each rater in the order of the tables, and of the project."""
+    """Repeat agreement of each rater, in the order of the tables, and of the whole project."""
 
     raters: list[RepeatAgreement]
     project: RepeatAgreement
@@ -71,7 +71,7 @@ def compute_intra_rater_agreement(
 ) -> IntraRaterAgreement:
     """Return the repeat agreement from tables (G, k, k), first x second rating of each rater.
 
-    weights (k, k) or None; values (k,): of the categories, on numeric scales.
+    weights (k, k) or None; values (k,): of the categories, None on scales without numbers.
     """
     counts = np.asarray(tables, np.int64)
     kappas = cohen.kappa(counts, weights).to_values()
@@ -113,7 +113,10 @@ def _compute_icc(table: npt.NDArray[np.int64], values: Floats) -> Value:
 
 
 def _compute_project_icc(counts: npt.NDArray[np.int64], values: Floats) -> Value:
-    """Return the stratified ICC of repeats over all raters, from tables and values (k,)."""
+    """Return the stratified ICC of the repeats of all raters.
+
+    counts (G, k, k): the raters' tables; values (k,): of the categories.
+    """
     squared_distance = (values[:, None] - values[None, :]) ** 2
     weights = 1 - squared_distance / max(float(squared_distance.max()), 1e-300)
     kappas = cohen.kappa(counts, weights).to_values()
@@ -136,7 +139,7 @@ def _build_repeats(
 
 
 def _mark_too_few(n: int, kappa: Value) -> Value:
-    """Return kappa, marked as undefined for fewer than two repeats."""
+    """Return kappa, undefined with a reason for fewer than two repeats."""
     if n == 0:
         return _mark_undefined(kappa, NO_REPEATS)
     return _mark_undefined(kappa, TOO_FEW) if n < 2 else kappa
@@ -147,7 +150,7 @@ def _mark_undefined(value: Value, reason: str) -> Value:
 
 
 def _build_undefined(n: int) -> Value:
-    """Return an undefined value for n repeats."""
+    """Return the undefined Value of n repeats."""
     return {
         "value": None,
         "low": None,
@@ -164,8 +167,8 @@ def _build_undefined(n: int) -> Value:
 def _compute_stratified_kappa(n: int, raters: list[RepeatAgreement]) -> Value:
     """Return the stratified kappa of n repeats over the raters with a defined kappa.
 
-    Its interval combines the distances of the raters' limits from their kappas (Zou & Donner
-    2008), so that a few equal answers do not make it 1 to 1.
+    Its limits combine the distances of the raters' limits from their kappas (Zou & Donner 2008), so
+    that a few equal answers do not give an interval of zero width at 1.
     """
     undefined = _build_undefined(n)
     if n == 0:
@@ -198,13 +201,14 @@ def _compute_stratified_kappa(n: int, raters: list[RepeatAgreement]) -> Value:
 def find_inconsistent_raters(
     same: np.ndarray, n_repeats: np.ndarray, largest_share: np.ndarray
 ) -> np.ndarray:
-    """Return a mask (R,) of raters who repeat their answers less often than the middle rater.
+    """Return a mask (R,) of the raters who repeat their answers less often than the median rater.
 
     same, n_repeats (R,): equal second answers, and all second answers; largest_share (R,): of the
     most frequent answer in both. A rater is inconsistent if Wilson's interval of the share of equal
     answers (Bonferroni's correction for the raters) lies more than MIN_SHARE_GAP below the median
-    of the raters with at least MIN_REPEATS repeats, of whom at least three are needed. Raters who
-    nearly always give one answer repeat it without being consistent, so the median leaves them out.
+    of the raters with at least MIN_REPEATS repeats. The median leaves out raters who nearly always
+    give one answer, because they repeat it without being consistent. Nobody is marked with fewer
+    than MIN_RATERS left.
     """
     is_usable = n_repeats >= MIN_REPEATS
     is_reference = is_usable & (largest_share < MAX_REFERENCE_SHARE)

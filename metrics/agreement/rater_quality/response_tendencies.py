@@ -1,4 +1,4 @@
-"""Raters who rate higher or lower than the others on the same items, always the same, or opposite.
+"""Find raters who are biased, nearly always give one answer, or answer opposite to the others.
 
 A rater may differ from the others only because these others differ: a rater who shares items with a
 harsh rater alone looks lenient. So estimate_levels removes the levels of the others, and needs at

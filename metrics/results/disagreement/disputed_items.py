@@ -28,7 +28,7 @@ StoredDisputes = Mapping[str, Any]  # models.Diagnosis.disputes
 
 @dataclass(frozen=True)
 class DisputedItem:
-    """An item with its counts of categories, and how much its ratings disagree."""
+    """An item with its counts of ratings by category, and the disagreement of its ratings."""
 
     item: Item
     counts: list[tuple[str, int]]  # (label, ratings) of the used categories, in declared order
@@ -42,7 +42,7 @@ class DisputedItem:
 
 @dataclass(frozen=True)
 class DisputedItems:
-    """The most disputed items, and how many items were examined."""
+    """The most disputed items, and the number of items among which they were found."""
 
     items: list[DisputedItem]
     n_items: int  # items that were examined
@@ -129,7 +129,7 @@ def compute_disagreement(counts: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 
 def label_counts(counts: Iterable[int], scale: QuestionScale) -> list[tuple[str, int]]:
-    """Return (label, count) of the categories in declared order that have a count."""
+    """Return (label, count) of the categories whose count is not 0, in declared order."""
     return [(label, int(count)) for label, count in zip(scale.labels, counts, strict=True) if count]
 
 
@@ -150,9 +150,9 @@ def list_pair_differences(
     page: slice,
     rating_filter: RatingFilter = NO_FILTER,
 ) -> list[PairDifference]:
-    """Return the items that both raters rated differently, newest first.
+    """Return the items on which the two raters' answers differ, newest first.
 
-    ``page``: a slice of the list.
+    ``page``: the slice of the list to return.
     """
     ratings_of_b = rating_filter.filter_ratings(
         Rating.objects.filter(question=question, item=OuterRef("item"), rater=rater_b)
@@ -179,7 +179,7 @@ def list_pair_differences(
 
 @dataclass(frozen=True)
 class PeerDifference:
-    """A rater's own rating, and (label, count) of the other ratings of the same item."""
+    """A rater's rating, and (label, count) of the others' ratings of the item."""
 
     rating: Rating
     label: str

@@ -1,7 +1,7 @@
 """Choose the headline coefficient of a question, and compute its values.
 
-Also the same coefficient of people, of models and between them. Computed with the results, from
-the counts only.
+The same coefficient is computed for people, for models and between them. All values come from the
+counts, together with the other results.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class RaterGroup:
         return self.n_raters >= 2 and rated.size > 0 and bool((rated == self.n_raters).all())
 
     def get_value(self, name: str, scale: QuestionScale) -> Value:
-        """Return the Value of that coefficient of these raters."""
+        """Return the Value of the coefficient ``name`` for these raters."""
         if name in self.values:
             return self.values[name]
         if name.startswith(headline_rules.COHEN):
@@ -109,7 +109,7 @@ class CountedRaters:
 
     @classmethod
     def from_state(cls, state: CountState, scale: QuestionScale) -> CountedRaters:
-        """Return the raters of a question as its counts are stored."""
+        """Return the raters of a question, as its stored counts have them."""
         pairs = PairTally.objects.filter(question=state.question_id)
         models = state.model_raters
         if state.separates_models:
@@ -130,9 +130,9 @@ class CountedRaters:
     def from_states(
         cls, states: Collection[CountState], scale: QuestionScale
     ) -> dict[int, CountedRaters]:
-        """Return the raters by question, for questions without models.
+        """Return {question id: its raters} of questions without models.
 
-        The tables of all questions are read together when the first is needed.
+        The tables of all questions are loaded together, when the first one is needed.
         """
         ids = [state.pk for state in states]
         no_tables = np.zeros((0, scale.k, scale.k), np.int64)
@@ -158,9 +158,10 @@ class CountedRaters:
     def build_groups(
         self, patterns: GroupedPatterns, n_items: np.ndarray, row: GroupValues
     ) -> RaterGroups:
-        """Return the groups of people, models and all raters.
+        """Return the groups of people, models and all raters, by name.
 
-        Where models are not separate, the group of people is that of all raters.
+        Where models are not separate, the group of people has all raters. ``row``: the values of
+        the patterns.
         """
         n_raters = self.n_people + self.n_models
         tables = {
@@ -299,7 +300,7 @@ class HeadlineBuilder:
         return merge_sample_headline(headline, self.raters.sample_headline)
 
     def _compute_icc_values(self, group: RaterGroup) -> Values:
-        """Return the intraclass correlations of complete items; patterns do not give them."""
+        """Return the intraclass correlations; {} unless items are complete on a numeric scale."""
         if not self.scale.type.numeric or not group.is_complete:
             return {}
         return {name: group.get_value(name, self.scale) for name in headline_rules.ICCS}

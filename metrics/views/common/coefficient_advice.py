@@ -1,6 +1,6 @@
 """Advice on coefficients: when to distrust the value.
 
-Shown in the panel of a value and in the glossary. The explanations themselves are in
+It is shown in the panel of a value and in the glossary. The explanations themselves are in
 metrics.agreement, because the handbook prints them.
 """
 

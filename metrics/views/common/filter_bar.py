@@ -1,6 +1,6 @@
 """The filter bar of results pages: choices, and active parts with links to remove them.
 
-Also the population: whose ratings a page shows, and links to the others.
+The switch of the population says whose ratings a page shows, and links to the other choices.
 """
 
 from __future__ import annotations
@@ -199,9 +199,9 @@ def _list_preset_days(project: Project) -> list[tuple[int, datetime.date]]:
 
 
 def _build_presets(request: HttpRequest, selection: Selection) -> list[DatePreset]:
-    """Return the presets: the last days, and since the guidelines were last changed.
+    """Return the presets: the last days, and the days since the last change of the guidelines.
 
-    The latter begins on the day after the change, which has ratings under both versions.
+    The day of that change is not included: it has ratings under both versions.
     """
     zone = zoneinfo.ZoneInfo(selection.project.time_zone)
     periods = [

@@ -1,6 +1,6 @@
 """The card "Getting started" of a new project: steps until its results are meaningful.
 
-Shown to the lead; disappears when all steps are done.
+The lead sees it until all steps are done.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Insights: sentences on stored findings in the reader's language, with links to the items.
 
-Also the raters who agree clearly less with the others than these do with each other, and the pairs
-of categories that raters confuse most.
+Other findings are the outlier raters, who agree less with the others than they do with each other,
+and the pairs of categories that raters confuse most.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class CategoryConfusion:
 
 
 def build_confusions(question: Question, stored: Confusions) -> list[CategoryConfusion]:
-    """Return the stored confusions with labels, without categories that were removed since."""
+    """Return the stored confusions with labels, without those of categories removed since."""
     labels = QuestionScale.for_question(question).labels
     confusions = []
     for index, other_index, share in stored:
@@ -176,7 +176,7 @@ def _build_rater_link(rater: Rater, project: int, query: str) -> SafeString:
 
 @dataclass(frozen=True)
 class NamedFinding:
-    """A stored finding, and the names that its sentence needs."""
+    """The figures of a stored finding, and the names that its sentence needs."""
 
     figures: Mapping[str, Any]
     labels: list[str]  # of the categories

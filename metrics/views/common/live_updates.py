@@ -191,7 +191,10 @@ def is_live_request(request: HttpRequest) -> bool:
 
 
 def build_pending_response(*, pending: bool) -> HttpResponse:
-    """Return the response to a poll of a page that waits for a worker: 204, then a reload."""
+    """Return the response to a poll by a page that waits for a worker.
+
+    Status 204 while the result is ``pending``, then a header that reloads the page.
+    """
     return HttpResponse(status=204) if pending else HttpResponse(headers={"HX-Refresh": "true"})
 
 
@@ -201,7 +204,7 @@ def get_unchanged_response(
     freshness: Freshness | MultiQuestionFreshness,
     settings: LiveSettings,
 ) -> HttpResponse | None:
-    """Return the response to a poll while the results shown are current; None otherwise."""
+    """Return the response to a poll if the page needs no new results; None otherwise."""
     if not is_live_request(request):
         return None
     shown_version = request.headers.get("X-Shown-Version", "")

@@ -1,6 +1,6 @@
 """Rows of questions with their headlines: of one project, or of the projects in a list.
 
-Read from stored results, in a fixed number of queries.
+The rows are read from stored results, in a fixed number of queries.
 """
 
 from __future__ import annotations

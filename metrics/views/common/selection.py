@@ -195,7 +195,7 @@ def get_choice(parameters: QueryDict, name: str, allowed: Collection[str]) -> st
 def get_by_key(model: type[KeyedModel], project: Project, key: str) -> KeyedModel:
     """Return the project's item or rater with this key. Raises UnknownSelectionError.
 
-    A key with a NUL is never sent to the database: PostgreSQL rejects it.
+    A key that contains NUL is not looked up, because PostgreSQL rejects it.
     """
     instance = (
         None if "\0" in key else model._default_manager.filter(project=project, key=key).first()

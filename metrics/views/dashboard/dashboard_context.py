@@ -1,4 +1,4 @@
-"""Template context of the statistics of a question, and what the overview shares with them."""
+"""Template context of the statistics of a question, and the part that the overview shares."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Recommendation on the overview: a caveat of the headline, and what to do next.
 
-Read from stored results.
+It is based on stored results.
 """
 
 from __future__ import annotations

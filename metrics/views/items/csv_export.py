@@ -26,7 +26,7 @@ def iter_csv(
     weights: str,
     with_gold: bool,
 ) -> Iterator[bytes]:
-    """Yield the CSV in chunks of items, one line an item."""
+    """Yield the CSV file of the matching items in chunks of bytes, one line for each item."""
     names = ["item", "content", "attributes", "state", "version", "ratings", "disagreement"]
     names += [f"n: {label}" for label in scale.labels] + (["gold"] if with_gold else [])
     yield _format_line(names)

@@ -96,7 +96,7 @@ class TopEntry(Protocol):
 
 
 class ProjectInbox(Protocol):
-    """The inbox of a user by project (quality.inbox.inbox_entries)."""
+    """Interface of a user's inbox by project, which quality.inbox.inbox_entries implements."""
 
     def rank_projects(self, user: Any, limit: int) -> dict[int, float]:
         """Return {project id: impact} of projects with entries, the largest impact first."""

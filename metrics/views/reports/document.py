@@ -1,6 +1,6 @@
 """Document of a report: sections of paragraphs, lists and tables, built from its facts.
 
-In the reader's language; the page and the Markdown file show the same.
+It is in the reader's language; the page and the Markdown file show the same.
 """
 
 from __future__ import annotations

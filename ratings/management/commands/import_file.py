@@ -191,7 +191,7 @@ class Command(BaseCommand):
     def _print_understood(
         self, path: Path, understood: FileInterpretation, *, is_json: bool
     ) -> None:
-        """Print what was understood of a file to the standard error, unless the JSON has it."""
+        """Print how a file was understood to standard error, unless the output is JSON."""
         if not is_json:
             self.stderr.write("\n  ".join([f"{path}:", *understood.format_lines()]))
 

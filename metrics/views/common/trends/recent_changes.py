@@ -1,6 +1,6 @@
 """Sentences on recent changes of agreement, with links to their explanation.
 
-Read from stored results only.
+They are based on stored results only.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Points of trends of a question or a rater, and the choice of their period.
 
-Read from stored results; trends of raters from the counts.
+Points of questions are read from stored results, those of raters computed from their counts.
 """
 
 from __future__ import annotations
