@@ -76,7 +76,7 @@ def format_relative(value: datetime.datetime) -> str:
 
 
 def _format_relative_days(n: int) -> str:
-    special_cases = {-1: _("yesterday"), 1: _("tomorrow")}
+    special_cases = {-2: _("2 days ago"), -1: _("yesterday"), 1: _("tomorrow"), 2: _("in 2 days")}
     if n in special_cases:
         return special_cases[n]
     return (_("%(n)s days ago") if n < 0 else _("in %(n)s days")) % {"n": abs(n)}

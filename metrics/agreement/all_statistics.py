@@ -283,9 +283,10 @@ def _report_pair(name: str, entry: Coefficient, table: Ints, options: dict[str, 
 def _format_normal_interval(
     name: str, estimate: Estimate, table: Ints, weights: npt.ArrayLike | None
 ) -> ReportDict:
-    """Return kappa's normal-quantile interval (SAS, vcd) and its standard error under chance.
+    """Return kappa's interval with the normal quantile (SAS, vcd), and its se0 under chance.
 
-    The interval with t (irrCAC) is reported beside it.
+    se0 is the standard error if the two raters were independent. The interval with t (irrCAC) is
+    reported beside it.
     """
     se_reason = estimate.get_interval_reason()
     se0 = cohen.standard_error_under_chance(table, weights) if se_reason is None else None
@@ -322,9 +323,9 @@ def _report_mcnemar(uncorrected: ChiSquareTest, table: Ints) -> ReportDict:
 
 
 def _report_all_pairs(pairs: PairTables, scale: _Scale) -> ReportDict:
-    """Return the coefficients of each pair of raters, and those of the tables of all pairs.
+    """Return the coefficients of each pair of raters, and those computed from all pairs.
 
-    `pairwise`: "1-2" -> the pair's coefficients; raters count from 1.
+    The key `pairwise` holds "1-2" -> the coefficients of this pair; raters count from 1.
     """
     columns: dict[str, Estimate] = {}
     result: ReportDict = {}

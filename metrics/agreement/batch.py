@@ -32,11 +32,11 @@ def pattern_coefficients(
     names: Collection[str] | None = None,
     interval: bool = True,
 ) -> dict[str, Estimate]:
-    """Return name -> Estimate (...) from patterns (P, k) and numbers of items (..., P).
+    """Return name -> Estimate (...) of the coefficients on a scale, from patterns.
 
-    Weighted forms carry the suffix _linear, _quadratic or _custom; interval and ratio alpha need
-    values (k,), ratio alpha values >= 0. `names` limits the work to these names. ValueError for an
-    unknown scale or name.
+    counts (P, k): patterns; n_items (..., P): numbers of items; names: compute these only, all when
+    None. Weighted forms carry the suffix _linear, _quadratic or _custom; interval and ratio alpha
+    need values (k,), ratio alpha values >= 0. ValueError for an unknown scale or name.
     """
     sums = build_pattern_sums(counts, n_items)
     forms = get_pattern_forms(scale=scale, values=values, custom=weight_matrix is not None)
@@ -64,11 +64,11 @@ def pattern_coefficients(
 def estimate_coefficient(
     name: str, counts: npt.ArrayLike, n_items: npt.ArrayLike, weights: npt.ArrayLike | None = None
 ) -> Estimate:
-    """Return the Estimate (...) of one coefficient by its name, with the interval that pages show.
+    """Return the Estimate (...) of the coefficient with this name, with the interval shown.
 
     counts (P, k): patterns; n_items (..., P): numbers of items. weights (k, k) apply to a name
-    without a weighting; names such as fleiss_kappa_linear bring their own. Interval and ratio alpha
-    take the numbers 1..k. ValueError for a name that patterns do not suffice for.
+    without a weighting; names such as fleiss_kappa_linear imply theirs. Interval and ratio alpha
+    take the numbers 1..k. ValueError for a name that cannot be computed from patterns.
     """
     sums = build_pattern_sums(counts, n_items)
     values = np.arange(1.0, sums.k + 1)
@@ -94,7 +94,10 @@ def compute_pattern_formula(
     *,
     interval: bool = True,
 ) -> Estimate:
-    """Return the Estimate (...) of one formula on prepared sums, with weights (k, k) or None."""
+    """Return the Estimate (...) of a formula from prepared sums.
+
+    weights (k, k) and values (k,), or None, are passed on if the formula takes them.
+    """
     options = formula.build_options(weights, values)
     estimate: Estimate = formula.function(
         sums.counts, sums.n_items, interval=interval, sums=sums, **options

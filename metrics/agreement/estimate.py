@@ -38,9 +38,9 @@ REASON_CODES = {name: code for code, name in enumerate(REASONS) if name is not N
 
 
 class Value(TypedDict):
-    """One value of a coefficient in plain numbers, None where undefined.
+    """One value of a coefficient as plain numbers, None where undefined.
 
-    It is stored and returned by the API in this form.
+    It is stored, and returned by the API, in this form.
     """
 
     value: float | None
@@ -79,7 +79,7 @@ class Limits:
         return self._arrays
 
     def assign(self, arrays: tuple[Floats, Floats]) -> None:
-        """Store limits (...) that were solved together with others."""
+        """Store limits (...) that were solved together with those of other estimates."""
         self._arrays = arrays
 
     def solve(self) -> tuple[Floats, Floats]:
@@ -277,7 +277,10 @@ def build_proportion(
     n_ratings: int,
     reason: str | None = None,
 ) -> Value:
-    """Return a share with its interval as a Value; without a share, the reason."""
+    """Return a share with its interval as a Value.
+
+    Where the share is None, it is undefined for this reason.
+    """
     low, high = interval or (None, None)
     return {
         "value": share,
@@ -294,7 +297,7 @@ def build_proportion(
 
 @dataclass(frozen=True)
 class EstimateBasis:
-    """Numbers of items and ratings and degrees of freedom behind an estimate.
+    """Numbers of items and ratings, and degrees of freedom, behind an estimate.
 
     n_items, n_ratings: int (...), items and ratings compared; df: float (...), degrees of freedom
     of the interval.

@@ -160,12 +160,12 @@ def list_peer_names(weightings: Collection[str]) -> list[str]:
 
 
 def list_mean_kappa_names(weightings: Collection[str]) -> list[str]:
-    """Return the names of the mean pairwise kappa under these weightings."""
+    """Return the names of the mean pairwise kappa under each of these weightings."""
     return [get_weighted_name(MEAN_PAIRWISE, weighting) for weighting in weightings]
 
 
 def iter_coefficients(*, scale: str, custom: bool) -> Iterator[tuple[str, Coefficient]]:
-    """Yield name and coefficient of every entry of a report that is meaningful on such a scale.
+    """Yield name and coefficient of every form in a report that is meaningful on such a scale.
 
     custom: whether there is a matrix of weights.
     """
@@ -178,7 +178,7 @@ def iter_coefficients(*, scale: str, custom: bool) -> Iterator[tuple[str, Coeffi
 
 
 def find_coefficient(name: str) -> Coefficient | None:
-    """Return the coefficient that has this name, also under weights; None if there is none."""
+    """Return the coefficient with this name, which may carry a weighting; None if there is none."""
     return _COEFFICIENT_BY_NAME.get(name)
 
 

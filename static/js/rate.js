@@ -742,7 +742,11 @@
     c: () => open(".answers__more", "textarea"),
     f: () => {
       open(".answers__more", "input[name=flagged]");
-      holder.querySelector("input[name=flagged]")?.click();
+      const flag = holder.querySelector("input[name=flagged]");
+      const comment = answers()?.elements.comment;
+      // After a comment the flag is set already, and the first press of the key means the same.
+      if (flag?.checked && comment?.dataset.flagged === "") comment.dataset.flagged = "kept";
+      else flag?.click();
     },
     g: readGuidelines,
   };

@@ -43,8 +43,8 @@ class CategoryValues(Enum):
 class Formula:
     """A function that computes an estimate from counts, and the options that it takes.
 
-    `function` takes the counts, then by keyword: weights and values as declared here, and the
-    options that all formulas of the same counts take (batch.py).
+    `function` takes the counts as positional arguments and, by keyword, weights and values as
+    declared here, and the options that all formulas of the same counts take (batch.py).
     """
 
     function: Callable[..., Any]
@@ -141,7 +141,7 @@ class Coefficient:
 
     @property
     def needs_bootstrap(self) -> bool:
-        """True if only the bootstrap over items gives it an interval."""
+        """True if it is computed from patterns and has no analytic standard error."""
         return self.pattern_formula is not None and self.error == NO_ANALYTIC_ERROR
 
     @property
@@ -156,11 +156,11 @@ class Coefficient:
         return any(formula is not None and formula.takes_weights for formula in formulas)
 
     def list_names(self, weightings: Collection[str]) -> list[str]:
-        """Return the coefficient's names in a report: unweighted, and under these weightings."""
+        """Return the names of the coefficient's forms: unweighted if it has one, then weighted."""
         return list(self._build_forms(weightings if self.has_weighted_forms else ()))
 
     def get_forms(self, formula: Formula, weightings: Collection[str]) -> dict[str, str]:
-        """Return name -> weighting of the forms that the formula computes."""
+        """Return name -> weighting of the coefficient's forms that this formula computes."""
         return self._build_forms(weightings if formula.takes_weights else ())
 
     def _build_forms(self, weightings: Collection[str]) -> dict[str, str]:

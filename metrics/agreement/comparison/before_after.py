@@ -166,7 +166,7 @@ def permutation_p_value(
 
 
 def adjust_holm(p: Sequence[float]) -> list[float]:
-    """Return p-values adjusted for multiple tests by Holm's method, in their order.
+    """Return the p-values adjusted for multiple tests by Holm's method, in the given order.
 
     Source: Holm 1979, Scandinavian J. of Statistics 6, 65-70.
     """

@@ -48,7 +48,7 @@ class HumanContest:
 
     @property
     def n(self) -> int:
-        """The number of items compared."""
+        """The number of items on which the two were compared."""
         return self.win + self.tie + self.lose
 
 
@@ -225,11 +225,11 @@ class ModelComparison:
 
     @property
     def reason(self) -> str | None:
-        """The reason why there is no difference, or None."""
+        """The reason why the difference is undefined, or None."""
         return self.model_reason or self.human_reason
 
     def is_not_inferior(self, margin: float = 0.05) -> bool | None:
-        """Return whether the difference's lower limit is above -margin; None without interval."""
+        """Return whether the difference's lower limit is above -margin; None without a limit."""
         return None if self.low is None else self.low > -margin
 
 
@@ -279,7 +279,7 @@ class _ModelCells:
         self.s = np.bincount(model, items, self.k) / self.n
 
     def compare(self) -> ModelComparison:
-        """Return the agreement of the model and of the humans, and their difference."""
+        """Return kappa of the model with humans, kappa among humans, and their difference."""
         n = round(self.n)
         humans, human_influence = self._estimate_human_kappa()
         model, model_influence = self._estimate_model_kappa()

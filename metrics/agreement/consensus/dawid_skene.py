@@ -55,7 +55,7 @@ class ConfusionPrior:
     classes: float = 1.0
 
     def build_confusion(self, k: int) -> Floats:
-        """Return the prior pseudo-counts of a confusion matrix (k, k)."""
+        """Return the pseudo-counts b (k, k) of a rater's confusion matrix."""
         off_diagonal = self.ratings * (1 - self.diagonal) / (k - 1)
         b = np.full((k, k), off_diagonal)
         np.fill_diagonal(b, self.ratings * self.diagonal)
@@ -118,7 +118,7 @@ def fit_dawid_skene_ml(
     rounds: int = 500,
     tolerance: float = 1e-6,
 ) -> DawidSkene:
-    """Fit Dawid and Skene's model by plain maximum likelihood, without pseudo-counts."""
+    """Fit the model to ratings (M,) by plain maximum likelihood, without pseudo-counts."""
     return fit_dawid_skene(
         item, rater, code, k, prior=0, classes=0, rounds=rounds, tolerance=tolerance
     )
@@ -158,7 +158,7 @@ def _find_fixed_items(keys: Ints, fixed: tuple[npt.ArrayLike, npt.ArrayLike] | N
 
 
 def _set_fixed_items(posterior: Floats, fixed_items: _FixedItems) -> Floats:
-    """Set the posterior of fixed items to their category, in place, and return it."""
+    """Set the posterior of fixed items to 1 for their category, in place, and return it."""
     rows, codes = fixed_items
     if rows.size:
         posterior[rows] = 0.0

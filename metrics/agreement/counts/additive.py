@@ -110,12 +110,15 @@ def _concatenate(counts: _AdditiveCounts, other: _AdditiveCounts, name: str) -> 
 
 
 def _iter_columns(values: Ints) -> Iterator[Ints]:
-    """Yield the columns of values (n, ...), flattened over the trailing axes."""
+    """Yield the columns (n,) of values (n, ...), with the trailing axes flattened."""
     yield from values.reshape(len(values), -1).T
 
 
 def _pad_categories(values: npt.NDArray[np.int64], k: int) -> npt.NDArray[np.int64]:
-    """Return the values with zeros appended to every axis but the first, up to length k."""
+    """Return the values with zeros appended to every axis but the first, up to length k.
+
+    ValueError if an axis is longer than k.
+    """
     missing = [k - length for length in values.shape[1:]]
     if min(missing) < 0:
         raise ValueError(f"cannot pad from {values.shape[-1]} categories to {k}")
@@ -151,7 +154,7 @@ class PatternCounts(_AdditiveCounts):
         return replace(self, counts=_pad_categories(self.counts, k))
 
     def sum_over_days(self) -> "PatternCounts":
-        """Return the counts of all days together."""
+        """Return the counts of all days together, without days."""
         first, group = (
             rank_rows(list(_iter_columns(self.counts)))
             if len(self)
@@ -206,17 +209,17 @@ class PairTables(_AdditiveCounts):
 
 @dataclass(frozen=True, eq=False)
 class PeerTables(_AdditiveCounts):
-    """For each rater (and day of the rater's own rating): own category against all other ratings.
+    """For each rater: own category against all other ratings of the same items, optionally by day.
 
-    Over the rater's own ratings on items that have at least one other rating, with c the own
-    category and n the item's counts of the OTHER ratings:
+    They are sums over the rater's own ratings of items that have at least one other rating; the day
+    is that of the own rating. With c the own category and n the item's counts of the OTHER ratings:
 
     * n_items (G,)          number of such own ratings
     * tables (G, k, k)      sum of n in row c: each pair of an own and another rating counts 1
     * moments (G, k, k, k)  sum of n_j n_l in [c, j, l], which determines the variance of any
       function linear in the item's contribution; None for large k (8 k**3 bytes a row)
 
-    rater (G,), day (G,) or None. Rows ascend by (rater, day).
+    rater (G,): keys; day (G,) or None. Rows ascend by (rater, day).
     """
 
     rater: Ints

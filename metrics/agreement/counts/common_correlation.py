@@ -104,7 +104,7 @@ class UrnPolynomials(NamedTuple):
     beyond_chance: Floats
 
     def compute_variance(self, a: Floats) -> Floats:
-        """Return the variance where (1 - value) / scale is `a`, in the shape of `a`."""
+        """Return the variance (...) where (1 - value) / scale is `a` (...)."""
         dependent, below, far_below = (
             evaluate(self.coefficients[:, piece], a) for piece in range(3)
         )
@@ -128,16 +128,16 @@ class CommonCorrelationModel:
     """Variance of an estimator under the common correlation model with observed margins."""
 
     def __init__(self, numbers: Floats) -> None:
-        """Take the numbers (14, ...): seven of pairs, then P_e and six moments."""
+        """Store the numbers (14, ...): seven weights of pairs, then P_e and six moments."""
         self.numbers = numbers
 
     @classmethod
     def from_margins(
         cls, pairs: Floats, w: Floats | None, margins: Margins
     ) -> "CommonCorrelationModel":
-        """Build the model from numbers of pairs (7, ...), symmetric weights w (k, k), and margins.
+        """Build the model from weights of pairs (7, ...), agreement weights w (k, k), and margins.
 
-        w: None where only equal ratings agree.
+        w must be symmetric; None where only equal ratings agree.
         """
         shares, expected, h = margins
         if w is None:
@@ -165,12 +165,13 @@ class CommonCorrelationModel:
         return cls(numbers)
 
     def build_polynomials(self) -> UrnPolynomials:
-        """Return the variance for every value of the coefficient.
+        """Return the variance as polynomials in the coefficient's value.
 
-        Var(A - x L) = Var A - 2 x Cov(A, L) + x^2 Var L with x = 1 - value. With A the agreement of
-        pairs, s, q, r = E w(X, Y), E w(X, Y)^2, E w(X, Y) w(X, Z), the parts of Var A are, for a
-        pair with itself, b a - u^2 a^2 with u = 1 - s and b = q - s + u; for two pairs that share
-        a rating, a (b + (r - q - 2 u^2) a + u^2 a^2) / (2 - a), and so on.
+        Var(A - x L) = Var A - 2 x Cov(A, L) + x^2 Var L with x = 1 - value. Let A be the agreement
+        of pairs and s, q, r = E w(X, Y), E w(X, Y)^2, E w(X, Y) w(X, Z). The parts of Var A are,
+        for a pair with itself, b a - u^2 a^2 with u = 1 - s and b = q - s + u; for two pairs that
+        share a rating, a (b + (r - q - 2 u^2) a + u^2 a^2) / (2 - a). The other parts follow in the
+        same way.
         """
         same, sharing, disjoint, own, other, same_rating, other_rating = self.numbers[:7]
         expected, s, q, r, h, h_square, h_weight = self.numbers[7:]
@@ -221,6 +222,6 @@ class CommonCorrelationModel:
         return UrnPolynomials(coefficients, scale, (1 - end) / u, beyond_chance)
 
     def compute_variance(self, value: Floats) -> Floats:
-        """Return the estimator's variance, in the shape of `value`, if that were the true value."""
+        """Return the estimator's variance (...) if `value` (...) were the true value."""
         polynomials = self.build_polynomials()
         return polynomials.compute_variance((1 - value) / polynomials.scale)

@@ -47,7 +47,7 @@ class TableProportions:
         return (self.rows + self.columns) / 2
 
     def build_basis(self) -> EstimateBasis:
-        """Return n items, ratings and degrees of freedom of the tables' estimates."""
+        """Return the basis of estimates from the tables: n items, 2 n ratings, n - 1 df."""
         n = self.n.astype(np.int64)
         return EstimateBasis(n, 2 * n, self.n - 1)
 
@@ -123,7 +123,10 @@ def estimate_from_table(
 
 
 def standard_error(p: Floats, g: Floats, divisor: Floats) -> Floats:
-    """Return the standard error (...) of a mean of g over cells with proportions p (..., k, k)."""
+    """Return the standard error (...) of a mean of g over the cells, the root of Var(g) / divisor.
+
+    p (..., k, k): proportions of the cells; g: the number of each cell.
+    """
     centred = g - (p * g).sum(axis=(-2, -1), keepdims=True)
     return np.sqrt(divide_or_nan((p * centred**2).sum(axis=(-2, -1)), divisor))
 

@@ -18,7 +18,7 @@ _DENSE_FACTOR = 4  # a lookup table may have this many cells per element
 def index_distinct(values: npt.ArrayLike) -> tuple[Ints, Ints]:
     """Return the distinct values (D,), ascending, and the index (n,) of each element among them.
 
-    A lookup table replaces the sort where the range of the values is not much larger than their
+    A lookup table replaces sorting where the range of the values is not much larger than their
     number (database keys, item numbers).
     """
     array = np.asarray(values)
@@ -77,7 +77,7 @@ def sum_rows(values: npt.NDArray[np.int64], group: Ints, n_groups: int) -> npt.N
 
 
 def count_keys(keys: Ints, n_keys: int) -> tuple[Ints, Ints]:
-    """Return the distinct keys (each in [0, n_keys)) in ascending order, and the count of each."""
+    """Return the distinct keys in ascending order, and the count of each; 0 <= key < n_keys."""
     if n_keys <= _DENSE_FACTOR * keys.size + 1024:
         count = np.bincount(keys, minlength=1)
         present = np.flatnonzero(count)
@@ -89,7 +89,7 @@ def count_keys(keys: Ints, n_keys: int) -> tuple[Ints, Ints]:
 def validate_ratings(item: npt.ArrayLike, code: npt.ArrayLike, k: int) -> tuple[Ints, Ints]:
     """Return items and codes (M,) as integer arrays; ValueError for other shapes or codes.
 
-    ValueError names the position of the first code that is not one of 0..k-1.
+    The message names the position of the first code that is not one of 0..k-1.
     """
     items, codes = np.asarray(item), np.asarray(code, np.int64)
     if items.shape != codes.shape or items.ndim != 1:

@@ -81,7 +81,7 @@ class PatternSums:
 
     @property
     def has_pairs(self) -> npt.NDArray[np.bool_]:
-        """True where any item has two or more ratings (...)."""
+        """True for each entry (...) with an item that has two or more ratings."""
         return self.n2 > 0
 
     def build_basis(self) -> EstimateBasis:

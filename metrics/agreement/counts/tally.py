@@ -91,7 +91,7 @@ class _PackedCounts:
 
     @classmethod
     def from_codes(cls, index: Ints, code: Ints, n_items: int, k: int) -> "_PackedCounts":
-        """Pack the counts of the codes (M,) of each item index (M,)."""
+        """Pack the counts by category of codes (M,) of items with these indices (M,)."""
         base = int(np.bincount(index).max()) + 1
         per_column = 1
         while base ** (per_column + 1) < EXACT_FLOAT and per_column < k:

@@ -109,7 +109,7 @@ class Exclusions:
 
     @classmethod
     def empty(cls, n_raters: int) -> "Exclusions":
-        """Return exclusions that exclude nothing."""
+        """Return the exclusions before any alert, which exclude nothing."""
         far_future = np.full(n_raters, FAR_FUTURE)
         return cls(far_future, np.full(n_raters, np.iinfo(np.int64).min))
 
@@ -339,7 +339,7 @@ class DriftData:
     def compute_scores(
         self, score: str, exclusions: Exclusions
     ) -> tuple[DailyScores, ExcessBuilder]:
-        """Return the daily scores of all raters, and a function that builds their excess scores."""
+        """Return the daily scores of all raters, and a function that builds their ExcessScores."""
         ratings, comparisons, d = self.ratings, self.comparisons, self.differences[score]
         excluded = exclusions.get_excluded(ratings)
         is_compared = ~excluded[comparisons.other]

@@ -38,7 +38,7 @@ class DailyScores:
     squares: Floats
 
     def select(self, rows: BoolArray | slice) -> "DailyScores":
-        """Return the days of these rows."""
+        """Return the rows selected by a mask or slice."""
         return DailyScores(
             self.rater[rows], self.day[rows], self.n[rows], self.total[rows], self.squares[rows]
         )
@@ -58,7 +58,10 @@ class ScoreVariances:
 def score_ratings(
     ratings: DatedRatings, comparisons: Comparisons, d: Floats, rater_effects: RaterEffects
 ) -> Floats:
-    """Return the mean comparison score (M,) of each rating, net of its peers' effects."""
+    """Return the mean comparison score (M,) of each rating, net of the effects of its peers.
+
+    d: scores of the comparisons; NaN for a rating without comparisons.
+    """
     size = ratings.item.size
     n_comparisons = np.bincount(comparisons.own, minlength=size)
     peer_adjusted = rater_effects.remove_peer_effects(d, comparisons.other_rater)
@@ -163,5 +166,5 @@ def estimate_variances(
 
 
 def _sum_groups(group: Ints, values: npt.ArrayLike, size: int) -> Floats:
-    """Return the sum of the values of each group 0..size-1."""
+    """Return the sum of the values in each group 0..size-1, as (size,)."""
     return np.bincount(group, weights=np.asarray(values), minlength=size).astype(float, copy=False)

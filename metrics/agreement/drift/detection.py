@@ -33,16 +33,17 @@ CANNOT_TELL_WHO = "cannot_tell_who"
 
 @dataclass(frozen=True)
 class DriftAlert:
-    """One alert for the drift of a rater. Days are days since 1970-01-01.
+    """One alert for the drift of a rater; all days are days since 1970-01-01.
 
     rater: key of the rater; raters: keys of all raters concerned, two where they cannot be
-        distinguished (reason `cannot_tell_who`)
+        distinguished (reason `cannot_tell_who`, otherwise None)
     channel: agreement, up or down; day: when the evidence reached the alert level
     onset: estimated first day of the drift; earliest, latest: its 95 % range
     size: signed shift of the mean, in kappa units (agreement) or ranks, on average since the
         onset; low, high: its 95 % interval, the onset unknown (shift_estimates.py)
-    evidence: that of the chart on that day
-    n_before, n_since: own compared items of the segment before the onset, and from it to the alert
+    evidence: that of the rater's chart on `day`
+    n_before, n_since: the rater's compared items of the segment before the onset, and from it to
+        the alert
     """
 
     rater: int
@@ -84,9 +85,9 @@ class DriftContext:
     """Optional input of drift detection: attributes of items, clusters, segments, excused alerts.
 
     segment_starts: days on which a new segment begins for all raters, as for new guidelines
-    excused: alerts after which the rater's ratings remain peers of others
-    attributes: columns (M,) with the number of the value of each rating's item, 0 or more
-    clusters: the number (M,) of the cluster of each rating's item; None where items are independent
+    excused: alerts after which the rater's ratings still count as peers of others
+    attributes: columns (M,), each with a number >= 0 for the attribute's value of the rating's item
+    clusters: number of the cluster of each rating's item (M,); None where items are independent
     """
 
     segment_starts: Sequence[int] = ()
@@ -114,12 +115,12 @@ class RaterEvidence:
 
 @dataclass(frozen=True)
 class DriftResult:
-    """Result of the detection.
+    """Result of drift detection.
 
-    alerts: in the order in which they were raised; raters: evidence about each, by key; charts:
-    those of the present segments; days: the daily sums they are computed from, with earlier
-    segments; data, exclusions: the final input of the charts; excess: score -> function that
-    returns for each explanation that is common to all raters the daily sums beyond it.
+    alerts: in the order in which they were raised; raters: evidence about each, in the order of
+    keys; charts: those of the last segments; days: score -> daily sums, also of earlier segments;
+    data, exclusions: the input of these charts; excess: score -> function that returns the
+    ExcessScores beyond each change that is common to all raters.
     """
 
     alerts: list[DriftAlert]

@@ -296,7 +296,7 @@ def cumulate(n: Floats, total: Floats, squares: Floats, w: Floats) -> Floats:
 def variance_inflation(
     before: CumulativeSums, since: CumulativeSums, s2: float, prior: ShiftPrior
 ) -> Floats:
-    """Return F (P,) >= 1: the variance of the items since the onset as a multiple of s2."""
+    """Return the variance of the items since each onset as a multiple of s2, F (P,) >= 1."""
     mean0, mean1 = before.s / before.n, since.s / since.n
     variance1 = since.q / since.n - mean1**2
     c = variance1 + prior.skew_prior_items * (mean1 - mean0) ** 2 / (

@@ -212,7 +212,7 @@ class TwoPeriods:
         return part, rows
 
     def compute_without_each_rater(self) -> LeaveOneOutKappas:
-        """Return kappa of both periods without each rater in turn."""
+        """Return kappa of both periods without the ratings of each rater in turn."""
         keys, index = index_distinct(self.rater)
         size, squares, weighted_counts = self._compute_item_terms()
         m = size[self.item]

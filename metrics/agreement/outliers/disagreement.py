@@ -131,7 +131,8 @@ def compute_evidence_below(
 ) -> Floats:
     """Return the evidence (T,) that a rater's mean is below the limit, after each day.
 
-    0 before MIN_ITEMS_TO_TEST items; where items are in clusters, also before MIN_CLUSTERS of them.
+    rater_days, weight (T,): the rater's days and their weights. The evidence is 0 before
+    MIN_ITEMS_TO_TEST items and, where items are in clusters, before MIN_CLUSTERS of them.
     """
     mean = np.cumsum(weight * rater_days.total / rater_days.n) / np.cumsum(weight)
     omega = drift.data.settings.priors[AGREEMENT].omega

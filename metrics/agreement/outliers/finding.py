@@ -38,15 +38,15 @@ class EvidenceSeries:
 
 @dataclass(frozen=True)
 class OutlierFinding:
-    """An outlier that needs attention. Days are days since 1970-01-01.
+    """An outlier that needs attention; all days are days since 1970-01-01.
 
     kind, measure: the rule, and the measured quantity; raters: keys, empty if it concerns all of
         them; code: category concerned, or None
     day: when the evidence reached the alert level; onset: estimated start; earliest, latest: its
         95 % range
-    size, low, high: the size with its 95 % interval
+    size, low, high: size of the effect with its 95 % interval
     n, n_before: items since the onset, and before it
-    evidence: on `day`; facts: further figures
+    evidence: on `day`; series: means and evidence over time; facts: further figures, by name
     """
 
     kind: str

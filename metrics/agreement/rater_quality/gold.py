@@ -35,11 +35,11 @@ MIN_ANSWERS = 5  # with fewer answers only the interval is meaningful
 
 @dataclass(frozen=True)
 class GoldAnswerScore:
-    """Score of a rater's answers on gold items; None where undefined, `reason` names why.
+    """Score of a rater's answers on gold items; undefined parts are None.
 
     n, right: answers, and right ones; accuracy with its interval low, high; chance: agreement
-    expected by chance. kappa: Cohen's kappa of own x gold. bias: mean of own less gold in values or
-    ranks, for ordered scales.
+    expected by chance; kappa: Cohen's kappa of own answer x gold; bias: mean of own less gold
+    answer, in values or ranks, meaningful on ordered scales.
     """
 
     n: int
@@ -53,7 +53,7 @@ class GoldAnswerScore:
 
     @property
     def reason(self) -> str | None:
-        """The reason why kappa is undefined; without answers nothing else is defined either."""
+        """The reason why kappa is undefined, or None; without answers, why everything is."""
         return self.kappa["reason"]
 
     @property
@@ -190,7 +190,7 @@ def constant_answer_pass_probability(
 def expected_exam_length(
     p: float, *, max_answers: int = MAX_ANSWERS, **limits: Unpack[ExamLimits]
 ) -> float:
-    """Return the expected number of answers of a rater who is right with probability p."""
+    """Return the expected number of exam answers of a rater who is right with probability p."""
     return _follow_exam(lambda _n, n_right: np.full(n_right.shape, p), max_answers, **limits)[1]
 
 

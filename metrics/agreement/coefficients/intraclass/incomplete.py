@@ -68,7 +68,7 @@ class FittedComponents:
         return min(self.degrees) >= 1
 
     def estimate(self) -> Components:
-        """Return the estimated components, negative ones as 0."""
+        """Return the estimated components; negative estimates become 0."""
         return self._solve(*(np.asarray(degree, float) for degree in self.degrees))
 
     def draw(self) -> Components:
@@ -198,7 +198,7 @@ class IncompleteIcc:
     reason: str | None = None
 
     def by_name(self) -> dict[str, Icc]:
-        """Return the correlations by their names in a report."""
+        """Return name in a report -> correlation."""
         correlations = self.agreement, self.consistency, self.agreement_mean, self.shared_mean
         return dict(zip(INCOMPLETE_ICC_NAMES, correlations, strict=True))
 
@@ -208,7 +208,7 @@ def compute_incomplete_icc(
 ) -> IncompleteIcc:
     """Return the correlations of ratings in long form (M,), at most one per item and rater.
 
-    Negative variance components count as 0.
+    Undefined, with a reason, where items and raters are not crossed or all ratings are the same.
     """
     _, items = index_distinct(item)
     _, raters = index_distinct(rater)

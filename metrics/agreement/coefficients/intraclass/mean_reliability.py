@@ -48,7 +48,7 @@ class VarianceComponents:
 
     @property
     def negative(self) -> tuple[str, ...]:
-        """The names of the components that were estimated as negative."""
+        """The names of the components that were estimated as negative, in order."""
         components = {"item": self.item, "rater": self.rater, "rest": self.rest}
         return tuple(name for name, value in components.items() if value is not None and value < 0)
 
@@ -89,7 +89,8 @@ def estimate_components(
 ) -> VarianceComponents:
     """Return the variance components of ratings in long form (M,), at most one per item and rater.
 
-    value (M,): the ratings as numbers.
+    value (M,): the ratings as numbers. Undefined, with a reason, where items and raters are not
+    crossed.
     """
     v = np.asarray(value, float)
     if v.size == 0:
@@ -148,7 +149,7 @@ def compute_raters_needed(components: VarianceComponents, target: float) -> Rate
 
 
 def _clip_negative(components: VarianceComponents) -> tuple[float, float, float]:
-    """Return the components of items, raters and the rest, negative ones as 0."""
+    """Return the variances of items, raters and residual, with negative ones as 0."""
     item, rater, residual = (
         max(part or 0.0, 0.0) for part in (components.item, components.rater, components.rest)
     )
