@@ -117,7 +117,7 @@ class SecondFactorAdmin(AuditedAdmin, ReadOnlyAdmin):
 
 @admin.register(UserSession)
 class SessionAdmin(ReadOnlyAdmin):
-    """Open sessions of all users; superusers can end them."""
+    """Admin of all users' open sessions, which superusers can end."""
 
     list_display = ("user", "ip", "user_agent", "created_at", "last_seen_at")
     list_select_related = ("user",)

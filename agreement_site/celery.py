@@ -93,7 +93,7 @@ class Sweeper(bootsteps.StartStopStep):
     terminate = stop
 
     def wake(self) -> None:
-        """Let all sweeps of this worker run soon."""
+        """Make all sweeps of this worker run soon."""
         self.awake_until = time.monotonic() + self.AWAKE_SECONDS
         for event in self.woken.values():
             event.set()

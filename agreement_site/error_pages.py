@@ -42,9 +42,9 @@ def render_error(
 
 
 def _find_project(request: HttpRequest) -> Project | None:
-    """Return the project of the path when the user is a member, so that the page keeps its sidebar.
+    """Return the project of the path if the user is a member, for the page's sidebar, else None.
 
-    Nobody else learns that the project exists.
+    Other users do not learn that the project exists.
     """
     match, user = PROJECT_PATH.match(request.path), getattr(request, "user", None)
     if match is None or user is None or not user.is_authenticated:

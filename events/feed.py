@@ -35,7 +35,7 @@ def publish_events() -> int:
 
 @transaction.atomic
 def _publish_batch() -> int:
-    """Give numbers to the oldest events without one, create their deliveries; return how many."""
+    """Number the oldest events without a number and create their deliveries; return how many."""
     FeedState.objects.get_or_create(pk=1)
     # Other publishers wait here until the numbers of this one are committed.
     state = FeedState.objects.select_for_update().get(pk=1)

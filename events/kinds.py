@@ -9,7 +9,7 @@ from projects.models.roles import Capability, may
 
 @dataclass(frozen=True)
 class EventKind:
-    """Meaning of a kind, in English for the API, and what a role must be able to do to see it."""
+    """A kind of events: its meaning, in English for the API, and the capability to see it."""
 
     meaning: str
     capability: Capability = Capability.SEE_RESULTS

@@ -60,7 +60,7 @@ class Event(models.Model):
 
 
 class FeedState(models.Model):
-    """The last number of the feed: one row, whose lock a publisher holds."""
+    """The last number of the feed: one row, which a publisher locks."""
 
     last_number = models.BigIntegerField(default=0)
 
@@ -173,7 +173,7 @@ class Webhook(Leased):
 
     @property
     def host(self) -> str:
-        """Host of the address: logs and lists never show the rest, which may be a secret."""
+        """Host of the address. Logs and lists never show the rest, which may contain a secret."""
         return urlsplit(self.url).hostname or ""
 
 
@@ -220,5 +220,5 @@ class Delivery(models.Model):
 
     @property
     def message_id(self) -> str:
-        """Value of webhook-id: the same for each attempt, so that receivers detect repetitions."""
+        """The header webhook-id: the same at each attempt, so that receivers detect repetitions."""
         return f"test-{self.pk}" if self.event is None else str(self.event.number)

@@ -29,5 +29,5 @@ def sweep_events() -> None:
 
 
 def sweep_deliveries() -> None:
-    """Send all due deliveries: those whose task message was lost, and those to be tried again."""
+    """Send all due deliveries: those whose task message was lost, and failed ones due again."""
     outbox.deliver_all_due()

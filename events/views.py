@@ -31,7 +31,7 @@ from .webhooks.services import MAX_ROBOT_SECRET_LENGTH
 
 
 class WebhookForm(forms.Form):
-    """A new webhook, or changes of one."""
+    """Form of a new webhook, or of changes of one."""
 
     url = forms.CharField(
         label=gettext_lazy("Address"),

@@ -164,7 +164,7 @@ class RatingFilter:
                 raise build_invalid_value_error(f"{ITEM_PREFIX}{name}", value, available)
 
     def filter_ratings(self, rows: QuerySet[Any]) -> QuerySet[Any]:
-        """Return those of the ratings that the filter selects, as the counts contain them."""
+        """Return those of the ratings that the filter selects, by the day of the counted rating."""
         if self.from_date:
             rows = rows.filter(counted_day__gte=(self.from_date - EPOCH).days)
         if self.to_date:

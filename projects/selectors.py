@@ -82,7 +82,7 @@ def get_item_counts_by_project(projects: Sequence[Project]) -> dict[int, ItemCou
 
 
 def _query_item_counts(projects: Sequence[Project]) -> dict[int, ItemCounts]:
-    """Count the items; each number is read from an index of its own."""
+    """Count the projects' items in one query; each kind of item is counted in its own index."""
     items = Item.objects.filter(project__in=projects).order_by()
     queries = []
     for position, filtered in enumerate(
@@ -274,9 +274,9 @@ def build_people_page(project: Project, entries: Sequence[PersonEntry]) -> Peopl
 
 
 def get_selected_people(project: Project, texts: Sequence[str]) -> tuple[list[Member], list[Rater]]:
-    """Return the selected members and raters, for values such as ``m7``, ``r12`` and ``m7r12``.
+    """Return the members and raters that ``texts`` select, such as ``m7``, ``r12`` and ``m7r12``.
 
-    Raises BadRequest for people of other projects, and for too many.
+    Raises BadRequest for people who are not in the project, and for more than MAX_SELECTED.
     """
     matches = [_SELECTION.fullmatch(text) for text in texts]
     if len(texts) > MAX_SELECTED or not all(texts) or None in matches:
@@ -296,5 +296,5 @@ def get_selected_people(project: Project, texts: Sequence[str]) -> tuple[list[Me
 
 
 def build_selection_error() -> BadRequest:
-    """Return the error for a selection that is too large, or of people who are not there."""
+    """Return the error for a selection of too many people, or of people not in the project."""
     return BadRequest(_("Select at most %(most)s rows, or reload.") % {"most": MAX_SELECTED})

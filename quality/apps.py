@@ -10,7 +10,7 @@ class QualityConfig(AppConfig):
 
 
 def _register_pages() -> None:
-    """Add what pages of lower packages show of quality."""
+    """Register the parts of pages that quality adds to lower packages (hooks)."""
     from metrics.models import SavedView
     from metrics.views import charts, saved_views
     from metrics.views.common import question_rows
@@ -39,7 +39,7 @@ def _register_pages() -> None:
 
 
 def _register_work() -> None:
-    """Add what happens in quality when projects, exams, imports and audits do something."""
+    """Register the functions that lower packages call at events of projects, imports and audits."""
     from metrics.integrity import audit_hooks
     from projects import hooks as project_hooks
     from ratings.annotation.assignments import exams

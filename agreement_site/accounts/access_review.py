@@ -272,7 +272,7 @@ ACCESS_LABELS = {
 
 
 def _require_superuser(request: HttpRequest) -> None:
-    """Raise PermissionDenied for everybody but superusers."""
+    """Raise PermissionDenied for users who are not superusers."""
     if not request.user.is_superuser:
         raise PermissionDenied(_("Only administrators can open this."))
 

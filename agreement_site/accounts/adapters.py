@@ -67,7 +67,7 @@ class AccountAdapter(DefaultAccountAdapter):
     def populate_username(self, request: HttpRequest, user: Any) -> None:
         """Set a username that cannot be mistaken for another account's.
 
-        Providers choose their usernames freely. A misleading one is replaced by a plain name.
+        Usernames at providers are chosen freely; a misleading one is replaced by a plain name.
         """
         try:
             user.username_validator(user.username)
@@ -138,9 +138,9 @@ class AccountAdapter(DefaultAccountAdapter):
 
 
 def _get_method_name(record: dict[str, object]) -> str:
-    """Return the method of an authentication record: "password", "totp", "recovery_codes".
+    """Return the method of an authentication record, for the audit log.
 
-    The audit log stores it.
+    For example "password", "totp" or "recovery_codes".
     """
     return str(record.get("type") or record["method"])
 

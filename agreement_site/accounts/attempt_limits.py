@@ -157,7 +157,7 @@ def _count_attempt(
 
 
 def _get_network(address: str) -> str:
-    """Return the /64 network of an IPv6 address, which has one owner; IPv4 addresses unchanged."""
+    """Return the /64 network of an IPv6 address, usually of one customer; IPv4 unchanged."""
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError:

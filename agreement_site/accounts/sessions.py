@@ -44,7 +44,7 @@ class SessionStore(DatabaseSessions):
 
 
 class IdleSessionMiddleware(BaseMiddleware):
-    """End sessions that were idle too long, and record now and then that a session is in use.
+    """End sessions that are idle for too long, and record from time to time that one is used.
 
     It runs before the session's user is loaded.
     """

@@ -63,8 +63,8 @@ def get_landing_url(user: Any) -> str:
 class SignIn(InvalidFormStatusMixin, views.LoginView):
     """Sign in by name and password.
 
-    An unknown name, a wrong password and a closed account get the same response. The session is
-    new after each sign-in.
+    An unknown name, a wrong password and a closed account get the same response. Each sign-in
+    begins a new session.
     """
 
     template_name = "registration/sign_in.html"
@@ -206,7 +206,7 @@ class AcceptInvitation(InvalidFormStatusMixin, views.PasswordResetConfirmView):
         return perform_password_login(self.request, {}, Login(user=form.user))
 
     def get_user(self, uidb64: str) -> Any:
-        """Return the link's user, or None when the account has been closed since."""
+        """Return the link's user, or None if the account has been closed."""
         user = super().get_user(uidb64)
         return user if user is not None and user.is_active else None
 

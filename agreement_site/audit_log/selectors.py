@@ -122,7 +122,7 @@ class AuditLogFilter:
 def _parse_day(text: str, name: str, errors: dict[str, str]) -> datetime.date | None:
     """Return a day that exists in every time zone; None for an empty or invalid text.
 
-    An invalid text adds an entry to the errors.
+    An invalid text adds a message to ``errors``.
     """
     if not text:
         return None
@@ -137,9 +137,9 @@ def _parse_day(text: str, name: str, errors: dict[str, str]) -> datetime.date | 
 
 
 def filter_entries(project: Project | None, filters: AuditLogFilter) -> QuerySet[AuditLogEntry]:
-    """Return the entries of a project, or of the site, newest first.
+    """Return the entries of a project, or of the site if it is None, newest first.
 
-    Days are those of the project's time zone, or of UTC.
+    Days of the filters are in the project's time zone, or in UTC.
     """
     entries = AuditLogEntry.objects.order_by("-id")
     if project is not None:

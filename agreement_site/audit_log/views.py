@@ -94,7 +94,7 @@ def download_audit_log(request: HttpRequest, project_id: int | None = None) -> A
 
 
 def _get_project_names(entries: list[AuditLogEntry]) -> dict[int, str]:
-    """Return id -> name of the entries' projects that still exist."""
+    """Return {id: name} of the entries' projects that still exist."""
     ids = {entry.project_id for entry in entries if entry.project_id is not None}
     return dict(Project.objects.filter(pk__in=ids).values_list("pk", "name"))
 

@@ -120,8 +120,8 @@ class TokenRedirectMiddleware(BaseMiddleware):
 class CompressPagesMiddleware(GZipMiddleware):
     """Compress pages and JSON: a dashboard of 4,000 raters shrinks to a ninth.
 
-    Files and streamed responses stay as they are. Django adds random padding, so the length reveals
-    nothing of secrets on the page.
+    Files and streamed responses are not compressed. Django adds random padding, so that the length
+    reveals no secrets of the page.
     """
 
     def process_response(
@@ -138,7 +138,8 @@ class CompressPagesMiddleware(GZipMiddleware):
 class FetchDestinationMiddleware(BaseMiddleware):
     """Reject requests that load a page as an image, script, frame or the like.
 
-    Such a request would carry the rights of the viewer, and requesting the next item assigns it.
+    Another site could make them with the rights of the viewer, and a request for the next item
+    assigns it.
     """
 
     EMBEDDED_DESTINATIONS = frozenset(

@@ -124,7 +124,7 @@ def build_no_database() -> HealthResponse:
 
 
 def probe_readiness() -> HealthResponse:
-    """Check disk, schema and database; database errors become a 503."""
+    """Check disk, schema and database; return 503 if any is not ready or a query fails."""
     if connection.vendor == "sqlite" and get_free_bytes() < MIN_FREE_BYTES:
         return build_not_ready("disk", "The disk of the database is full.")
     try:

@@ -180,8 +180,8 @@ class RedactPathsFilter(logging.Filter):
 class DatabaseErrorFilter(logging.Filter):
     """Log at most one database error a second, without its traceback.
 
-    While the database is down each request fails in the same way. The line says how many were left
-    out.
+    While the database is down, each request fails in the same way. The line has the number of
+    errors that were left out.
     """
 
     def __init__(self) -> None:

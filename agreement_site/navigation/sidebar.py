@@ -371,7 +371,7 @@ def list_inbox_entries(project: Any) -> list[entry_counts.EntryCount]:
 
 
 def list_other_projects(user: Any, project: Any) -> list[tuple[str, str]]:
-    """Return (name, start URL) of the user's other active projects, those joined last first."""
+    """Return (name, start URL) of the user's other active projects, last joined first."""
     memberships = Member.objects.filter(user=user.pk, project__archived_at__isnull=True)
     other_memberships = memberships.exclude(project=project.pk).order_by("-pk")
     rows = other_memberships.values_list("project", "project__name", "role")[:MAX_SWITCHER_PROJECTS]

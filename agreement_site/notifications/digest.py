@@ -93,7 +93,7 @@ def _list_raters(user: Any) -> list[Section]:
 
 
 def _list_changes(user: Any, after: int, until: int) -> list[Section]:
-    """Return a section for each project, of the events after one number and up to another."""
+    """Return a section for each project, about its events after one number, up to another."""
     events = feed.get_user_feed(user).filter(
         number__gt=after,
         number__lte=until,

@@ -115,14 +115,14 @@ def _wants(row: NotificationSettings, subscription: str) -> bool:
 
 
 def build_message_id(mail: QueuedMail) -> str:
-    """Return the Message-ID, the same at each attempt and in no other mail of any site."""
+    """Return the Message-ID: the same at each attempt, and unique among all sites' mails."""
     unique: Any = f"{settings.SECRET_KEY}/{mail.pk}/{mail.created_at.isoformat()}"
     digest_text = hashlib.sha256(unique.encode()).hexdigest()[:32]
     return f"<{digest_text}@{urlsplit(settings.SITE_URL).hostname}>"
 
 
 def clean_header(text: str) -> str:
-    """Return a text in one line, without control characters, of limited length."""
+    """Return a text as one line without control characters, cut at a maximum length."""
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return line if len(line) <= MAX_SUBJECT_LENGTH else f"{line[: MAX_SUBJECT_LENGTH - 1]}…"
 
@@ -249,7 +249,7 @@ def _end(mail: QueuedMail, state: str) -> None:
 
 
 def _store_failure(mail: QueuedMail, error: Exception) -> None:
-    """Store that an attempt failed, and when the next one is; log why."""
+    """Store and log that an attempt failed, and set the time of the next one, if any."""
     if isinstance(error, OSError):
         logger.warning("mail %s to user %s failed: %s", mail.pk, mail.user_id, error)
     else:

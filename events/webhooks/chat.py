@@ -110,7 +110,7 @@ NAMES: dict[str, Promise] = {
 
 @dataclass(frozen=True)
 class ChatMessage:
-    """A message without markup; ``url`` is absolute."""
+    """A message for a chat, without markup. ``url`` is absolute."""
 
     title: str
     lines: tuple[str, ...]
@@ -158,7 +158,7 @@ def _iter_lines(data: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _get_path(event: Event) -> str:
-    """Return the path of the page about an event."""
+    """Return the path of the page about an event: the alert, the gates or the dashboard."""
     if event.data.get("alert"):
         return reverse("alert", args=[event.project_id, event.data["alert"]])
     if event.kind.startswith("gate."):
@@ -223,7 +223,7 @@ def interpret_answer(webhook: Webhook, answer: Answer) -> Answer:
 
 
 def format_for_slack(message: ChatMessage) -> Body:
-    """Return blocks of plain text; a link needs mrkdwn. ``text`` is shown in notifications."""
+    """Return the message as blocks of plain text, except a link; ``text`` is for notifications."""
     blocks: list[Body] = [{"type": "header", "text": _build_slack_text(message.title)}]
     if message.lines:
         text = _build_slack_text("\n".join(message.lines))
@@ -242,7 +242,7 @@ def _escape_for_slack(text: str) -> str:
 
 
 def format_for_teams(message: ChatMessage) -> Body:
-    """Return an adaptive card, as a workflow of Teams expects it; text runs have no Markdown."""
+    """Return the message as an adaptive card for a workflow of Teams, without Markdown."""
     title = {"type": "TextRun", "text": message.title, "weight": "Bolder"}
     runs = [title, *({"type": "TextRun", "text": line} for line in message.lines)]
     card = {
@@ -272,7 +272,7 @@ def format_for_wecom(message: ChatMessage) -> Body:
 
 
 def format_for_feishu(message: ChatMessage) -> Body:
-    """Return rich text, whose elements are plain text."""
+    """Return the message as rich text, whose elements are plain text."""
     paragraphs: list[list[Body]] = [[{"tag": "text", "text": line}] for line in message.lines]
     paragraphs.append([{"tag": "a", "text": _("Open in Concord"), "href": message.url}])
     post = {"title": message.title, "content": paragraphs}
@@ -293,7 +293,7 @@ FORMATTERS: dict[Format, Callable[[ChatMessage], Body]] = {
 
 
 def sign_dingtalk_url(url: str, secret: str, now: datetime.datetime) -> str:
-    """Return the URL with time (milliseconds) and signature in its query."""
+    """Return the URL with the time (in milliseconds) and the signature in its query."""
     timestamp = int(now.timestamp() * 1000)
     digest = hmac.digest(secret.encode(), f"{timestamp}\n{secret}".encode(), hashlib.sha256)
     signature = quote_plus(base64.b64encode(digest))
@@ -301,9 +301,9 @@ def sign_dingtalk_url(url: str, secret: str, now: datetime.datetime) -> str:
 
 
 def build_feishu_signature(secret: str, now: datetime.datetime) -> Body:
-    """Return the fields of a body with time (seconds) and signature.
+    """Return the fields ``timestamp`` (in seconds) and ``sign`` of a Feishu message.
 
-    Time and secret are the key of the HMAC, and the signed message is empty.
+    As Feishu requires, time and secret are the key of the HMAC, and the signed message is empty.
     """
     timestamp = str(int(now.timestamp()))
     digest = hmac.digest(f"{timestamp}\n{secret}".encode(), b"", hashlib.sha256)

@@ -34,15 +34,15 @@ GLOBAL_UNICAST = ipaddress.ip_network("2000::/3")
 
 
 class InvalidUrl(ValueError):
-    """The URL is not acceptable; the message says why."""
+    """The URL must not be requested; the message says why."""
 
 
 class AddressNotFound(Exception):
-    """The host's name has no address."""
+    """The host name has no IP address."""
 
 
 class AddressNotAllowed(Exception):
-    """The host is, or may be, in a private network."""
+    """The host's address is in a private network, or may lead to one."""
 
 
 @dataclass(frozen=True)

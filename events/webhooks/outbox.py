@@ -46,9 +46,9 @@ MAX_LOG_LENGTH = 50  # attempts in the log of a delivery
 
 
 def create_deliveries(events: Sequence[Event]) -> None:
-    """Create a delivery of each event for each active webhook that has selected its kind.
+    """Create a delivery of each event for each webhook, unless paused, that selected its kind.
 
-    Runs in the transaction that publishes the events. A paused webhook gets none.
+    Runs in the transaction that publishes the events.
     """
     webhooks = list(Webhook.objects.filter(paused_at=None))
     now = timezone.now()

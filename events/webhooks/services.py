@@ -33,7 +33,7 @@ Format = Webhook.Format
 
 
 class InvalidWebhook(InvalidFields):
-    """A webhook is not acceptable."""
+    """A value of a webhook is not valid, or the action is not possible."""
 
 
 def list_webhooks(project: Project | None) -> QuerySet[Webhook]:
@@ -140,7 +140,7 @@ def rotate_secret(*, webhook: Webhook, by: Any) -> str:
 
 @transaction.atomic
 def delete_webhook(*, webhook: Webhook, by: Any) -> None:
-    """Delete a webhook with its log."""
+    """Delete a webhook with its deliveries."""
     _log_change("webhook_deleted", webhook, by, before=_build_log_values(webhook))
     webhook.delete()
 
@@ -158,7 +158,10 @@ def send_test(*, webhook: Webhook, by: Any) -> Delivery:
 
 @transaction.atomic
 def resend_delivery(*, delivery: Delivery, by: Any) -> Delivery:
-    """Send a delivery again, with the attempts of a new one. Raises InvalidWebhook if paused."""
+    """Make a delivery due again, with as many attempts as a new one.
+
+    Raises InvalidWebhook if the webhook is paused.
+    """
     _require_active(delivery.webhook)
     row = Delivery.objects.select_for_update(of=("self",)).get(pk=delivery.pk)
     row.state, row.attempts, row.next_at = Delivery.State.PENDING, 0, timezone.now()
@@ -180,9 +183,9 @@ def start_delivery_on_commit(webhook: Webhook) -> None:
 
 
 def pause_webhook(webhook: Webhook, reason: str) -> None:
-    """Pause a webhook because of its responses, in the caller's transaction.
+    """Pause a webhook because of the answers of its address, in the caller's transaction.
 
-    An event is recorded for a webhook of a project, none for one of the site.
+    An event is recorded if it is a project's webhook, none if it is the site's.
     """
     webhook.paused_at, webhook.pause_reason = timezone.now(), reason
     webhook.save(update_fields=["paused_at", "pause_reason"])

@@ -38,7 +38,7 @@ def derive_secret(nonce: str, *, key: str | None = None) -> str:
 def build_headers(
     webhook: Webhook, message_id: str, body: str, *, now: datetime.datetime
 ) -> dict[str, str]:
-    """Return the headers of a request, with a signature for each valid secret."""
+    """Return the headers of a request, with one signature for each secret that is valid now."""
     nonces = [webhook.nonce]
     if webhook.rotated_at is not None and now < webhook.rotated_at + ROTATION_OVERLAP:
         nonces.append(webhook.previous_nonce)

@@ -213,7 +213,7 @@ def get_progress_by_question() -> dict[int, dict[str, int]]:
 def lock_ranges_shared(question_id: int) -> None:
     """Prevent the question's ranges from being deleted until the transaction ends.
 
-    A shared lock: workers that save a range hold it together.
+    It is a shared lock, which several workers that save a range can hold at once.
     """
     take_advisory_lock(ADVISORY_LOCK_KEY, question_id, shared=True)
 

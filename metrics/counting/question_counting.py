@@ -220,7 +220,7 @@ def _get_day_column(code_column: str) -> str:
 
 
 def compute_own_counts(rows: np.ndarray) -> np.ndarray:
-    """Return each rater's change of counted ratings by day, from the rows."""
+    """Return the non-zero changes (n, 3) in numbers of own ratings: rater, day, change."""
     current, counted = rows[rows["code"] > NO_CODE], rows[rows["counted"] > NO_CODE]
     rater = np.concatenate([current["rater"], counted["rater"]])
     if not rater.size:

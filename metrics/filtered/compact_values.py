@@ -28,12 +28,12 @@ Trend = dict[str, dict[str, list[Any]]]
 
 
 def to_short_list(value: Value) -> ShortList:
-    """Return the SHORT_FIELDS of a Value."""
+    """Return the SHORT_FIELDS of a Value as a list."""
     return [value["value"], value["low"], value["high"], value["reason"]]
 
 
 def to_trend_point(value: Value) -> ShortList:
-    """Return the POINT_FIELDS of a Value."""
+    """Return the POINT_FIELDS of a Value as a list."""
     return [*to_short_list(value), value["n_items"], value["n_ratings"], value["se"]]
 
 

@@ -247,7 +247,7 @@ def _compute_period_results(
 def _join_populations(
     recount: Recount, scale: QuestionScale
 ) -> tuple[np.ndarray, GroupedPatterns, np.ndarray]:
-    """Return the days (D,), the patterns (P) of all populations, and the items of each (D, P)."""
+    """Return the days (D,), the patterns (P) of all populations, and their items by day (D, P)."""
     parts = [counts.split_by_day() for counts in recount.patterns.values()]
     days = np.unique(np.concatenate([part_days for part_days, _counts, _items in parts]))
     by_day = np.zeros((len(days), sum(len(counts) for _days, counts, _items in parts)), np.int64)

@@ -54,7 +54,7 @@ def run_due_audits() -> list[int]:
 
 
 def _audit_and_record(question_id: int) -> bool:
-    """Audit a question and store the result; False if that failed."""
+    """Audit a question and store the result; return False if the audit failed."""
     try:
         findings = audit_question(question_id, rater_id=_sample_rater(question_id))
     except Exception:

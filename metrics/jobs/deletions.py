@@ -17,7 +17,7 @@ TURN_SECONDS = 2.0  # for one deletion while others are pending
 
 
 def process_pending_deletions() -> int:
-    """Continue all deletions except under legal hold; return how many were finished."""
+    """Continue all deletions except those under legal hold; return how many were finished."""
     return sum(
         process_deletion(deletion)
         for deletion in removal.list_open_deletions()
@@ -26,9 +26,9 @@ def process_pending_deletions() -> int:
 
 
 def process_deletion(deletion: Deletion, *, seconds: float = TURN_SECONDS) -> bool:
-    """Process the next steps for about ``seconds``; True when the deletion is finished.
+    """Process the next steps for about ``seconds``; return whether the deletion is finished.
 
-    A later call finds the remaining steps in the rows.
+    A later call continues with the steps that remain, which it finds from the remaining rows.
     """
     deadline = time.monotonic() + seconds
     while removal.withdraw_next_ratings(deletion):

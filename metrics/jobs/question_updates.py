@@ -333,7 +333,7 @@ def _update_with_time_limit(question_id: int) -> RemainingWork:
 def delete_counts_and_results(question: Question) -> None:
     """Delete all counts and results of a question.
 
-    Its ratings are uncounted then, and are counted in the ordinary way.
+    Its ratings become uncounted, so that workers count them again.
     """
     # Writers of ratings wait. Otherwise one that holds a row of this question and wants another
     # could deadlock.

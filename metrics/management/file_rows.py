@@ -196,7 +196,10 @@ def _add_attribute_column(mapping: ImportMapping, head: TableHead, name: str) ->
 
 
 def _add_cluster(clusters: dict[str, str], item: ItemRecord, name: str) -> None:
-    """Add the cluster of an item; an empty value is none. Raises RatingFileError for two."""
+    """Add the cluster of an item, unless it is empty.
+
+    Raises RatingFileError if the item already has another cluster.
+    """
     value = str((item.attributes or {}).get(name) or "").strip()
     if value and clusters.setdefault(item.key, value) != value:
         raise RatingFileError(

@@ -168,7 +168,7 @@ def format_pair_statistics(pair: PairStatistics) -> list[str]:
 
 
 def format_value_with_interval(estimate: Any) -> str:
-    """Return a Value with its interval, or why it is undefined."""
+    """Format a Value with its interval, or the reason why it is undefined."""
     if estimate["value"] is None:
         return f"undefined: {estimate['reason']}"
     value = format_number(estimate["value"])
@@ -178,7 +178,7 @@ def format_value_with_interval(estimate: Any) -> str:
 
 
 def format_number(value: float) -> str:
-    """Return a number with three decimals, 0 without a sign."""
+    """Format a number with three decimals; 0 without a sign."""
     return f"{round(value, 3) + 0.0:.3f}"
 
 
@@ -259,7 +259,7 @@ GROUPS = ("headline", "people", "models", "people_models")
 def compute_cluster_effects(
     ratings: RatingFile, scale: QuestionScale, column: str, *, models: Sequence[str]
 ) -> QuestionClusters:
-    """Compute the design effects of a file's clusters: on people only, where both kinds rated."""
+    """Compute the design effects of a file's clusters, for people only where models rated too."""
     rows = np.empty(len(ratings.item), ROW)
     rows["item"], rows["rater"], rows["code"] = ratings.item, ratings.rater, ratings.code
     is_model = np.isin(rows["rater"], [ratings.raters.index(model) for model in models])

@@ -60,7 +60,7 @@ def compute_intervals(counts: np.ndarray, n_items: np.ndarray, scale: QuestionSc
 
 
 def add_intervals(coefficients: Values, bootstrap_intervals: Intervals) -> Values:
-    """Return values by name, with these intervals added where the value is defined."""
+    """Return the values by name, with these bootstrap intervals added to defined ones."""
     with_intervals = dict(coefficients)
     for name, interval in bootstrap_intervals.items():
         if name in coefficients and coefficients[name]["value"] is not None:
@@ -90,9 +90,9 @@ def compute_pooled_and_people_intervals(
 def add_headline_intervals(
     headline: HeadlineResult, coefficients: Values, patterns: PatternCounts, scale: QuestionScale
 ) -> Values:
-    """Return the coefficients with bootstrap intervals where they have none.
+    """Return the coefficients with bootstrap intervals added where these exist.
 
-    The headline's value gets one too, in place.
+    The headline's value gets one too, in place, if it has none.
     """
     intervals = compute_intervals(patterns.counts, patterns.n_items, scale)
     headline["value"] = add_missing_interval(headline["name"], headline["value"], intervals)

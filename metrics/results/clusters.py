@@ -128,7 +128,7 @@ class QuestionClusters:
         return effects[0]
 
     def widen_interval(self, name: str, value: Any) -> Any:
-        """Return a Value with its interval widened for clusters; unchanged where it is already."""
+        """Return a Value with its interval widened for clusters; unchanged if it already is."""
         if not value or "design_effect" in value:
             return value
         return self._widen_by_effect(

@@ -50,7 +50,7 @@ class PairDetails:
 
     @property
     def n_items(self) -> int:
-        """Number of items that both rated."""
+        """Number of items that both raters rated."""
         return int(self.table.sum())
 
     @property
@@ -69,7 +69,7 @@ class PairDetails:
     def from_table(
         cls, table: np.ndarray, scale: QuestionScale, clusters: QuestionClusters | None = None
     ) -> PairDetails:
-        """Compute the details from the (k, k) table, with intervals of ``clusters`` of items."""
+        """Compute the details from the (k, k) table, with intervals widened for ``clusters``."""
         kappas = {
             name: cohen.kappa(table, matrix).to_value()
             for name, matrix in scale.build_weight_matrices().items()

@@ -77,7 +77,7 @@ class PairAgreement:
 
     @property
     def is_uncertain(self) -> bool:
-        """True if there is not enough data to highlight the pair."""
+        """True if the pair has too few items, no interval or too wide a one, to be highlighted."""
         low, high = self.kappa["low"], self.kappa["high"]
         return self.n_items < FEW_ITEMS or low is None or high is None or high - low > WIDE_INTERVAL
 
@@ -166,7 +166,7 @@ def list_pairs_among(question: Question, raters: list[Rater], weights: str) -> l
 
 
 def list_pairs_of_rater(question: Question, rater: Rater, weights: str) -> list[PairAgreement]:
-    """Return the pairs of one rater with the most shared items, at most MAX_PAIRS_OF_RATER.
+    """Return the MAX_PAIRS_OF_RATER pairs of a rater with the most shared items, or fewer.
 
     The rater comes first in each pair.
     """

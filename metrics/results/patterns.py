@@ -70,7 +70,7 @@ class GroupedPatterns:
 
     @property
     def is_comparable(self) -> np.ndarray:
-        """A mask (P,) of the patterns with two ratings by the population, or more."""
+        """A mask (P,) of the patterns with two or more ratings by the population."""
         return self.pooled.sum(axis=1) >= 2
 
     @property
@@ -109,7 +109,7 @@ class GroupedPatterns:
     def _iter_unique_values(
         self, n_items: np.ndarray, scale: QuestionScale, name: str
     ) -> Iterator[GroupValues]:
-        """Yield the values for each row of n_items (D, P)."""
+        """Yield the values for each row of n_items (D, P), also for equal ones."""
         if not self.separates_models:
             for pooled in iter_values_by_name(scale.estimate_patterns(self.counts, n_items)):
                 yield GroupValues(pooled)

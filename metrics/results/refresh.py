@@ -110,7 +110,10 @@ def has_deferred_results(question_id: int) -> bool:
 
 @transaction.atomic
 def recompute_deferred_cumulative_results(question_id: int) -> bool:
-    """Compute and store the cumulative results that ``refresh_results`` deferred; False if none."""
+    """Compute and store the cumulative results that ``refresh_results`` deferred.
+
+    Return False if there are none.
+    """
     if not has_deferred_results(question_id):
         return False
     state = lock_count_state(question_id)

@@ -20,7 +20,7 @@ class CategoryAgreement(TypedDict):
 
 
 class ResultDetails(TypedDict, total=False):
-    """Everything of a result that is not a single coefficient; empty before anything is counted."""
+    """The numbers of a result besides its coefficients; empty before anything is counted."""
 
     by_ratings: dict[str, int]  # items by their number of ratings
     rated: int

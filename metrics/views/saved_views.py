@@ -319,6 +319,6 @@ def _get_parameter_name(name: str) -> str:
 
 
 def list_views_of_page(project: Any, page: str, query: str) -> list[tuple[SavedView, str, bool]]:
-    """Return (view, URL, whether it is the current page) of the saved views of a page."""
+    """Return (view, URL, whether the view is the current one) of the saved views of a page."""
     views = [view for view in saved_views.list_saved_views(project) if view.page == page]
     return [(view, build_view_url(view), view.query == query) for view in views]

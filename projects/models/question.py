@@ -48,7 +48,7 @@ class Scale(models.TextChoices):
         return Weights.CUSTOM if selected == Weights.CUSTOM else Weights.NONE
 
     def describe_weights(self, selected: str) -> str:
-        """Return what pages call the weights that apply if a lead selects ``selected``."""
+        """Return the name on pages of the weights that apply if a lead selects ``selected``."""
         if self.numeric and selected == Weights.NONE:
             return str(_("distances between values"))
         weights = self.get_effective_weights(selected)
@@ -143,14 +143,14 @@ class Question(models.Model):
 
     @property
     def effective_gold_tolerance(self) -> float:
-        """The tolerance of gold answers; 0 where categories have no order."""
+        """The tolerance of gold answers; 0 if the categories have no order."""
         return self.gold_tolerance if Scale(self.scale).ordered else 0.0
 
     @property
     def has_confirmed_weights(self) -> bool:
-        """False if quadratic weights are used because nobody chose any for ordered labels.
+        """False if nobody chose weights for ordered labels, so that quadratic ones are used.
 
-        With two categories, all weights by rank are the same.
+        True with two categories, for which all weights by rank are the same.
         """
         if self.scale != Scale.ORDINAL or self.weights != Weights.NONE:
             return True
@@ -158,7 +158,7 @@ class Question(models.Model):
 
     @property
     def has_values(self) -> bool:
-        """True if the categories are numbers, with meaningful distances."""
+        """True if the categories have numeric values, whose differences are meaningful."""
         return Scale(self.scale).numeric
 
     def active_categories(self, categories: Iterable[Category] | None = None) -> list[Category]:
@@ -264,7 +264,7 @@ class ScaleVersion(models.Model):
 
     @classmethod
     def get_at(cls, question: Question, moment: datetime.datetime) -> tuple[int, ScaleDeclaration]:
-        """Return the number of the version that was current at a moment, and its declaration."""
+        """Return the number and the declaration of the scale version that applied at a moment."""
         next_change = (
             cls.objects.filter(question=question, until__gt=moment).order_by("number").first()
         )

@@ -114,7 +114,7 @@ class RaterKindVersion(models.Model):
 
     @classmethod
     def get_model_ids_at(cls, raters: Iterable[Rater], moment: datetime.datetime) -> set[int]:
-        """Return the ids of those of the raters that were models at a moment."""
+        """Return the ids of the raters that were models at a moment."""
         current_kinds = {rater.pk: rater.kind for rater in raters}
         later_versions = cls.objects.filter(
             rater__in=list(current_kinds), until__gt=moment

@@ -50,5 +50,5 @@ def list_roles_with(capability: Capability) -> list[str]:
 
 
 def is_given_work(role: str) -> bool:
-    """Return whether members with a role are raters from the start; leads become one on request."""
+    """Return whether members with a role become raters at once; leads become one on request."""
     return may(role, Capability.RATE) and not may(role, Capability.MANAGE)

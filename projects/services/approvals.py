@@ -81,9 +81,10 @@ def decide_approval(*, approval: Approval, approved: bool, by: Any) -> Approval:
 
 
 def use_approval(*, project: Project, action: Approval.Action, by: Any) -> None:
-    """Use the approval for the action; raise PermissionDenied where there is none.
+    """Mark the requester's approval for the action as used, in the action's transaction.
 
-    Call it in the transaction of the action. Commands of the operator (``by`` is None) need none.
+    Raises PermissionDenied if there is none. None is needed if the site does not require approvals,
+    and by commands of the operator (``by`` is None).
     """
     if not is_needed() or by is None:
         return
@@ -99,7 +100,7 @@ def use_approval(*, project: Project, action: Approval.Action, by: Any) -> None:
 
 
 def list_usable_approvals(project: Project, action: str, by: Any) -> QuerySet[Approval]:
-    """Return the approvals that ``by`` can still use for the action."""
+    """Return the approvals that ``by`` requested and can still use for the action."""
     return Approval.objects.filter(
         project=project,
         action=action,

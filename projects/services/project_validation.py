@@ -37,8 +37,7 @@ _NEEDS_RANDOM = _lazy("A fixed order reveals test items: choose random, or 0.")
 class InvalidProjectChange(ValueError):
     """The change is not valid, and nothing was changed.
 
-    ``fields`` maps each field to its error: a message, or index -> field -> message (as in
-    question_validation).
+    ``fields``: {field: message, or {index: {field: message}} as in question_validation}.
     """
 
     def __init__(self, fields: Mapping[str, Any]) -> None:
@@ -62,10 +61,7 @@ def list_time_zones() -> tuple[str, ...]:
 
 
 def normalize_time_zone(name: str) -> str:
-    """Return the time zone of this name in its official spelling.
-
-    An unknown name is returned as it is.
-    """
+    """Return the official spelling of a time zone's name; an unknown name unchanged."""
     name = name.strip()
     return {zone.casefold(): zone for zone in list_time_zones()}.get(name.casefold(), name)
 

@@ -21,9 +21,9 @@ from projects.models import Scale, Weights
 
 
 def find_matrix_problem(matrix: Any, size: int) -> str | None:
-    """Return the problem of the matrix for ``size`` categories, or None.
+    """Return a message with the row and column of an invalid weight, or None.
 
-    The problem has its row and column.
+    ``size``: number of categories, which the matrix must have as rows and columns.
     """
     if message := _find_shape_problem(matrix, size):
         return message
@@ -175,7 +175,7 @@ class InvalidQuestions(ValueError):
 
 
 def find_question_problems(question: NewQuestion) -> dict[str, object]:
-    """Return {field: message}.
+    """Return {field: message} of a question's problems, empty without any.
 
     The value for ``categories`` is a message, or {index from 0: {field: message}}.
     """

@@ -38,10 +38,10 @@ def change_categories(
 ) -> Question:
     """Replace the categories of a question's scale by these, in this order.
 
-    Each is (code, or None for a new category, and its new values). A category that is left out
-    is retired, unless ratings or gold answers use it. ``seen_version`` is the scale_version that
-    ``by`` was shown: a change made meanwhile by somebody else is not overwritten. Raises
-    InvalidProjectChange; then nothing has changed.
+    Each is (code, or None for a new category; its new values). Categories that are left out are
+    retired; they must not be used by ratings or gold answers. ``seen_version``: the scale_version
+    that ``by`` was shown, None to skip the check. Raises InvalidProjectChange, without changes,
+    also if somebody else has changed the scale since.
     """
     question = _lock_question(question, seen_version, by=by)
     existing = {category.code: category for category in question.active_categories()}
@@ -77,10 +77,11 @@ def change_weights(
     seen_version: int | None = None,
     reason: str = "",
 ) -> Question:
-    """Set the weights; ``matrix`` (rows in declared order) may be kept together with other weights.
+    """Set the weights and the matrix; the matrix is kept, but not used, with other weights.
 
-    ``reason`` is stored with the previous version. Raises InvalidProjectChange with the row and the
-    column of an invalid cell; then nothing has changed.
+    ``matrix``: rows in declared order, or None. ``reason`` is stored with the previous version.
+    Raises InvalidProjectChange, without changes; its message names the row and column of an invalid
+    cell.
     """
     reason = _clean_line("reason", reason)
     question = _lock_question(question, seen_version, by=by, reason=reason)

@@ -46,7 +46,7 @@ class CategoryUse:
 
     @property
     def difference(self) -> float:
-        """Change of the share since the onset."""
+        """The share since the onset minus the share before it."""
         return self.since - self.before
 
 
@@ -151,9 +151,10 @@ _TITLES: dict[str, Promise] = {
 
 
 def list_chart_rows(alert: Alert) -> Rows:
-    """Return a row per day or week.
+    """Return a row per day or week of the alert's chart.
 
-    It has start, value, n, part (before or since) and the part's level.
+    Each has its start, value, number of items n, part (before or since the onset), and the mean of
+    that part.
     """
     chart = alert.chart
     since = (alert.since - EPOCH).days

@@ -27,7 +27,7 @@ MAX_REASON_LENGTH = 2_000
 class InvalidAlertStep(ValueError):
     """The change of an alert's state is invalid.
 
-    ``field`` names the value, ``message`` says what is wrong.
+    ``field``: name of the invalid value; ``message``: what is wrong with it.
     """
 
     def __init__(self, field: str, message: str) -> None:

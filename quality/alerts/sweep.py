@@ -26,10 +26,10 @@ from .detection.storage import store_scan
 
 
 def update_gold_alerts() -> int:
-    """Create an alert for each question with suspected gold answers that no alert covers.
+    """Create an alert for each question with suspected gold answers, unless one exists for them.
 
-    Returns how many alerts were created. Alerts whose question has no suspected gold any more
-    are marked as no longer supported.
+    Returns how many alerts were created. Alerts of questions without suspected gold answers are
+    resolved.
     """
     rows = GoldItem.objects.filter(suspected=True).order_by().values_list("question")
     counts_by_question = {
@@ -73,7 +73,7 @@ def _update_gold_alerts_of_question(question_id: int, count: tuple[int, int] | N
 
 
 def _resolve_gold_alerts(question: Question) -> None:
-    """Resolve the alerts of a question without suspected gold answers: nothing is left to do."""
+    """Resolve the gold alerts of a question that has no suspected gold answers any more."""
     alerts = Alert.objects.filter(question=question, kind=AlertKind.GOLD_SUSPECTED)
     for alert in alerts.exclude(state=AlertState.RESOLVED).select_related("question"):
         services.change_alert_state(

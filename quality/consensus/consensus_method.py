@@ -15,9 +15,9 @@ from . import storage
 
 @transaction.atomic
 def set_method(*, question: Question, method: str, with_models: bool, by: Any) -> Consensus:
-    """Set the method of a question's labels and whether models count as raters.
+    """Set the method of a question's labels, and whether ratings of models count.
 
-    The next sweep recomputes them. Records a security event. Raises ValueError for an unknown
+    The next sweep recomputes the labels. Records a security event. Raises ValueError for an unknown
     method.
     """
     if method not in ConsensusMethod.values:

@@ -114,9 +114,9 @@ class ConfusionEstimate:
 class ConsensusLabels:
     """Labels of a question's items, from ratings alone.
 
-    item (N,) ids, ascending; label (N,) indexes of the declared categories, -1 where there is
-    none; confidence (N,) or None; shares (N, k) in declared order; mean (N,) or None; ratings
-    (N,) counts.
+    ``item`` (N,): ids, ascending; ``label`` (N,): indexes of declared categories, -1 for no label;
+    ``confidence`` (N,) or None; ``shares`` (N, k): in declared order; ``mean`` (N,) or None;
+    ``ratings`` (N,): numbers of ratings.
     """
 
     item: np.ndarray
@@ -136,7 +136,7 @@ class ConsensusLabels:
         return None if self.confidence is None else float((1 - self.confidence).sum())
 
     def list_confidence_levels(self) -> list[dict[str, float]]:
-        """Return the number of labels and of expected errors at each of CONFIDENCE_LEVELS."""
+        """Return the numbers of labels and expected errors from each of CONFIDENCE_LEVELS up."""
         if self.confidence is None:
             return []
         levels = []
@@ -228,7 +228,7 @@ def _calibrate(
 def _to_fixed_arrays(
     codes: Mapping[int, int], scale: QuestionScale
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the fixed items and the indexes of their categories, two arrays (M,)."""
+    """Return two arrays (M,): ids of the fixed items, and the indexes of their categories."""
     items = np.array(sorted(codes), np.int64)
     indexes = scale.get_code_indices(np.array([codes[item] for item in items.tolist()], np.int64))
     return items[indexes >= 0], indexes[indexes >= 0]
@@ -289,8 +289,8 @@ def _estimate_errors(
 ) -> list[ConfusionEstimate]:
     """Return impact and accuracy of each rater, in the order of their ids.
 
-    ``probabilities`` (N, k): of each category of the items, in ascending order of their ids;
-    ``disagreement`` (k, k): how much a wrong rating of one category for another counts.
+    ``probabilities`` (N, k): of the categories of each item, in ascending order of item ids;
+    ``disagreement`` (k, k): weight of a wrong rating, by true and rated category.
     """
     _items, item_index = np.unique(votes["item"], return_inverse=True)
     raters, rater_index = np.unique(votes["rater"], return_inverse=True)

@@ -104,11 +104,11 @@ def store_labels(
     *,
     last_decision_id: int,
 ) -> None:
-    """Write the labels that changed, and delete those of items that have none any more.
+    """Write the labels that changed, and delete those that the question should not have any more.
 
-    ``last_decision_id``: id of the newest decision that the labels contain. Items decided since
-    are skipped: their labels are already stored. Raises LeaseLost if another worker has taken over
-    the question.
+    ``last_decision_id``: id of the newest decision that the labels take into account. Items decided
+    since are skipped: their labels are already stored. Raises LeaseLost if another worker has taken
+    over the question.
     """
     question_id = consensus.question_id
     new_rows = {row[1]: row for row in iter_label_rows(question_id, labels, fixed, scale)}
@@ -214,13 +214,16 @@ def _iter_consensus_rows(
 
 
 def iter_stored_rows(question_id: int) -> Iterator[tuple[Any, ...]]:
-    """Yield the stored labels: item id and COMPARED_COLUMNS."""
+    """Yield (item id, values of COMPARED_COLUMNS) of the stored labels."""
     rows = ItemLabel.objects.filter(question_id=question_id).order_by("item_id")
     return rows.values_list("item_id", *COMPARED_COLUMNS).iterator(chunk_size=BATCH_SIZE)
 
 
 def is_changed(stored: tuple[Any, ...] | None, row: LabelRow) -> bool:
-    """Return whether a stored label (as ``iter_stored_rows`` yields it) differs from a row."""
+    """Return whether a row differs from the stored label; True if none is stored (None).
+
+    ``stored``: the values of COMPARED_COLUMNS. Rounding errors are no difference.
+    """
     if stored is None:
         return True
     old = dict(zip(COMPARED_COLUMNS, stored, strict=True))

@@ -137,9 +137,9 @@ def _get_input_version(question: Question) -> dict[str, object] | None:
 
 
 def _list_settled_items(question: Question) -> list[int]:
-    """Return ids of escalated items that are certain by now, or that no rater is left for.
+    """Return ids of escalated items that became certain, or for which no rater is left.
 
-    Where requests were switched off: of all items with a pending request.
+    If requests were switched off: ids of all items with a pending request.
     """
     rules = LabelRules.objects.get(question=question)
     rows = Escalation.objects.filter(question=question)

@@ -21,7 +21,7 @@ from quality.validation import InvalidSettings
 
 
 class LabelRulesForm(SettingsForm):
-    """Form of the rules; bounds are checked in quality.escalation.label_rules."""
+    """Form of a question's label rules; quality.escalation.label_rules validates the bounds."""
 
     request_ratings = forms.BooleanField(
         label=_lazy("Request extra ratings for uncertain items"), required=False

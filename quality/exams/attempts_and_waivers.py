@@ -39,7 +39,10 @@ def grant_attempt(*, question: Question, rater: Rater, by: Any, reason: str) -> 
 
 @transaction.atomic
 def waive_exam(*, question: Question, rater: Rater, by: Any, reason: str) -> Exam:
-    """Let the rater rate without having passed. Raises InvalidExamAction."""
+    """Create a waiver, with which the rater may rate without having passed.
+
+    Raises InvalidExamAction.
+    """
     exam = exams.waive_exam(
         question=question, rater=rater, by=by, reason=_validate_action(question, rater, reason)
     )
@@ -48,7 +51,10 @@ def waive_exam(*, question: Question, rater: Rater, by: Any, reason: str) -> Exa
 
 
 def _validate_action(question: Question, rater: Rater, reason: str) -> str:
-    """Return the stripped reason; raises InvalidExamAction."""
+    """Return the stripped reason.
+
+    Raises InvalidExamAction for an invalid reason, and for a rater who has passed or a waiver.
+    """
     reason = reason.strip()
     if problem := validation.find_required_reason_error(reason, max_length=MAX_REASON_LENGTH):
         raise InvalidExamAction(problem)

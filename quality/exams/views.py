@@ -38,7 +38,7 @@ FINISHED_STATES = (Exam.State.PASSED, Exam.State.FAILED, Exam.State.WAIVED)
 
 
 class ExamRulesForm(SettingsForm):
-    """Form of the exam's rules; bounds are checked in quality.exams.exam_rules."""
+    """Form of a question's exam rules; quality.exams.exam_rules validates the bounds."""
 
     required = forms.BooleanField(label=_lazy("Require an exam before rating"), required=False)
     preset = forms.ChoiceField(
@@ -77,7 +77,7 @@ class ExamRulesForm(SettingsForm):
         preset.choices = _list_preset_choices(max_answers)
 
     def clean(self) -> dict[str, Any]:
-        """Use the numbers of a preset that was chosen now; changed numbers are custom."""
+        """Replace the numbers by those of a newly chosen preset; changed numbers become custom."""
         cleaned = super().clean()
         changes = self.get_changes()
         numbers = exam_rules.PRESETS.get(cleaned.pop("preset", ""))
@@ -292,7 +292,7 @@ class ExamResultRow:
 
     @property
     def reason(self) -> str:
-        """Reason of the latest attempt, translated where the program wrote it."""
+        """Reason of the latest attempt, in the reader's language if the program wrote it."""
         reason = self.exam.reason if self.exam is not None else ""
         return (
             _("Rated before the exam was required") if reason == exam_rules.RATED_BEFORE else reason
@@ -300,7 +300,7 @@ class ExamResultRow:
 
     @property
     def reason_with_name(self) -> str:
-        """The reason of a waiver or another attempt, with the name of who granted it."""
+        """Reason of the latest attempt, with the name of the lead who granted or waived it."""
         by = self.exam.by if self.exam is not None else None
         return f"{self.reason} ({by})" if self.reason and by else self.reason
 

@@ -89,7 +89,7 @@ class GateInputs:
         return self._agreement[rating_filter]
 
     def fit_labels(self, rating_filter: RatingFilter) -> fit.ConsensusLabels:
-        """Return the labels of the items that the selected ratings are of."""
+        """Compute the labels of the items with selected ratings, by the question's method."""
         consensus = Consensus.objects.filter(question=self.question).first() or Consensus()
         rows = self.select_people_ratings(rating_filter, with_models=consensus.with_models)
         columns = np.zeros(len(rows), fit.VOTE_DTYPE)
@@ -106,9 +106,10 @@ class GateInputs:
         return fit.get_fixed_codes(self.question, moment=self.moment)
 
     def list_gold_responses(self, rating_filter: RatingFilter) -> list[tuple[int, bool]]:
-        """Return (item, whether it is right) of the selected answers to items with gold.
+        """Return (item id, whether it is right) of the selected answers to items with gold.
 
-        Of people, or of models where no people answered. Suspected gold and exams do not count.
+        Answers of people; of models if no person answered. Suspected gold and answers in exams are
+        left out.
         """
         gold = self._gold
         excluded = self._suspected_items
@@ -140,7 +141,10 @@ class GateInputs:
         return {item.item_id for item in items if item.suspected}
 
     def _build_responses(self, rating_filter: RatingFilter) -> list[answers.GoldResponse]:
-        """Return the selected answers to items with gold; a check answer precedes a rating."""
+        """Return the selected answers to items with gold, one for each rater and item.
+
+        A check answer replaces a rating.
+        """
         ratings = self.get_ratings(rating_filter)
         zone = ZoneInfo(self.project.time_zone)
         of_pair: dict[tuple[int, int], answers.GoldResponse] = {}
@@ -170,7 +174,7 @@ class GateInputs:
         return sorted(of_pair.values(), key=lambda response: response.at)
 
     def get_check_answers(self, rating_filter: RatingFilter) -> HistoricalRatings:
-        """Return the selected answers to hidden gold and in exams, as if they were ratings."""
+        """Return the selected answers to hidden gold and in exams, in the form of ratings."""
         checks = rating_filter.filter_answers(
             CheckAnswer.objects.filter(pk__in=self._newest_checks, code__gte=0),
             ZoneInfo(self.project.time_zone),

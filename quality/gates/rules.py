@@ -50,7 +50,7 @@ class Measure:
 
     @property
     def label(self) -> str | Promise:
-        """The display name."""
+        """Name of the measure on pages."""
         return _LABELS.get(self.name) or get_coefficient_name(self.name)
 
 
@@ -80,7 +80,7 @@ MEASURES = {
 
 
 def get_measure(name: str) -> Measure:
-    """Return the measure of this name; KeyError for an unknown one."""
+    """Return the measure of this name. Raises KeyError for an unknown one."""
     if name in MEASURES:
         return MEASURES[name]
     coefficient = registry.find_coefficient(name)
@@ -125,7 +125,7 @@ class InvalidRules(ValueError):
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule: the measure must be at least, or at most, this limit."""
+    """A rule: the measure of the filtered ratings must be at least, or at most, the limit."""
 
     measure: Measure
     limit: float
@@ -134,7 +134,7 @@ class Rule:
 
     @classmethod
     def from_stored(cls, stored: Mapping[str, Any]) -> Rule:
-        """Return a stored rule."""
+        """Build a rule from its stored form."""
         measure = get_measure(stored["measure"])
         rating_filter = parse_filter(stored.get("filter", {}))
         return cls(measure, stored[measure.limit_field], rating_filter, dict(stored))

@@ -139,7 +139,7 @@ def list_public_keys() -> list[dict[str, str]]:
 
 
 def encode_base64url(data: bytes) -> str:
-    """Return bytes in base64url without padding, as JSON Web Keys have them."""
+    """Return the bytes in base64url without padding, as JSON Web Keys need them."""
     return base64.urlsafe_b64encode(data).rstrip(b"=").decode("ascii")
 
 

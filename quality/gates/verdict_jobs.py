@@ -22,7 +22,7 @@ MAX_STORED = 100  # verdicts of a gate
 
 
 class InvalidMoment(ValueError):
-    """A moment that no verdict can be of; the message says why."""
+    """No verdict can be given for this moment; the message says why."""
 
 
 def get_or_request_verdict(gate: Gate, as_of: datetime.datetime | None) -> Document | None:
@@ -50,7 +50,7 @@ def get_or_request_verdict(gate: Gate, as_of: datetime.datetime | None) -> Docum
 def parse_moment(text: str, zone: ZoneInfo) -> datetime.datetime:
     """Return the moment of a text like 2026-03-02T18:00+08:00. Raises InvalidMoment.
 
-    ``zone``: the time zone of a text without one.
+    ``zone``: time zone that applies if the text has none.
     """
     text = restore_plus(text)
     try:

@@ -122,7 +122,7 @@ def describe_filter(rule: Mapping[str, Any]) -> str:
 
 
 def format_limit(limit: float) -> str:
-    """Return a limit with two decimals, or with three where it has more."""
+    """Return a limit with two decimals, or three if it is not a multiple of 0.01."""
     return format_number(limit, 2 if round(limit, 2) == limit else DECIMALS)
 
 

@@ -103,7 +103,10 @@ def compute_document(
 
 
 def combine_verdicts(verdicts: Iterable[str]) -> str:
-    """Return the verdict of a gate: pass if all rules pass, fail if one fails."""
+    """Return the verdict of a gate from those of its rules.
+
+    It is fail if one fails, pass if all pass, else not enough data.
+    """
     distinct = set(verdicts)
     if VerdictValue.FAIL in distinct:
         return VerdictValue.FAIL.value
@@ -145,7 +148,10 @@ def _judge_rule(rule: Rule, inputs: GateInputs) -> Document:
 
 
 def _apply_confidence_sequence(value: Value, rule: Rule) -> Value:
-    """Return the value with the interval of its confidence sequence, within its possible values."""
+    """Return the value with the interval of its confidence sequence instead of the usual one.
+
+    The lower end is at least the lowest possible value of the rule's measure.
+    """
     widened = widen_to_sequence(value)
     if widened["low"] is not None:
         widened["low"] = max(widened["low"], rule.measure.lowest)
@@ -153,7 +159,7 @@ def _apply_confidence_sequence(value: Value, rule: Rule) -> Value:
 
 
 def _iter_used_ratings(rules: list[Rule], inputs: GateInputs) -> Iterable[HistoricalRatings]:
-    """Yield the ratings and check answers that the rules are based on."""
+    """Yield the ratings and check answers that the rules evaluate, once for each filter."""
     measures_by_filter: dict[Any, set[str]] = {}
     for rule in rules:
         if rule.measure.name != OPEN_ALERTS:

@@ -39,7 +39,7 @@ EMPTY_ROWS = 3
 
 
 class GateForm(forms.Form):
-    """The name of a gate."""
+    """Form of a gate's name."""
 
     name = forms.CharField(
         label=gettext_lazy("Name"),
@@ -48,7 +48,7 @@ class GateForm(forms.Form):
 
 
 class RuleForm(forms.Form):
-    """A rule of a gate; a row without a measure is no rule."""
+    """Form of a gate's rule; a row without a measure is empty."""
 
     measure = forms.ChoiceField(label=gettext_lazy("Measure"), required=False)
     limit = forms.FloatField(label=gettext_lazy("Required value"), required=False)
@@ -66,7 +66,7 @@ class RuleForm(forms.Form):
         field.choices = [("", "—"), *measures]
 
     def build_rule(self) -> StoredRule | None:
-        """Return the rule as the API takes it; None for an empty row."""
+        """Return the rule in the form of the API; None for an empty row."""
         values = self.cleaned_data
         name, limit, query = (values.get(field) for field in ("measure", "limit", "filter"))
         if not name and limit is None and not query:
@@ -82,7 +82,7 @@ class RuleForm(forms.Form):
         return rule
 
     def add_rule_errors(self, errors: Mapping[str, str]) -> None:
-        """Show what is wrong with the rule (quality.gates.rules.InvalidRules)."""
+        """Add the errors of the rule (quality.gates.rules.InvalidRules) to their fields."""
         for name, message in errors.items():
             field = "limit" if name in (AT_LEAST, AT_MOST) else name
             self.add_error(field if field in self.fields else None, message)
@@ -230,7 +230,10 @@ def _build_query(selection: Selection) -> str:
 
 
 def _add_errors(form: GateForm, rule_forms: Any, error: services.InvalidGate) -> None:
-    """Show what is wrong with a gate at its fields. Empty rows have been left out of the rules."""
+    """Add the errors of a gate to their fields.
+
+    Indexes of rules in the errors do not count empty rows.
+    """
     if "name" in error.fields:
         form.add_error("name", error.fields["name"])
     rules = error.fields.get("rules", {})

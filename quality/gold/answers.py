@@ -63,7 +63,7 @@ class GoldResponse:
 def get_current_gold(
     question: Question, scale: QuestionScale, *, moment: datetime.datetime | None = None
 ) -> dict[int, CurrentGold]:
-    """Return {item id: its gold answer}: the current ones, or those of a past moment."""
+    """Return {item id: its gold answer}, of now or of a past ``moment``."""
     index_of_code = {int(code): index for index, code in enumerate(scale.codes)}
     confirmations = GoldReview.objects.filter(gold=OuterRef("pk"), verdict=GoldReview.Verdict.KEEP)
     if moment is None:

@@ -26,10 +26,10 @@ def set_gold_rules(
 ) -> GoldState:
     """Set the pass mark of raters on gold, the consequence below it, and the tolerance.
 
-    ``pass_mark`` is an accuracy; ``tolerance`` is Question.gold_tolerance. None leaves a value
-    unchanged. The next sweep recomputes scores and evidence; answers in exams that were given
-    before keep their outcome. Records a security event. Raises ValueError for a pass mark outside
-    0.05 to 0.99, for an unknown rule, and for a tolerance that the scale has no use for.
+    ``pass_mark``: an accuracy; ``tolerance``: Question.gold_tolerance; None leaves a value
+    unchanged. The next sweep recomputes scores and evidence; earlier answers in exams keep their
+    outcome. Records a security event. Raises ValueError for a pass mark outside 0.05 to 0.99, an
+    unknown rule, and a tolerance that makes no difference on this scale or every answer right.
     """
     if rule is not None and rule not in GoldState.Rule.values:
         raise ValueError(_("Choose an action."))

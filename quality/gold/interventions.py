@@ -38,14 +38,14 @@ class InvalidIntervention(ValueError):
 
 
 def get_evidence_starts(question_id: int) -> dict[int, datetime.datetime]:
-    """Return {rater id: time of the last override}; the evidence counts later answers only."""
+    """Return {rater id: time of the last override}: the evidence counts only later answers."""
     rows = GoldIntervention.objects.filter(question=question_id, state=State.OVERRIDDEN).order_by()
     return dict(rows.values_list("rater").annotate(Max("decided_at")))
 
 
 @transaction.atomic
 def override_resumed_pauses(question_id: int) -> None:
-    """Override the pauses of raters whom a lead resumed elsewhere."""
+    """Override the pauses of raters who were resumed on another page, as a lead's decision."""
     rows = GoldIntervention.objects.filter(question=question_id, step=Step.PAUSE, state=State.DONE)
     for intervention in rows.filter(rater__paused=False).select_related("rater", "question"):
         _override(intervention, reason=RESUMED, by=None)
@@ -54,10 +54,10 @@ def override_resumed_pauses(question_id: int) -> None:
 def create_interventions(
     question: Question, rule: str, scores: Iterable[GoldScore]
 ) -> list[GoldIntervention]:
-    """Create the interventions that the evidence calls for and that do not exist yet.
+    """Create the warnings and pauses that the evidence calls for, unless they exist.
 
-    ``rule``: whether they are proposed or carried out. Runs in the transaction that stores the
-    scores.
+    ``rule``: GoldState.Rule: whether they are proposed, carried out at once, or not created. Runs
+    in the transaction that stores the scores.
     """
     if rule == Rule.OFF:
         return []
@@ -101,9 +101,9 @@ def carry_out_intervention(*, intervention: GoldIntervention, by: Any) -> GoldIn
 def override_intervention(
     *, intervention: GoldIntervention, reason: str, by: Any
 ) -> GoldIntervention:
-    """Override an intervention: the rater continues, and the evidence starts again.
+    """Override all interventions against the rater in this question.
 
-    Ends all interventions against the rater in this question. Raises InvalidIntervention.
+    The rater may continue, and the evidence starts again. Raises InvalidIntervention.
     """
     reason = reason.strip()
     if problem := validation.find_required_reason_error(reason, max_length=MAX_REASON_LENGTH):
@@ -124,7 +124,7 @@ def _lock_intervention(intervention: GoldIntervention) -> GoldIntervention:
 
 
 def _get_current_steps(question: Question, raters: Collection[int]) -> dict[int, set[str]]:
-    """Return {rater id: steps of interventions that are not overridden}."""
+    """Return {rater id: steps (warn, pause) of the interventions that were not overridden}."""
     steps: dict[int, set[str]] = {}
     rows = GoldIntervention.objects.filter(question=question, rater__in=raters)
     for rater, step in rows.exclude(state=State.OVERRIDDEN).values_list("rater", "step"):

@@ -37,7 +37,7 @@ class InvalidGoldReview(Exception):
 
 
 def _get_categories(gold_of_item: Mapping[int, CurrentGold]) -> dict[int, int]:
-    """Return {item: category} of the answers that accept a single one."""
+    """Return {item id: category index} of the gold answers that name a single category."""
     categories = ((item_id, gold.single_category) for item_id, gold in gold_of_item.items())
     return {item_id: category for item_id, category in categories if category is not None}
 
@@ -213,7 +213,7 @@ def create_review(*, gold: GoldAnswer, verdict: str, reason: str = "", by: Any) 
 
 
 def _get_evidence(gold: GoldAnswer) -> dict[str, object]:
-    """Return the columns of the gold item that the review is based on."""
+    """Return {column: value} of the gold item's statistics, which the review stores."""
     columns = (
         "exposures",
         "right",

@@ -49,7 +49,7 @@ class ScoreRow:
 
 @dataclass(frozen=True)
 class SuspectedAnswer:
-    """A gold item with the labels and counts of the sentence about it."""
+    """A gold item, with the labels and counts for the sentence that explains the suspicion."""
 
     row: GoldItem
     gold: str
@@ -197,7 +197,7 @@ def submit_review(request: HttpRequest, project_id: int, item_id: int) -> HttpRe
 def submit_intervention(
     request: HttpRequest, project_id: int, intervention_id: int
 ) -> HttpResponse:
-    """Carry out a proposed intervention, or override it with a ``reason`` (``do``)."""
+    """Carry out a proposed intervention, or override it with a ``reason``, by ``do``."""
     selection = get_permitted_selection(request, project_id, role=LEAD)
     intervention = get_object_or_404(
         GoldIntervention, question=selection.question, pk=intervention_id
@@ -238,7 +238,7 @@ def change_rules(request: HttpRequest, project_id: int) -> HttpResponse:
 
 
 class GoldRulesForm(SettingsForm):
-    """The rules as the page shows them; quality.gold.gold_rules validates them."""
+    """Form of the rules for gold; quality.gold.gold_rules validates them."""
 
     pass_mark = forms.CharField(required=False)
     tolerance = forms.CharField(required=False)

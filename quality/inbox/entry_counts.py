@@ -64,7 +64,7 @@ class EntryCount:
 
 
 def describe_number(kind: str, n: int) -> str:
-    """Return the number of things of a kind as a text."""
+    """Return a text such as "3 open alerts" for ``n`` things of this kind."""
     forms = {
         ALERTS: ngettext("%(n)s open alert", "%(n)s open alerts", n),
         RATERS: ngettext("%(n)s rater to check", "%(n)s raters to check", n),
@@ -118,9 +118,9 @@ def get_entries_by_project(roles: Mapping[int, str]) -> dict[int, list[EntryCoun
 def get_entries_by_question(
     project: Any, questions: Sequence[Question]
 ) -> dict[int, list[EntryCount]]:
-    """Return {question id: inbox entries} for a project with the reader's role; one query.
+    """Return {question id: inbox entries that the reader (``project.role``) may see}; one query.
 
-    Includes uncertain items for those who may decide them.
+    Uncertain items are included for those who may decide them.
     """
     visible_ids, role = [project.pk], project.role
     led_ids, review_ids = (
@@ -150,7 +150,7 @@ def get_entries_by_question(
 def count_uncertain_items(project: Any, limit: int, *, question: Question | None = None) -> int:
     """Return the number of uncertain items that wait for a decision, at most ``limit``.
 
-    Of all questions of the project, or of one.
+    ``question``: only of this question, else of all questions of the project.
     """
     labels = get_uncertain_labels().filter(question__project=project)
     if question is not None:
@@ -192,7 +192,7 @@ def get_requested_approvals(user: Any) -> QuerySet[Approval]:
 
 
 def get_webhooks_paused_by_failure() -> QuerySet[Webhook]:
-    """Return the webhooks of projects that a worker paused because their addresses failed."""
+    """Return the webhooks that were paused because their address is gone or failed for too long."""
     failed = [Webhook.PauseReason.GONE, Webhook.PauseReason.FAILING]
     return Webhook.objects.filter(pause_reason__in=failed)
 
@@ -232,7 +232,7 @@ def _build_count_query(
 
 
 def _count_webhooks_paused_by_failure(projects: list[int]) -> Any:
-    """Return rows like ``_build_count_query``."""
+    """Return a query of webhooks paused by failure, with the columns of ``_build_count_query``."""
     rows = get_webhooks_paused_by_failure().filter(project__in=projects).order_by()
     annotated = rows.annotate(entry_kind=Value(WEBHOOKS), question_key=Value(""))
     columns = "entry_kind", "project_id", "question_key"

@@ -144,7 +144,7 @@ def select_entries(scope: InboxScope) -> QuerySet[Any, Any]:
 
 
 def _select_raters_to_check(checks: Mapping[int, RatersToCheck]) -> QuerySet[Any, Any]:
-    """Return a StoredEntry for the raters to check of each question, about the first of them."""
+    """Return an entry for each question with raters to check, about the one with most impact."""
 
     def choose(get_value: Callable[[RatersToCheck], float], output_field: Any) -> Case:
         cases = (When(pk=pk, then=Value(get_value(check))) for pk, check in checks.items())
@@ -286,7 +286,7 @@ class InboxEntry:
 
     @property
     def text(self) -> str:
-        """Sentence that says what needs an action."""
+        """Sentence on what needs an action."""
         if self.alert is not None:
             return str(KINDS[self.alert.kind].sentence(self.alert))
         number = entry_counts.describe_number(self.stored.entry_kind, self.stored.number)
@@ -297,7 +297,7 @@ class InboxEntry:
 
     @property
     def url(self) -> str:
-        """URL of the page on which one acts."""
+        """URL of the page on which the user can act."""
         if self.alert is not None:
             return reverse("alert", args=[self.project.pk, self.alert.pk])
         page, parameters = self.stored.entry_kind, {}
@@ -317,7 +317,7 @@ class InboxEntry:
 
 
 def load_entries(rows: Sequence[tuple[Any, ...]], scope: InboxScope) -> list[InboxEntry]:
-    """Return the rows of the scope with what they are about, in four queries."""
+    """Return the rows with the objects that they are about, loaded in four queries."""
     stored_entries = [StoredEntry(*row) for row in rows]
     projects = Project.objects.in_bulk({row.in_project for row in stored_entries})
     questions = Question.objects.in_bulk({row.in_question for row in stored_entries} - {0})

@@ -127,7 +127,7 @@ def _get_name(coefficient: str) -> str:
 
 
 def _format_guideline_versions(question: Question) -> str:
-    """Return the versions of the guidelines under which ratings were given, with their numbers."""
+    """Return the versions of the guidelines that ratings have, with their numbers of ratings."""
     ratings = Rating.objects.current().filter(question=question).order_by("guidelines")
     counts = ratings.values_list("guidelines").annotate(Count("pk"))
     names = {None: "unknown", 0: "none"}

@@ -157,7 +157,7 @@ def _iter_typed_values(labels: Labels, label_names: LabelNames) -> Iterator[list
 
 
 class LabelFileFormat(NamedTuple):
-    """A file format: function that streams it, content type, and file name ending."""
+    """A file format: function that streams the file, content type, and extension."""
 
     stream: Callable[[Labels, LabelNames], Iterator[bytes]]
     content_type: str

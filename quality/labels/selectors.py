@@ -88,14 +88,14 @@ def get_labels(
 
 
 def iter_item_bodies(labels: QuerySet[ItemLabel]) -> Iterator[Any]:
-    """Yield the contents of the labels' items, in the same order, in chunks."""
+    """Yield the body of each label's item, in the order of the labels."""
     return labels.values_list("item__body", flat=True).iterator(chunk_size=CHUNK_SIZE)
 
 
 def iter_label_rows(
     labels: QuerySet[ItemLabel], label_names: LabelNames
 ) -> Iterator[tuple[int, LabelRow]]:
-    """Yield (item id, label), in chunks."""
+    """Yield (item id, LabelRow) of each label, in their order."""
     columns = (
         *("item_id", "item__key", "code", "source", "confidence", "distribution"),
         *("mean", "n_ratings", "reason", "computed_at"),

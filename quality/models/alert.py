@@ -95,7 +95,7 @@ class AlertSettings(models.Model):
 
 class AlertQuerySet(models.QuerySet["Alert"]):
     def in_project(self, project: Project) -> Self:
-        """Return the project's alerts with what a list of them shows, without their charts."""
+        """Return the project's alerts with the objects that lists show, without their charts."""
         alerts = self.filter(question__project=project).defer("chart")
         return alerts.select_related("question__project", "rater", "other_rater")
 
@@ -194,7 +194,7 @@ class Alert(models.Model):
 
     @property
     def raters(self) -> list[Rater]:
-        """The raters that it is about."""
+        """The raters that the alert is about: none, one or two."""
         return [rater for rater in (self.rater, self.other_rater) if rater is not None]
 
     def compute_own_impact(self) -> float:

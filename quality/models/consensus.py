@@ -88,7 +88,7 @@ class Consensus(RecomputedResult):
 
 
 class ItemLabelQuerySet(models.QuerySet["ItemLabel"]):
-    """Labels of items."""
+    """Queries of the labels of items."""
 
     def uncertain(self) -> ItemLabelQuerySet:
         """Return the labels from ratings whose confidence is below their question's threshold."""

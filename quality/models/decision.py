@@ -91,7 +91,7 @@ class ReviewAssignment(models.Model):
 
 
 class NameReveal(models.Model):
-    """Record that an adjudicator displayed the raters' names before deciding."""
+    """Record that an adjudicator has seen the raters' names before a decision."""
 
     question = models.ForeignKey(Question, models.CASCADE, related_name="+")
     item = models.ForeignKey(Item, models.CASCADE, related_name="+")
@@ -108,7 +108,7 @@ class NameReveal(models.Model):
 
 
 class AppealQuerySet(models.QuerySet["Appeal"]):
-    """Appeals by what is left to do."""
+    """Queries of appeals by what remains to be done."""
 
     def unsettled(self) -> Self:
         """Return the appeals without an answer, and accepted ones without a new decision since."""
@@ -124,7 +124,7 @@ class AppealQuerySet(models.QuerySet["Appeal"]):
 class Appeal(models.Model):
     """A rater's appeal against a decision or a gold answer.
 
-    At most one per rater, item and subject; answered once.
+    There is at most one for each rater, item and subject; it is answered once.
     """
 
     class About(models.TextChoices):

@@ -12,7 +12,7 @@ from .consensus import CERTAIN_FROM
 
 
 class LabelRules(models.Model):
-    """A lead's rules for uncertain labels of a question. Off by default."""
+    """A lead's rules for uncertain labels of a question. Requests are off by default."""
 
     question = models.OneToOneField(
         Question, models.CASCADE, primary_key=True, related_name="label_rules"

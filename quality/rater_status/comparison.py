@@ -174,7 +174,7 @@ def list_outdated_questions() -> list[int]:
 
 
 def _compute_and_store_comparison(row: StoredRaterComparison) -> None:
-    """Compute and store the comparison of a question; raises LeaseLost when the lease was lost."""
+    """Compute and store the comparison of a question. Raises LeaseLost if the lease was lost."""
     started = time.monotonic()
     question = Question.objects.prefetch_related("categories").get(pk=row.question_id)
     # Read the input version first: later changes must make the result outdated again.
@@ -232,7 +232,7 @@ class _PeopleResults:
 
     @cached_property
     def repeats_answer(self) -> np.ndarray:
-        """Mask (M,) of the raters who leave their most frequent answer too seldom."""
+        """Mask (M,): whether a rater gives answers other than the most frequent one too seldom."""
         return response_tendencies.find_repeating_raters(*self.top_answers[1:], self.n_items)
 
     def estimate_levels(

@@ -59,7 +59,7 @@ def export_raters(request: HttpRequest, project_id: int) -> HttpResponse:
 def _build_comparison_columns(
     summary: RaterSummary, comparison: comparison.RaterComparison, scale: QuestionScale
 ) -> dict[str, object]:
-    """Return the columns that compare the rater with the others."""
+    """Return the values of the columns that compare the rater with the others."""
     result = comparison.raters.get(summary.rater.pk)
     has_category = result is not None and result.n_items > 0 and result.category < len(scale.labels)
     return {

@@ -170,7 +170,7 @@ def _suggest_items(selection: Selection, raters: list[RaterListEntry]) -> list[N
 
 
 def _suggest_newest_question_alert(question: Question) -> list[NextAction]:
-    """Return the action on the newest open alert that is about no rater."""
+    """Return the action on the newest open alert that is not about a rater; [] without one."""
     alerts = Alert.objects.filter(question=question, state=AlertState.OPEN, rater=None)
     alert = alerts.select_related("question").defer("chart").order_by_newest().first()
     if alert is None:

@@ -119,7 +119,7 @@ class RaterFilter:
 
 
 def _get_result_field(name: str) -> Callable[[RaterList, RaterListEntry], Any]:
-    """Return a sort key that reads this field of a rater's result."""
+    """Return a function that reads this field of a rater's result, None without a result."""
     return lambda _rater_list, rater: getattr(rater.result, name) if rater.result else None
 
 
@@ -158,9 +158,9 @@ class RaterList:
 
     @property
     def is_pending(self) -> bool:
-        """Return whether the first comparison of the raters is still to be computed.
+        """Return whether the first comparison of the raters has still to be computed.
 
-        False while no rating was counted, and in a project without people.
+        False if no rating has been counted, or the project has no people who rate.
         """
         is_computed = self.comparison.computed_at is not None
         input_version = comparison.get_input_versions(self.question.pk)
@@ -194,7 +194,7 @@ class RaterList:
         return listed
 
     def list_filter_chips(self) -> list[tuple[str, Promise, int]]:
-        """Return (flag, text, number of raters) of each flag."""
+        """Return (flag, text, number of raters that have it) of each flag."""
         return [
             (flag, text, sum(flag in rater.flags for rater in self.raters))
             for flag, text in FLAGS.items()

@@ -74,7 +74,7 @@ class StatusReason:
 
 
 class FailedExam(NamedTuple):
-    """Numbers of scored and of right answers in an exam that was not passed."""
+    """Numbers of all and of right answers in an exam that was not passed."""
 
     n_answers: int
     n_right: int

@@ -246,7 +246,7 @@ def _is_set_aside(rater: RaterListEntry) -> bool:
 
 
 def _list_raters_with_status(question_ids: Collection[int]) -> list[RaterWithStatus]:
-    """Return the status of each person of the projects in each question; nine queries."""
+    """Return the status of each person in each question of their project, in nine queries."""
     questions = list(Question.objects.filter(pk__in=question_ids).select_related("project"))
     comparisons = get_comparisons(questions)
     people_of: dict[int, list[Rater]] = {}

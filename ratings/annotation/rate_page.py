@@ -177,7 +177,7 @@ MAX_QUESTION_LENGTH = 500
 def preview_question(request: HttpRequest) -> HttpResponse:
     """Render the submitted question as raters will see it.
 
-    Invalid rows are left out; the question's form reports their errors.
+    Invalid rows of categories are left out; the question's form reports their errors.
     """
     formset = build_category_formset(extra=0, fixed="stored" not in request.POST)(
         request.POST, prefix=CATEGORY_PREFIX

@@ -25,7 +25,7 @@ class InvalidRaterMessage(ValueError):
 
 
 def list_readers(raters: Iterable[Rater]) -> list[Rater]:
-    """Return those of the raters who can read messages: people who may rate in the project."""
+    """Return those of the raters whose users may rate in the project and so can read messages."""
     member = Member.objects.filter(
         project=OuterRef("project"),
         user=OuterRef("user"),

@@ -93,7 +93,8 @@ def get_item_work(
 ) -> tuple[Assignment | None, list[Rating], RaterMessage | None]:
     """Return the rater's assignment of the item, their answers, and their first unread message.
 
-    The answers are ratings, one per question. One round trip.
+    Assignment and message are None if there is none. The answers, one per question, are returned as
+    ratings. All are read in one round trip.
     """
     parameters = [item.pk, rater.pk]
     assignment_rows, rating_rows, message_rows = bulk.execute_statements(

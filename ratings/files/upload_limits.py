@@ -21,9 +21,9 @@ from projects.permissions import get_project, require_can_create_projects
 
 
 def clean_upload_name(name: str) -> str:
-    """Return an upload's name for display: no folders, no control or direction characters.
+    """Return an upload's name for display, never for use as a path.
 
-    Never used as a path.
+    Folders, control characters and characters that change the text's direction are removed.
     """
     file_name = PurePath(name.replace("\\", "/")).name
     return (

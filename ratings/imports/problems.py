@@ -117,7 +117,7 @@ def _format_skipped_records(skipped_records: Mapping[str, StoredSkippedRecords])
 
 
 def build_error_group(error: UnreadableFileError) -> ProblemGroup:
-    """Return the one problem of a file that cannot be read, in the user's language."""
+    """Return the problem of a file that cannot be read as a group, in the user's language."""
     (group,) = group_problems([error.problem.to_json()], {})
     return group
 
@@ -140,10 +140,10 @@ def describe_write_failure(kind: str, value: str) -> str:
 
 @dataclass(frozen=True)
 class ProblemGroup:
-    """All problems of one kind: how many, the first lines and columns, and what to do.
+    """All problems of one kind: their number, the first lines and columns, and what to do.
 
-    ``message`` describes the first of them. ``next_step`` and the ``options`` of the commands say
-    what to do about it; they are empty if the message says so.
+    ``message`` describes the first problem. ``next_step``, and the command's ``options``, say what
+    to do about it; they are empty if the message says it.
     """
 
     kind: str
@@ -156,7 +156,7 @@ class ProblemGroup:
 
     @property
     def places(self) -> str:
-        """The first lines and the number of times, in the user's language."""
+        """The first lines and the number of problems, in the user's language; "" without lines."""
         lines = ", ".join(map(str, self.lines[:MAX_SHOWN_LINES]))
         if not lines:
             return ""
@@ -192,7 +192,10 @@ class ProblemGroup:
 def group_problems(
     problems: Sequence[StoredProblem], counts: Mapping[str, int]
 ) -> list[ProblemGroup]:
-    """Return the stored problems by kind, in the user's language; ``counts`` are by kind."""
+    """Return the stored problems grouped by kind, in the user's language.
+
+    ``counts`` has the number of problems of each kind, also of those that are not stored.
+    """
     by_kind: dict[str, list[ImportProblem]] = {}
     for problem in problems:
         by_kind.setdefault(problem["kind"], []).append(ImportProblem(**problem))

@@ -64,9 +64,9 @@ SKIPPED_RECORD_REASONS: dict[str, str | Promise] = {
 
 
 class StoredSkippedRecords(TypedDict):
-    """Records that were skipped for one reason, as stored in `ImportRun.summary`.
+    """Number, first lines and first values of the records skipped for one reason.
 
-    Their number, their first lines, and the first values that they quote.
+    As stored in `ImportRun.summary`; a value is the part of the file that the report quotes.
     """
 
     count: int
@@ -83,7 +83,7 @@ class SkippedRecordCounts:
         self.values: dict[str, list[str]] = {}
 
     def add(self, line: int, reason: str, value: str = "") -> None:
-        """Count one skipped record; ``value`` is what it says, such as the name of a sheet."""
+        """Count one skipped record; ``value`` is quoted in reports, such as a sheet's name."""
         self.counts[reason] += 1
         lines = self.lines.setdefault(reason, [])
         if len(lines) < MAX_LISTED_LINES and (not lines or lines[-1] != line):
@@ -93,7 +93,7 @@ class SkippedRecordCounts:
             values.append(value[:MAX_VALUE_LENGTH])
 
     def add_lines(self, lines: Sequence[int], reason: str, *, count: int) -> None:
-        """Count several skipped records; ``lines`` are the first of their lines."""
+        """Count ``count`` skipped records; ``lines`` are the first lines that have them."""
         self.counts[reason] += count
         listed = sorted({*self.lines.get(reason, []), *lines})
         self.lines[reason] = listed[:MAX_LISTED_LINES]
@@ -128,8 +128,8 @@ class ItemRecord(NamedTuple):
 class RaterRecord(NamedTuple):
     """A rater of the file.
 
-    The prompt version of a model belongs into its key, because another version is another rater
-    (see `build_model_key`).
+    The prompt version of a model is part of its key, because another version is another rater (see
+    `build_model_key`).
     """
 
     line: int
@@ -142,7 +142,7 @@ class RaterRecord(NamedTuple):
 
 
 class QuestionRecord(NamedTuple):
-    """A question of the file, if the file has more than answers to it: its text or its labels.
+    """A question for which the file has a text or a list of labels, besides the answers.
 
     ``labels`` may include labels that no rating has.
     """
@@ -156,11 +156,11 @@ class QuestionRecord(NamedTuple):
 class RatingRecord(NamedTuple):
     """One rating: the answer of one rater to one question about one item.
 
-    ``question`` is the key used in the file, empty when the file has one question without a name.
-    ``label`` is None when the rater skipped the item. ``column`` is the column of the label, for
-    problem messages. ``seconds`` is the time spent. ``guidelines`` is the version of the guidelines
-    that applied: empty when the file states that it is unknown, None when the file does not mention
-    it.
+    ``question`` is the key used in the file, empty if the file has a single question without a
+    name. ``label`` is None if the rater skipped the item. ``column`` is the column of the label,
+    for messages about problems. ``seconds`` is the time spent. ``guidelines`` is the version of the
+    guidelines that applied: empty if the file says that it is unknown, None if the file does not
+    mention it.
     """
 
     line: int
@@ -197,9 +197,9 @@ class SkippedRecord(NamedTuple):
 
 
 class ReaderProblem(NamedTuple):
-    """A problem that only the reader can see.
+    """A problem that the reader found in the file.
 
-    ``kind`` is a key of `messages.MESSAGES`. ``fatal`` means that the file cannot be read further.
+    ``kind`` is a key of `messages.MESSAGES`. ``fatal``: the file cannot be read further.
     """
 
     line: int | None

@@ -180,7 +180,7 @@ def _get_media_name(body: Mapping[str, Any]) -> str:
 
 
 def _build_media_name(kind: str, address: str) -> str:
-    """Return "Audio: call.wav", or "Audio" where the address contains no file name for people."""
+    """Return "Audio: call.wav", or only "Audio" if the URL has no readable file name."""
     label = str(MEDIA[kind])
     if address.strip().lower().startswith("data:"):
         return label

@@ -157,7 +157,7 @@ class Client:
     def _reach_object(
         self, method: str, kind: str, object_id: int, content: Fields | None = None
     ) -> bool:
-        """Send a request about an object; return False if there is none with this ID."""
+        """Send a request about an object; return False if Label Studio has none with this ID."""
         status, _body = self._call(method, f"/api/{kind}s/{object_id}/", content)
         if status not in (200, 404):
             raise _build_status_error(status)

@@ -47,7 +47,7 @@ PROJECT_PAGE = re.compile(r"(https?://.+?)/projects/([0-9]{1,18})(?:[/?#].*)?")
 
 
 class InvalidConnection(InvalidFields):
-    """A connection is not acceptable."""
+    """Entries for a connection are invalid, or Label Studio cannot be reached with them."""
 
 
 def list_connections(project: Project) -> QuerySet[LabelStudioConnection]:

@@ -114,9 +114,9 @@ class Rating(JudgementBase):
 
 
 class UncountedItem(models.Model):
-    """Note, on PostgreSQL, that the item has uncounted ratings.
+    """Note that an item has uncounted ratings; only on PostgreSQL.
 
-    Written by triggers (ratings.services.uncounted).
+    Triggers write it (ratings.services.uncounted).
     """
 
     # No foreign keys: notes of deleted rows are discarded when they are read.
@@ -132,7 +132,7 @@ class UncountedItem(models.Model):
 
 
 class Revision(JudgementBase):
-    """One entry of a rating's history. Written once, never changed."""
+    """An entry of a rating's history, which is written once and never changed."""
 
     class Source(models.TextChoices):
         FORM = "form", _("form")

@@ -187,9 +187,9 @@ def delete_notes(note_ids: Collection[int]) -> None:
 
 
 def rebuild_notes(question_id: int) -> None:
-    """Note each item of the question that has an uncounted rating once, replacing existing notes.
+    """Replace the question's notes by one for each item that has an uncounted rating.
 
-    Scans all ratings of the question.
+    Scans all ratings of the question. Does nothing on SQLite, which has no notes.
     """
     if not _has_notes():
         return

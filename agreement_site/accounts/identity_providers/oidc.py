@@ -294,7 +294,7 @@ MAX_TOKEN_LENGTH = 10_000
 
 
 class InvalidLogoutToken(ValueError):
-    """The logout token is not one of the provider's for this site."""
+    """The logout token was not issued by the provider for this site."""
 
 
 @never_cache
@@ -355,7 +355,7 @@ def _list_audience(claims: Mapping[str, Any]) -> list[Any]:
 
 @transaction.atomic
 def _end_access(user: User) -> None:
-    """End the sessions of the account, and revoke its tokens where the setting says so."""
+    """End the sessions of the account, and revoke its tokens if the setting says so."""
     for session in UserSession.objects.filter(user=user):
         session.end()
     security_log.log_event(

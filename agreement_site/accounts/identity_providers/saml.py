@@ -59,7 +59,7 @@ class ConcordSAMLProvider(SAMLProvider):
         return HttpResponseRedirect(url)
 
     def config(self, request: HttpRequest) -> dict[str, Any]:
-        """Return the settings of both sides in the form that python3-saml expects."""
+        """Return the settings of this site and the provider, as python3-saml expects them."""
         acs = {"url": request.build_absolute_uri(reverse("saml_acs")), "binding": POST_BINDING}
         return {
             "strict": True,

@@ -28,7 +28,7 @@ StoredDisputes = Mapping[str, Any]  # models.Diagnosis.disputes
 
 @dataclass(frozen=True)
 class DisputedItem:
-    """An item with its counts of categories, and how much its ratings disagree."""
+    """An item with its counts of ratings by category, and the disagreement of its ratings."""
 
     item: Item
     counts: list[tuple[str, int]]  # (label, ratings) of the used categories, in declared order
@@ -150,9 +150,9 @@ def list_pair_differences(
     page: slice,
     rating_filter: RatingFilter = NO_FILTER,
 ) -> list[PairDifference]:
-    """Return the items that both raters rated differently, newest first.
+    """Return the items on which the two raters' answers differ, newest first.
 
-    ``page``: a slice of the list.
+    ``page``: the slice of the list to return.
     """
     ratings_of_b = rating_filter.filter_ratings(
         Rating.objects.filter(question=question, item=OuterRef("item"), rater=rater_b)

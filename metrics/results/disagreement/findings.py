@@ -108,7 +108,7 @@ class DisplayedRatings:
 
 
 def load_diagnosis(question: Question) -> QuestionDiagnosis:
-    """Return the stored diagnosis; an empty one while there is none of the current scale."""
+    """Return the stored diagnosis; an empty one if none is stored for the current scale."""
     row = Diagnosis.objects.select_related("question__count_state").filter(question=question)
     stored = row.first()
     if stored is None or stored.question.count_state.scale_version != stored.question.scale_version:
@@ -182,7 +182,10 @@ def list_findings(
 
 
 def _read_newest_ratings(all_time: AllTimePatterns) -> np.ndarray:
-    """Return item, rater and code of counted ratings of the newest items, of the raters shown."""
+    """Return item, rater and code (index in declared order) of ratings of the newest items.
+
+    They are the counted ratings, without models if only people's results are displayed.
+    """
     rows = Rating.objects.filter(question_id=all_time.question_id).order_by("-item_id")
     columns = rows.values_list("item_id", "rater_id", "counted")[: MAX_RATINGS_READ + 1]
     dtype = [("item", np.int64), ("rater", np.int64), ("code", np.int64)]
@@ -239,7 +242,10 @@ def get_outlying_raters(findings: Findings) -> dict[int, tuple[float, int]]:
 
 
 def find_confusions(counts: np.ndarray, n_items: np.ndarray) -> Confusions:
-    """Return the categories that are confused most, for patterns (P, k) and items (P,)."""
+    """Return the categories that are confused most: [a, b, share of the disagreement].
+
+    ``counts`` (P, k) and ``n_items`` (P,): the patterns.
+    """
     return confusions.list_confusions(counts, n_items)[:MAX_CONFUSIONS] if len(n_items) else []
 
 

@@ -58,7 +58,7 @@ class RaterGroup:
         return self.n_raters >= 2 and rated.size > 0 and bool((rated == self.n_raters).all())
 
     def get_value(self, name: str, scale: QuestionScale) -> Value:
-        """Return the Value of that coefficient of these raters."""
+        """Return the Value of the coefficient ``name`` for these raters."""
         if name in self.values:
             return self.values[name]
         if name.startswith(headline_rules.COHEN):
@@ -109,7 +109,7 @@ class CountedRaters:
 
     @classmethod
     def from_state(cls, state: CountState, scale: QuestionScale) -> CountedRaters:
-        """Return the raters of a question as its counts are stored."""
+        """Return the raters of a question, as its stored counts have them."""
         pairs = PairTally.objects.filter(question=state.question_id)
         models = state.model_raters
         if state.separates_models:
@@ -300,7 +300,7 @@ class HeadlineBuilder:
         return merge_sample_headline(headline, self.raters.sample_headline)
 
     def _compute_icc_values(self, group: RaterGroup) -> Values:
-        """Return the intraclass correlations of complete items; patterns do not give them."""
+        """Return the intraclass correlations; {} unless items are complete on a numeric scale."""
         if not self.scale.type.numeric or not group.is_complete:
             return {}
         return {name: group.get_value(name, self.scale) for name in headline_rules.ICCS}

@@ -199,9 +199,9 @@ def _list_preset_days(project: Project) -> list[tuple[int, datetime.date]]:
 
 
 def _build_presets(request: HttpRequest, selection: Selection) -> list[DatePreset]:
-    """Return the presets: the last days, and since the guidelines were last changed.
+    """Return the presets: the last days, and the days since the last change of the guidelines.
 
-    The latter begins on the day after the change, which has ratings under both versions.
+    The day of that change is not included: it has ratings under both versions.
     """
     zone = zoneinfo.ZoneInfo(selection.project.time_zone)
     periods = [

@@ -234,7 +234,7 @@ def build_rater_table(
 
 
 def _get_annotations(selection: Selection, raters: list[int]) -> dict[int, list[tuple[str, str]]]:
-    """Return {rater id: [(text, URL), ...]}; {} with a filter, as alerts are of all ratings."""
+    """Return {rater id: [(text, URL), ...]}; {} with a filter, as alerts concern all ratings."""
     annotations: dict[int, list[tuple[str, str]]] = {}
     for get_annotations in ANNOTATION_SOURCES if raters and not selection.filter else ():
         role = getattr(selection.project, "role", "")

@@ -182,7 +182,10 @@ def _get_page_by_id(
 
 
 def _parse_n_before(parameters: QueryDict, after: int) -> int | None:
-    """Return the number of items on the pages before, which the URL has; None if it has none."""
+    """Return the number of items on the pages before, as given by the URL; None if it has none.
+
+    It is 0 on the first page.
+    """
     return parse_id(parameters.get("seen")) if after else 0
 
 

@@ -104,7 +104,10 @@ def set_gold_answers(
 
 
 def retire_gold_answer(*, item: Item, question: Question, by: Any) -> bool:
-    """Retire the item's gold answer to the question; return True if it had one. Versions stay."""
+    """Retire the item's gold answer to the question; return True if it had one.
+
+    Its versions stay stored.
+    """
     return bool(retire_gold_answers(question=question, item_ids=[item.pk], by=by))
 
 
@@ -126,7 +129,7 @@ def retire_gold_answers(*, question: Question, item_ids: Iterable[int], by: Any)
 
 
 def get_gold_in_force(question: Question, item_ids: Iterable[int]) -> GoldQuerySet:
-    """Return the current gold answers of some thousand items to a question."""
+    """Return the current gold answers to a question of these items (at most some thousands)."""
     return GoldAnswer.objects.in_force().filter(question=question, item__in=list(item_ids))
 
 
@@ -218,7 +221,10 @@ def format_answer(stored: Any, labels: Mapping[int, str]) -> Any:
 
 
 def _normalize_answer(answer: Answer, codes: set[int]) -> Any:
-    """Return the answer in the form of the database, which is the same for equal answers."""
+    """Return the answer in its stored form, which is the same for equal answers.
+
+    ``codes``: those of the active categories. Raises InvalidGoldAnswer.
+    """
     if not answer:
         raise InvalidGoldAnswer("names no category")
     unknown = sorted(set(answer) - codes)

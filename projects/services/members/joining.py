@@ -112,7 +112,7 @@ def list_project_offers(project: Project) -> QuerySet[MemberOffer]:
 
 
 def list_open_offers(user: Any) -> QuerySet[MemberOffer]:
-    """Return the offers that a user may accept or decline."""
+    """Return the offers that the user may accept or decline: neither expired nor declined."""
     offers = _get_current_offers().filter(user=user.pk, declined_at=None)
     return offers.select_related("project", "by", "user")
 
@@ -143,7 +143,7 @@ def withdraw_offer(*, offer: MemberOffer, by: Any) -> None:
 def decline_offer(*, offer: MemberOffer) -> None:
     """Decline an offer.
 
-    The audit log entry is not one of the project's, whose leads see the offer as open.
+    The audit log entry belongs to no project: leads must still see the offer as open.
     """
     user = _get_owner(offer)
     MemberOffer.objects.filter(pk=offer.pk).update(declined_at=timezone.now())

@@ -170,7 +170,7 @@ def change_role(*, member: Member, role: str, by: Any) -> Member:
 
 @transaction.atomic
 def remove_member(*, member: Member, by: Any) -> None:
-    """Remove the member's role; the rater and the ratings stay.
+    """Delete the membership; the person's rater and ratings stay.
 
     Raises InvalidProjectChange for the last lead.
     """
@@ -276,10 +276,10 @@ def _parse_undo(project: Project, token: str, by: Any) -> tuple[str, list[Any]] 
 
 @transaction.atomic
 def undo_action(*, project: Project, token: str, by: Any) -> None:
-    """Undo the action that a token signs.
+    """Undo the bulk action that ``token`` identifies.
 
-    Pauses and roles change for those who are still there; removed members join again. Raises
-    InvalidProjectChange if it cannot be undone.
+    Pauses and roles are restored for those who are still in the project; removed members join
+    again. Raises InvalidProjectChange if the action cannot be undone any more.
     """
     parsed = _parse_undo(project, token, by)
     if parsed is None:

@@ -59,8 +59,8 @@ def get_input_versions(only: int | None = None) -> recomputation.InputVersions:
 def list_outdated_questions() -> list[int]:
     """Return ids of the questions that changed since their last scan, oldest result first.
 
-    A question that an import writes into is left out until the import is complete: half of a
-    history may suggest what the whole does not.
+    Questions into which an import is writing are left out until it is complete: an incomplete
+    history may raise alerts that the complete one does not.
     """
     running_imports = ImportRun.objects.filter(state=ImportRun.State.WRITING)
     importing_ids = set(running_imports.values_list("question_id", flat=True))
@@ -101,10 +101,10 @@ SCANNED_KINDS = frozenset(AlertKind.values) - {
 def create_alerts(
     question: Question, candidates: Sequence[AlertCandidate], kinds: Collection[str]
 ) -> list[Alert]:
-    """Create an alert for each new candidate of these kinds and return the new alerts.
+    """Create an alert for each new candidate of these kinds, and return the new alerts.
 
-    Updates ``supported`` of the stored alerts: True where a candidate still matches. Runs in the
-    caller's transaction, which must hold a lock against other writers of these kinds.
+    Sets ``supported`` of the stored alerts of these kinds: whether a candidate still matches. The
+    caller's transaction must hold a lock against other writers of these kinds.
     """
     stored_alerts = list(Alert.objects.filter(question=question).order_by("pk").defer("chart"))
     new_alerts = []
@@ -133,7 +133,7 @@ def create_alerts(
 def _has_alert_of_same_cause(candidate: AlertCandidate, stored_alerts: Sequence[Alert]) -> bool:
     """Return whether an unresolved, supported alert of another kind has the candidate's cause.
 
-    That is any alert of the same rater; for alerts about a question, one whose days overlap.
+    It has if it is about the same rater, or about the question on overlapping days.
     """
     period, about = candidate.period, KINDS[candidate.kind].about
     for alert in stored_alerts:
@@ -226,14 +226,14 @@ def record_alert_event(alert: Alert, kind: str, *, by: Any = None, **data: Any) 
 
 
 def _replace_drift_states(question: Question, drift_result: drift.DriftResult) -> None:
-    """Replace all drift states of the question; they are few compared with its ratings."""
+    """Delete all drift states of the question, and store those of the result."""
     rows = build_drift_states(question, drift_result)
     DriftState.objects.filter(question=question).delete()
     DriftState.objects.bulk_create(rows, batch_size=BATCH_SIZE)
 
 
 def build_drift_states(question: Question, drift_result: drift.DriftResult) -> list[DriftState]:
-    """Return an unsaved row for each rater of the drift result."""
+    """Return an unsaved DriftState for each rater of the drift result."""
     charts = {chart.rater: chart for chart in drift_result.charts}
     rows = []
     for index, state in enumerate(drift_result.raters):

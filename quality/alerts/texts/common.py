@@ -129,7 +129,7 @@ def describe_question_error_rate(alert: Alert) -> str:
 
 
 def _count_years(alert: Alert) -> int:
-    """Return the number of years between two false alerts, at least one."""
+    """Return the years of work per false alert, of one rater or question; at least 1."""
     return max(1, round(get_threshold_of_alert(alert) / WORKING_DAYS_PER_YEAR))
 
 

@@ -20,7 +20,7 @@ CHUNK_BYTES = 1 << 16  # bytes read at a time
 def open_unpacked(path: Path) -> Iterator[Path]:
     """Yield the path of the file, or of an unpacked temporary copy if it is packed with gzip.
 
-    The copy exists as long as the context. Raises UnreadableFileError.
+    The copy is deleted when the context ends. Raises UnreadableFileError.
     """
     with path.open("rb") as source:
         if source.read(2) != GZIP_SIGNATURE:
@@ -33,7 +33,7 @@ def open_unpacked(path: Path) -> Iterator[Path]:
 
 
 def iter_unpacked_chunks(source: IO[bytes]) -> Iterator[bytes]:
-    """Yield the whole file in chunks, unpacked if it is packed. Raises UnreadableFileError."""
+    """Yield the content of a file in chunks, unpacked if it is gzip. Raises UnreadableFileError."""
     source.seek(0)
     is_packed = source.read(2) == GZIP_SIGNATURE
     source.seek(0)

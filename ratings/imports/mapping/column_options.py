@@ -228,7 +228,10 @@ def _is_turned(mapping: ImportMapping, guess: ImportMapping) -> bool:
 def _list_excluded_columns(
     mapping: ImportMapping, head: TableHead, guess: ImportMapping, roles: Mapping[str, list[int]]
 ) -> list[int]:
-    """Return the columns that have neither a role nor ratings."""
+    """Return the columns to exclude in the chosen layout: they have neither a role nor ratings.
+
+    ``guess`` is the guessed mapping, ``roles`` has the columns that the user named.
+    """
     used = {index for indexes in roles.values() for index in indexes}
     described = {*mapping.columns.values(), *mapping.content_columns}
     every_column = range(len(head.names))

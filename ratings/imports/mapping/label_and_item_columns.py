@@ -185,7 +185,7 @@ class LabelAndItemColumns(RolesByName):
     def list_columns_distinguishing_rows(self, indexes: Sequence[int]) -> list[int]:
         """Return those of the columns that have a different value in each row of an item.
 
-        Columns named like a list of models come first.
+        Columns named like a column of models come first.
         """
         columns = self.head.columns
         keys = [columns[index].texts for index in self.list_key_columns()]

@@ -130,7 +130,7 @@ _FURTHER_PARTS = ("RAYYAN-LABELS:", "RAYYAN-EXCLUSION-REASONS:", "USER-NOTES:")
 
 
 class RayyanSource(ToolSource):
-    """Source of articles exported from Rayyan."""
+    """Source of articles exported from Rayyan, with the reviewers' decisions."""
 
     name = "Rayyan"
     extensions = (".csv",)

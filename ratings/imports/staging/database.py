@@ -200,7 +200,7 @@ class StagingDatabase:
             self.contents.append(content)
 
     def flush(self, *, save: bool) -> None:
-        """Write the collected rows, or discard them unless ``save``; then collect anew."""
+        """Write the collected rows if ``save``, else discard them; clear the lists in any case."""
         if save:
             self.db.execute("BEGIN")
             self.items.flush()

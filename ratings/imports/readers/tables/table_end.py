@@ -114,7 +114,7 @@ def _list_cells(rows: Sequence[TableLine], columns: int | None = None) -> set[tu
 
 
 def get_text(cell: Any) -> str:
-    """Return a cell as stripped text."""
+    """Return a cell as stripped text; "" for None."""
     return "" if cell is None else str(cell).strip()
 
 

@@ -236,7 +236,7 @@ class TableParser:
     def _build_rating(
         self, line: int, cells: Cells, key: str, *, label_index: int, question: str
     ) -> RatingRecord:
-        """Return the rating of a row of the long layout."""
+        """Return the rating that a row of the long layout has in a label column."""
         get_index = self.columns.get
         comment_index, guidelines_index = get_index("comment"), get_index("guidelines")
         question_index, seconds_index = get_index("question"), get_index("seconds")
@@ -263,7 +263,7 @@ class TableParser:
     def _iter_item_rows(self) -> Iterator[tuple[int, Cells, str, list[Record]]]:
         """Yield (line, cells, item key, records of the item) of each row.
 
-        The key is empty and the cells are missing where the row cannot be used.
+        A row with a wrong number of cells has none; its key, and that of an empty item, is "".
         """
         has_items = self._has_items()
         for row in self._iter_complete_rows():
