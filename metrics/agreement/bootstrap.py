@@ -35,8 +35,9 @@ Statistic = Callable[[Floats], Estimate]  # numbers (..., P) -> Estimate (...)
 class BootstrapInterval:
     """Bootstrap interval, standard error and mean, from the replicates with a defined value.
 
-    low, high, se and mean are None where no replicate is defined, se also with only one.
-    undefined_share: share of the replicates where the coefficient is undefined.
+    low, high, se and mean are None where no replicate is defined, or a BCa interval is not; se also
+    with a single replicate. undefined_share: share of the replicates where the coefficient is
+    undefined.
     """
 
     low: float | None

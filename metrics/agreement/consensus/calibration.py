@@ -167,7 +167,10 @@ class GoldCalibration:
         return float(self.weights @ GOLD_TEMPERATURES / self.weights.sum())
 
     def bound(self, probability: npt.ArrayLike) -> Floats:
-        """Return the largest probabilities (N,) that the gold answers support for these (N,)."""
+        """Return the largest probability (N,) that the gold answers support for each label.
+
+        probability (N,): that of each label before this limit.
+        """
         p = np.asarray(probability, float)
         below = np.concatenate(([0.0], self.levels[:-1]))
         bounded = np.minimum(self.levels, self.limits)
