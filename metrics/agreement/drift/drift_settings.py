@@ -19,7 +19,7 @@ class ShiftPrior:
     least_before, least_since: least items before an onset, and from it on
     least_days_before, least_days_since: least active days before an onset, and from it on
     pseudo: items without a shift, by which a short time since the onset is shrunk
-    skew_prior_items: weight, in items, of the prior for the variance since the onset
+    skew_prior_items: weight, in items, of the shift of the mean in the variance since the onset
     step: prior probability of a step; the ramps share the rest equally
     ramps: a ramp's daily slope has the scale omega / (one of these numbers)
     window: onsets this many active days ago, or more, are not considered
