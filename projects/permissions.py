@@ -67,10 +67,10 @@ def can_create_projects(user: Any) -> bool:
 
 
 def get_addable_users(by: Any) -> QuerySet[User]:
-    """Return the active accounts that ``by`` may add to their projects without the owner's consent.
+    """Return the active accounts that ``by`` may add to projects without asking their holders.
 
-    These are the accounts in projects that ``by`` leads, and their own. The existence of all other
-    accounts is not disclosed to ``by``.
+    For superusers these are all; for others the accounts in projects that ``by`` leads, and their
+    own. The existence of all other accounts is not disclosed to ``by``.
     """
     users = User.objects.filter(is_active=True)
     if by.is_superuser:

@@ -109,7 +109,7 @@ class ActivateTotp(InvalidFormStatusMixin, totp_views.ActivateTOTPView):
     @transaction.atomic
     def form_valid(self, form: Any) -> HttpResponse:
         response: HttpResponse = super().form_valid(form)
-        _record_factor_added(self.request, Authenticator.Type.TOTP)
+        _finish_adding_factor(self.request, Authenticator.Type.TOTP)
         return response
 
 
@@ -125,7 +125,7 @@ class AddPasskey(InvalidFormStatusMixin, webauthn_views.AddWebAuthnView):
     @transaction.atomic
     def form_valid(self, form: Any) -> HttpResponse:
         response: HttpResponse = super().form_valid(form)
-        _record_factor_added(self.request, Authenticator.Type.WEBAUTHN)
+        _finish_adding_factor(self.request, Authenticator.Type.WEBAUTHN)
         return response
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
@@ -152,7 +152,7 @@ class GenerateRecoveryCodes(InvalidFormStatusMixin, recovery_views.GenerateRecov
         return response
 
 
-def _record_factor_added(request: HttpRequest, kind: str) -> None:
+def _finish_adding_factor(request: HttpRequest, kind: str) -> None:
     """Record the new factor and end the user's other sessions, which were opened without it."""
     security_log.log_event("second_factor_added", after={"kind": str(kind)})
     end_other_sessions(request, request.user)

@@ -62,9 +62,10 @@ def get_broker_socket(data_dir: Path) -> Path:
 
 
 def build_broker_command(data_dir: Path) -> list[str]:
-    """Return the command line of the broker.
+    """Create the folder of the broker, and return the command line that starts it.
 
-    It writes to disk every second, so that a crash loses the messages of one second at most.
+    The broker writes to disk every second, so that a crash loses the messages of one second at
+    most.
     """
     folder = data_dir / "broker"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)

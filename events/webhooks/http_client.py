@@ -57,10 +57,10 @@ class Target:
 
 
 def parse_url(url: str, *, allows_private: bool | None = None) -> Target:
-    """Return the parts of a URL that may be requested. Raises InvalidUrl for any other.
+    """Return the parts of a well-formed URL. Raises InvalidUrl for any other.
 
-    ``allows_private``: whether private networks and http:// are allowed; None for the setting of
-    webhooks.
+    The address of the host is not checked here, but by ``resolve_host``. ``allows_private``:
+    whether http:// is allowed, too; None: as the setting of webhooks says.
     """
     if len(url) > MAX_URL_LENGTH or not URL_CHARACTERS.fullmatch(url):
         raise InvalidUrl(

@@ -277,9 +277,10 @@ def _read_pairs(
 def _read_raters(
     question: Question, after: CursorKey | None, size: int
 ) -> list[tuple[CursorKey, str]]:
-    """Return (cursor key, JSON text) of at most ``size`` raters after a cursor key.
+    """Return the raters on one page as JSON text.
 
-    A text has the RATER_COLUMNS, then the stored coefficients.
+    The RATER_COLUMNS come first, then the stored coefficients, whose intervals are widened where
+    the project has clusters.
     """
     rows = RaterResult.objects.filter(question=question)
     rows = rows.filter(rater__gt=after[0] if after else 0).order_by("rater_id")

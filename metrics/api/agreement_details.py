@@ -211,10 +211,10 @@ class ChangeExplanationView(ApiView):
 def _get_periods(
     question: Question, span: str, params: dict[str, str]
 ) -> tuple[datetime.date, datetime.date] | None:
-    """Return the first days of both periods: the requested ones, or those of the last two periods.
+    """Return the first days of both periods: the requested ones, or the last two.
 
-    Return None if neither is requested and fewer than two exist. Raises BadRequest, which lists
-    the periods with ratings, for other periods.
+    None where there are fewer than two. Raises BadRequest unless both requested days are first days
+    of periods with ratings, which the message lists, and the earlier one comes first.
     """
     rows = Result.objects.filter(question=question, period_unit=span).order_by("-start")
     starts = {str(start): start for start in rows.values_list("start", flat=True)}

@@ -336,7 +336,7 @@ def _save_pairs(
 
 
 def nan_to_none(values: np.ndarray) -> list[float | None]:
-    """Return plain numbers, with None for not-a-number."""
+    """Return plain numbers, with None in place of numbers that are not finite."""
     return [value if math.isfinite(value) else None for value in values.tolist()]
 
 

@@ -180,7 +180,11 @@ def _compute_level(days: list[tuple[int, int, float]], since: int, part: str) ->
 
 
 def build_spec(alert: Alert) -> vega_lite.Spec:
-    """Return the Vega-Lite specification of the chart."""
+    """Return the Vega-Lite specification of the chart of an alert.
+
+    It shows the rows of list_chart_rows, the mean before and since the onset, the range of the
+    onset and the day of detection.
+    """
     bias = alert.measure == AlertMeasure.BIAS
     title = _TITLES.get(alert.measure) or alert.get_measure_display()
     x = vega_lite.build_time_axis("day")

@@ -107,7 +107,7 @@ def update_requests(question: Question) -> int:
         partial(_list_uncertain_items, reconsider_all=reconsider_all),
     ):
         for items in _iter_chunks(list_candidates(question)):
-            n_changed += _update_items(question, items)
+            n_changed += _update_escalations(question, items)
     LabelRules.objects.filter(question=question, input_version=rules.input_version).update(
         input_version=input_version
     )
@@ -183,7 +183,7 @@ def _iter_chunks(items: list[int]) -> Iterator[list[int]]:
 
 
 @transaction.atomic
-def _update_items(question: Question, items: list[int]) -> int:
+def _update_escalations(question: Question, items: list[int]) -> int:
     """Update a batch of items under the locks of labels and rules; return how many changed.
 
     Within a batch, items are in the order of their ids; the most uncertain ones are in the first

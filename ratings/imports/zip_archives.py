@@ -100,7 +100,7 @@ def _validate_entries(archive: zipfile.ZipFile) -> zipfile.ZipInfo:
     tables = []
     unpacked_bytes = 0
     for file in files:
-        _validate_name(file, names)
+        _validate_entry(file, names)
         unpacked_bytes += file.file_size
         if file.filename.lower().endswith(MANIFEST_EXTENSIONS):
             tables.append(file)
@@ -126,7 +126,7 @@ def _list_files(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
     ]
 
 
-def _validate_name(file: zipfile.ZipInfo, names: set[str]) -> None:
+def _validate_entry(file: zipfile.ZipInfo, names: set[str]) -> None:
     name = file.orig_filename
     parts = PurePosixPath(name.replace("\\", "/")).parts
     if (

@@ -157,7 +157,7 @@ def _is_beyond_others(  # noqa: PLR0917
     *,
     n_pairs: int,
 ) -> bool:
-    """Return whether a pair fell beyond each of the sets of _list_other_pairs.
+    """Return whether a pair fell beyond each of the sets of _list_reference_sets.
 
     rows, residuals (C,): comparisons of all pairs, and their agreement net of the raters' levels.
     The Bayes factor of the fall net of a set must be n_pairs times as large as drift needs
@@ -176,7 +176,7 @@ def _is_beyond_others(  # noqa: PLR0917
     needed = n_pairs * max(
         settings.own_evidence, min(whole_factor**settings.own_exponent, settings.own_limit)
     )
-    for group, is_other in _list_other_pairs(drift, rows, pair_key):
+    for group, is_other in _list_reference_sets(drift, rows, pair_key):
         excess = own - _compute_group_means(group, residuals, is_other)[is_own]
         is_tested = np.isfinite(excess)
         has_enough = all(
@@ -190,7 +190,7 @@ def _is_beyond_others(  # noqa: PLR0917
     return True
 
 
-def _list_other_pairs(
+def _list_reference_sets(
     drift: DriftResult, rows: Ints, pair_key: int
 ) -> list[tuple[Ints, npt.NDArray[np.bool_]]]:
     """Return the sets of comparisons that may explain a pair's fall, as (groups, mask), each (C,).

@@ -125,7 +125,7 @@ def _get_vs_peers_lookup(selection: Selection) -> str:
     return f"{COEFFICIENT_PREFIX}{selection.vs_peers}"
 
 
-def _get_pairwise_path(selection: Selection) -> str:
+def _get_mean_pairwise_lookup(selection: Selection) -> str:
     return f"{COEFFICIENT_PREFIX}{get_weighted_name(MEAN_PAIRWISE, selection.weights)}"
 
 
@@ -158,7 +158,7 @@ COLUMNS = (
     RaterColumn(
         "pairwise",
         _("Mean pairwise kappa"),
-        _get_pairwise_path,
+        _get_mean_pairwise_lookup,
         "estimate",
         first_sort="pairwise",
         help_term="mean_pairwise_kappa",

@@ -253,7 +253,11 @@ class StagingDatabase:
         self._order_rows()
 
     def _order_rows(self) -> None:
-        """Store the ratings in final order: a rater's ratings of an item by time, if any."""
+        """Build the final tables of ratings, gold answers and contents from the raw ones.
+
+        The ratings of an item by a rater are in the order of time if all of them have one, else in
+        the order of lines.
+        """
         has_times = self.db.execute(
             "SELECT EXISTS (SELECT 1 FROM raw_rating WHERE rated_at IS NOT NULL)"
         ).fetchone()[0]

@@ -200,7 +200,11 @@ class _LabelInterpreter:
             self.texts = {raw: text.replace(",", "") for raw, text in self.texts.items()}
 
     def _split_lists(self) -> None:
-        """Find the texts that hold several labels; a list of one label is this label."""
+        """Set ``texts``, normalized, and ``parts`` of the texts that hold several labels.
+
+        A list of one label is replaced by this label; labels that the question has already are not
+        split.
+        """
         self.texts = {raw: normalize_text(raw) for raw in self.counts}
         self._remove_thousands_separators()
         candidates = [

@@ -108,7 +108,7 @@ def format_note(note: StoredNote) -> str:
 
 
 def format_command_note(note: StoredNote) -> str:
-    """Return the text of a stored note with the option that is the next step."""
+    """Return the text of a stored note for a command, with its hint on what to do next, if any."""
     text = format_note(note)
     hint = COMMAND_HINTS.get(note["kind"])
     if hint is None:

@@ -656,7 +656,10 @@ INVALID_FILES = {
         [{"id": "x" * 300, "text": "y", "label": ["z"]}],
         "300 characters. The limit is 255",
     ),
-    "half of a character": ('{"id": 1, "text": "\\ud800", "label": ["a"]}', "invalid character"),
+    "half of a character": (
+        '{"id": 1, "text": "\\ud800", "label": ["a"]}',
+        "contains half a character",
+    ),
     "a bomb": ('{"id": 1, "label": [' + "[" * 90_000, "more than 100 levels"),
 }
 
