@@ -87,7 +87,7 @@ class ExamRules(models.Model):
 class Exam(models.Model):
     """One attempt of a rater at an exam, or a lead's waiver.
 
-    The answers to all questions of the project are also stored as check answers.
+    The answers are also stored as check answers.
     """
 
     class State(models.TextChoices):
