@@ -261,8 +261,8 @@ def _compute_differences(counts: Floats, m: Floats, w: Floats) -> Floats:
     own_pairs = weighted - np.diag(w)
     all_pairs = (weighted * counts).sum(axis=1) - counts @ np.diag(w)
     m = np.where(m >= 3, m, np.inf)[:, None]
-    others = (all_pairs[:, None] - 2 * own_pairs) / (m - 1) / (m - 2)
-    return np.asarray(own_pairs / (m - 1) - others)
+    agreement_of_others = (all_pairs[:, None] - 2 * own_pairs) / (m - 1) / (m - 2)
+    return np.asarray(own_pairs / (m - 1) - agreement_of_others)
 
 
 def _is_confirmed_without_each(own: _Ratings, rater: int) -> bool:

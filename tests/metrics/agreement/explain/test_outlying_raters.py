@@ -87,9 +87,9 @@ def simulate_rare_category(seed, *, recognized=(0.9, 0.9, 0.9, 0.9), error=0.03,
 def compute_shares_alike(codes, rater):
     """Return how often the rater agrees with the others, and these with each other."""
     n_raters = codes.shape[1]
-    others = [g for g in range(n_raters) if g != rater]
-    own = np.mean([codes[:, rater] == codes[:, g] for g in others])
-    among = np.mean([codes[:, g] == codes[:, h] for g, h in combinations(others, 2)])
+    other_raters = [g for g in range(n_raters) if g != rater]
+    own = np.mean([codes[:, rater] == codes[:, g] for g in other_raters])
+    among = np.mean([codes[:, g] == codes[:, h] for g, h in combinations(other_raters, 2)])
     return own, among
 
 
