@@ -22,7 +22,15 @@ from metrics.views.common.selection import get_choice, get_page_number
 from projects.models import Member, Project
 from projects.permissions import get_project
 from quality.alerts import services
-from quality.alerts.kinds import ABOUT_QUESTION, CATEGORY_USE, DEVIATING_RATINGS, KINDS
+from quality.alerts.kinds import (
+    ABOUT_QUESTION,
+    CATEGORY_USE,
+    DEVIATING_RATINGS,
+    EXPLAINED_BY_REVERSAL,
+    KINDS,
+    describe_alert,
+)
+from quality.alerts.texts.raters import is_reversed
 from quality.inbox import entry_counts
 from quality.models import Alert, AlertScan, AlertState, AlertStep, DriftState
 from quality.rater_status import status_texts
@@ -189,7 +197,9 @@ def _render_alert(
         "project": project,
         "alert": alert,
         "kind": definition,
-        "sentence": definition.sentence(alert),
+        "sentence": describe_alert(
+            alert, is_reversed=alert.kind in EXPLAINED_BY_REVERSAL and is_reversed(alert)
+        ),
         "basis": [*definition.basis(alert), definition.error_rate(alert)],
         "explanations": definition.explanations(alert),
         "link": definition.link(alert),

@@ -23,11 +23,8 @@ def build_same_answer_brief_text(alert: Alert, _rater: int) -> str:
 def list_same_answer_basis(alert: Alert) -> list[str]:
     texts = [
         _("“%(category)s” is %(share)s of this rater’s comparable answers."),
-        _(
-            "Up to %(noticed)s, this rater answered “%(category)s” on %(same)s of %(n)s items "
-            "where most others did not."
-        ),
-        _("On such items, %(others)s of the others’ answers differ."),
+        _("Up to %(noticed)s: “%(category)s” on %(same)s of %(n)s items where most others differ."),
+        _("There, %(others)s of the others’ answers differ."),
     ]
     n_same = alert.n - round(alert.size * alert.n)
     params = {**build_text_params(alert), "same": format_count(n_same)}
@@ -63,7 +60,7 @@ def _build_pace_params(alert: Alert) -> dict[str, str]:
 def list_fast_basis(alert: Alert) -> list[str]:
     texts = [
         _("Based on %(n)s timed shared items up to %(noticed)s."),
-        _("%(slow)s of them took more than 1/%(times)s of the others’ time."),
+        _("%(slow)s of them took over 1/%(times)s of the others’ time."),
     ]
     return [text % {**build_text_params(alert), **_build_pace_params(alert)} for text in texts]
 
@@ -85,7 +82,7 @@ def list_outlier_basis(alert: Alert) -> list[str]:
         # With the others' levels removed it is no longer a coefficient and has no lower bound.
         _(
             "Mean agreement score, adjusted for the others: %(at)s (95%% interval %(low)s to "
-            "%(high)s; median rater %(middle)s)."
+            "%(high)s; median %(middle)s)."
         ),
         _("Raters at or above %(bound)s aren't flagged."),
     ]
@@ -100,14 +97,14 @@ def list_outlier_basis(alert: Alert) -> list[str]:
 
 def list_outlier_explanations(alert: Alert) -> list[str]:
     return [
-        *_list_reversed_scale(alert),
+        *([_("Opposite answers: ask how they read the scale.")] if is_reversed(alert) else []),
         _("They understand the guidelines differently: ask first."),
-        _("Different or harder items: see below."),
+        _("The items are harder or of other kinds: see below."),
     ]
 
 
 def build_newcomer_brief_text(alert: Alert, _rater: int) -> str:
-    text = _("is new and agrees less than the team on the first %(n)s items")
+    text = _("is new and agrees less than the team on %(n)s items")
     return text % build_text_params(alert)
 
 
@@ -116,7 +113,7 @@ def list_newcomer_basis(alert: Alert) -> list[str]:
         _("Based on %(n)s shared items up to %(noticed)s."),
         _(
             "Mean agreement score, adjusted for the others: %(at)s (95%% interval %(low)s to "
-            "%(high)s; median rater %(middle)s)."
+            "%(high)s; median %(middle)s)."
         ),
         _("Newcomers at or above %(bound)s aren't expected to be flagged."),
     ]
@@ -131,18 +128,16 @@ def list_newcomer_basis(alert: Alert) -> list[str]:
 
 def list_newcomer_explanations(alert: Alert) -> list[str]:
     return [
-        *_list_reversed_scale(alert),
+        *([_("Opposite answers: ask how they read the scale.")] if is_reversed(alert) else []),
         _("New to the guidelines: discuss the items below."),
-        _("Different or harder items: see below."),
+        _("The items are harder or of other kinds: see below."),
     ]
 
 
-def _list_reversed_scale(alert: Alert) -> list[str]:
-    """Return a list with a sentence if the rater now answers opposite to the others, else []."""
+def is_reversed(alert: Alert) -> bool:
+    """Return whether the alert's rater now answers the scale upside down."""
     result = get_comparison(alert.question).raters.get(alert.rater_id or 0)
-    if result is None or not result.is_reversed:
-        return []
-    return [_("Opposite answers: ask how they read the scale.")]
+    return result is not None and result.is_reversed
 
 
 def build_copies_brief_text(alert: Alert, rater: int) -> str:
@@ -155,15 +150,15 @@ def list_copies_basis(alert: Alert) -> list[str]:
     texts = [
         _("Based on %(n)s shared items up to %(noticed)s."),
         _("Difference from the expected kappa: %(low)s to %(high)s (95%% interval)."),
-        _("The data don’t show which of the two caused it."),
+        _("The data don’t show which of them caused it."),
     ]
     return [text % _build_kappa_params(alert) for text in texts]
 
 
 def list_copies_explanations(_alert: Alert) -> list[str]:
     return [
-        _("They discuss items, or share an account or a program."),
-        _("Only they share a training, or know the answers."),
+        _("They discuss items, or share an account or program."),
+        _("Only they share training, or know the answers."),
     ]
 
 
@@ -191,7 +186,7 @@ def build_brief_text(alert: Alert, rater: int) -> str:
 
 
 def list_basis(alert: Alert) -> list[str]:
-    text = _("Based on %(n)s shared items up to %(noticed)s and %(before)s before the change.")
+    text = _("Based on %(n)s shared items up to %(noticed)s, %(before)s before the change.")
     return [
         text % build_text_params(alert),
         *list_timing_sentences(alert),
@@ -203,7 +198,7 @@ def list_basis(alert: Alert) -> list[str]:
 def _list_common_changes(alert: Alert) -> list[str]:
     """Return a list with a sentence on whether others changed too; empty for a rater's bias."""
     if alert.other_rater_id is not None:
-        return [_("The data don’t show which of the two caused it.")]
+        return [_("The data don’t show which of them caused it.")]
     if alert.measure != AlertMeasure.AGREEMENT:
         return []
     falls = Alert.objects.filter(
@@ -213,8 +208,8 @@ def _list_common_changes(alert: Alert) -> list[str]:
         detected_on__gte=alert.since,
     )
     if falls.exists():
-        return [_("The others’ agreement fell then too, but less.")]
-    return [_("The others on the same days and items don’t explain it.")]
+        return [_("The others’ agreement fell too, but less.")]
+    return [_("The others’ ratings then don’t explain it.")]
 
 
 def _describe_other_drifts(alert: Alert) -> str:
@@ -231,8 +226,8 @@ def _describe_other_drifts(alert: Alert) -> str:
         if drift.rater_id != alert.rater_id
     ]
     if not names:
-        return _("No similar alerts at that time.")
-    return _("Similar alerts at that time: %(names)s.") % {
+        return _("No similar alerts then.")
+    return _("Similar alerts then: %(names)s.") % {
         "names": get_list_separator().join(sorted(names))
     }
 
@@ -240,6 +235,6 @@ def _describe_other_drifts(alert: Alert) -> str:
 def list_explanations(alert: Alert) -> list[str]:
     return [
         *list_guideline_changes(alert),
-        _("Different or harder items: see below."),
+        _("The items are harder or of other kinds: see below."),
         _("One category used differently: see the shares."),
     ]
