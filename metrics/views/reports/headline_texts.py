@@ -22,7 +22,7 @@ def format_estimate(value: Value) -> str:
     return f"{format_number(value['value'])} {format_interval(value)}".strip()
 
 
-def describe_unweighted(unweighted: tuple[str, Value] | None) -> str:
+def describe_unweighted(unweighted: tuple[str, Value] | None, *, with_interval: bool = True) -> str:
     """Return the sentence on the value without weights; empty for None or an undefined value.
 
     ``unweighted``: name and Value, as from QuestionAgreement.get_unweighted.
@@ -32,7 +32,7 @@ def describe_unweighted(unweighted: tuple[str, Value] | None) -> str:
     name, value = unweighted
     return _("%(coefficient)s without weights: %(value)s.") % {
         "coefficient": display_names.get_coefficient_name(name),
-        "value": format_estimate(value),
+        "value": format_estimate(value) if with_interval else format_number(value["value"]),
     }
 
 
@@ -60,7 +60,7 @@ def describe_random_sample(headline: HeadlineResult) -> str:
         "Without %(shown)s ratings requested for uncertain items.",
         n_left_out,
     ) % {"shown": format_count(n_left_out)}
-    pooled_text = _("%(coefficient)s of all ratings is %(value)s.") % {
+    pooled_text = _("%(coefficient)s of all ratings: %(value)s.") % {
         "coefficient": display_names.get_coefficient_name(pooled["name"]),
         "value": format_estimate(pooled["value"]),
     }

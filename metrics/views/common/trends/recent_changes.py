@@ -33,10 +33,14 @@ MIN_BIAS_CHANGE = (
 
 @dataclass(frozen=True)
 class RecentChange:
-    """A sentence, and the URL of its explanation; empty if there is none."""
+    """A sentence, and the URL of its explanation; empty if there is none.
+
+    ``is_clear``: whether the change is more than chance.
+    """
 
     text: str
     url: str
+    is_clear: bool = False
 
 
 def list_recent_changes(
@@ -86,7 +90,9 @@ def _build_change(selection: Selection, name: str, figures: Mapping[str, Any]) -
         "to": figures["after"],
     }
     return RecentChange(
-        text, f"{reverse('change', args=[selection.project.pk])}?{urlencode(parameters)}"
+        text,
+        f"{reverse('change', args=[selection.project.pk])}?{urlencode(parameters)}",
+        is_clear,
     )
 
 
