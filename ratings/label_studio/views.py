@@ -54,7 +54,7 @@ class ConnectForm(forms.Form):
     )
     token = _build_token_field(
         required=True,
-        help_text=gettext_lazy("Find it under Account & Settings in Label Studio."),
+        help_text=gettext_lazy("In Label Studio, under Account & Settings."),
     )
 
 

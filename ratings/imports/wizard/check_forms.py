@@ -36,7 +36,7 @@ class LabelsForm(forms.Form):
         max_length=2000,
         required=False,
         widget=forms.TextInput({"class": "mono", "autocomplete": "off"}),
-        help_text=gettext_lazy("Separated by commas. Their ratings are left out."),
+        help_text=gettext_lazy("Separated by commas; not imported as ratings."),
     )
     similar = forms.ChoiceField(
         label=gettext_lazy("Labels that may be the same"),
@@ -137,7 +137,7 @@ class MatchingForm(forms.Form):
             widget=forms.TextInput({"list": "question-keys", "class": "mono"}),
             error_messages={
                 "invalid": _(
-                    "Use at most 64 letters, digits, “_”, “.” or “-”; start with a letter or digit."
+                    "At most 64 letters, digits, “_”, “.” or “-”; first a letter or digit."
                 )
             },
         )

@@ -64,7 +64,7 @@ class ColumnsForm(ImportOptionsForm):
     )
     item = _build_column_field(
         gettext_lazy("Item"),
-        gettext_lazy("If none, IDs are derived from the content."),
+        gettext_lazy("If none, IDs derive from content."),
     )
     key_columns = _build_columns_field(
         gettext_lazy("More item ID columns"),
@@ -252,12 +252,12 @@ class ColumnsForm(ImportOptionsForm):
         if not question_validation.KEY_PATTERN.fullmatch(key):
             self.add_error(
                 "question_key",
-                _("Use at most 64 letters, digits, “_”, “.” or “-”; start with a letter or digit."),
+                _("At most 64 letters, digits, “_”, “.” or “-”; first a letter or digit."),
             )
         elif self.project and self.project.questions.filter(key=key).exists():
             self.add_error(
                 "question_key",
-                _("A question has this ID. Select it above."),
+                _("This question exists. Select it above."),
             )
         if not cleaned_data.get("question_text", "").strip():
             self.add_error("question_text", _("Enter the question."))

@@ -225,7 +225,7 @@ def test_owner_of_an_account_accepts_an_offer_and_joins(open_browser, project, q
     page.get_by_label("Name", exact=True).fill("guest")
     page.get_by_label("Existing account").check()
     page.get_by_role("button", name="Add", exact=True).click()
-    expect(page.get_by_text("If the account “guest” exists")).to_be_visible()
+    expect(page.get_by_text("If “guest” exists")).to_be_visible()
     expect(page.get_by_role("button", name="Withdraw guest")).to_be_visible()
     check_accessibility(page)
     guest = open_browser(viewport={"width": 390, "height": 844})
