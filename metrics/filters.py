@@ -246,7 +246,7 @@ def build_invalid_value_error(name: str, value: str, allowed: Any) -> BadRequest
     )
     parameters = {"name": name, "value": value[:60], "allowed": listed}
     if not values:
-        text = _("“%(value)s” isn't valid for “%(name)s”, which has no values yet.")
+        text = _("“%(name)s” has no values yet, so “%(value)s” isn't valid.")
     else:
         text = _("“%(value)s” isn't valid for “%(name)s”. Use one of %(allowed)s.")
     return BadRequest(text % parameters)

@@ -43,7 +43,7 @@ def brennan_prediger(
 BRENNAN_PREDIGER = Coefficient(
     name="brennan_prediger",
     label=_("Brennan-Prediger"),
-    description=_("Agreement beyond chance if chance gives every category equally often."),
+    description=_("Agreement beyond chance, where every category is equally likely."),
     formula="(P_o - P_e) / (1 - P_e),   P_e = T_w / k^2",
     low=None,
     high=1,

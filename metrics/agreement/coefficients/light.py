@@ -186,7 +186,7 @@ def _compute_item_variance(
 LIGHT_KAPPA = Coefficient(
     name="light_kappa",
     label=_("Light’s kappa"),
-    description=_("The mean of all defined Cohen’s kappas of rater pairs."),
+    description=_("The mean of all pairs’ defined Cohen’s kappas."),
     formula="mean of Cohen's kappas over the pairs of raters for which it is defined",
     low=None,
     high=1,

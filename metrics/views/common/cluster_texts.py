@@ -32,9 +32,7 @@ def format_cluster_note(cluster: Mapping[str, Any] | None) -> str:
     if not cluster["n_items"]:
         return ""
     if cluster["n_clusters"] < 2:
-        return (
-            _("All compared items have the same “%(attribute)s”, so there is no interval.") % params
-        )
+        return _("No interval: all compared items have the same “%(attribute)s”.") % params
     params |= {
         "clusters": format_count(cluster["n_clusters"]),
         "items": format_count(cluster["n_items"]),
@@ -43,15 +41,15 @@ def format_cluster_note(cluster: Mapping[str, Any] | None) -> str:
     }
     sentence = (
         ngettext(
-            "Intervals account for clusters by “%(attribute)s”: %(items)s item in "
-            "%(clusters)s clusters (design effect %(effect)s).",
-            "Intervals account for clusters by “%(attribute)s”: %(items)s items in "
-            "%(clusters)s clusters (design effect %(effect)s).",
+            "Intervals by clusters of “%(attribute)s”: %(items)s item in %(clusters)s "
+            "clusters (design effect %(effect)s).",
+            "Intervals by clusters of “%(attribute)s”: %(items)s items in %(clusters)s "
+            "clusters (design effect %(effect)s).",
             cluster["n_items"],
         )
         % params
     )
     if cluster["reliable"]:
         return sentence
-    warning = _("With fewer than %(least)s clusters, the interval may be too narrow.") % params
+    warning = _("Fewer than %(least)s clusters: the interval may be too narrow.") % params
     return f"{sentence} {warning}"

@@ -237,7 +237,7 @@ def test_items_by_ratings_are_searched_in_parts(
     client, address = client_for(lead), f"/projects/{project.pk}/items/"
     first = client.get(f"{address}?ratings=2")
     assert first.context["rows"] == []
-    assert "No match in the first 2 items." in first.content.decode()
+    assert "No match in 2 items." in first.content.decode()
     second = client.get(f"{address}?ratings=2&after={first.context['next_after']}")
     assert [row.item.key for row in second.context["rows"]] == ["i3"]
     assert second.context["next_after"] is None
@@ -268,7 +268,7 @@ def test_table_of_a_long_trend_shows_its_newest_part(
     text = client_for(lead).get(f"/projects/{project.pk}/?period=day").content.decode()
     table = text[text.index('id="trend-table"') :]
     assert [f"2026-03-{day:02}" in table for day in (8, 9, 10, 11)] == [False, True, True, True]
-    assert "1 older period is in the CSV file." in table
+    assert "1 older period in the CSV file." in table
 
 
 def test_default_period_follows_newest_items(

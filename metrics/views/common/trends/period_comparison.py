@@ -202,7 +202,7 @@ def _build_requested_comparison(
             )
         period = next((period for period in span_periods if period.start == start), None)
         if period is None:
-            error = _("“%(name)s”: no %(span)s with ratings starts on %(date)s.")
+            error = _("“%(name)s”: no rated %(span)s starts on %(date)s.")
             params = {
                 "name": name,
                 "span": display_names.PERIOD_NAMES[span],
