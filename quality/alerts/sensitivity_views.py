@@ -59,8 +59,8 @@ def _describe_option(option: sensitivity.ExpectedAlerts) -> list[str]:
     years = round(option.years_per_false_alert)
     sentences = [
         ngettext(
-            "At most one false alert per year of a rater’s work.",
-            "At most one false alert per %(years)s years of a rater’s work.",
+            "At most one false alert per rater and year.",
+            "At most one false alert per rater in %(years)s years.",
             years,
         )
         % {"years": format_count(years)}

@@ -29,7 +29,7 @@ def grant_attempt(*, question: Question, rater: Rater, by: Any, reason: str) -> 
     try:
         exam = exams.get_or_start_exam(question=question, rater=rater, by=by, reason=reason)
     except exams.ExamNotAvailable:
-        message = _("An exam needs %(n)s gold items that are new to this rater.")
+        message = _("An exam needs %(n)s gold items new to this rater.")
         raise InvalidExamAction(
             message % {"n": exams.compute_min_correct_answers(question)}
         ) from None
@@ -60,7 +60,7 @@ def _validate_action(question: Question, rater: Rater, reason: str) -> str:
         raise InvalidExamAction(problem)
     final_states = (Exam.State.PASSED, Exam.State.WAIVED)
     if Exam.objects.filter(question=question, rater=rater, state__in=final_states).exists():
-        raise InvalidExamAction(_("This rater doesn't need an exam any more."))
+        raise InvalidExamAction(_("This rater needs no exam now."))
     return reason
 
 

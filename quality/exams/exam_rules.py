@@ -91,7 +91,7 @@ def _find_constant_answer_problem(question: Question) -> str | None:
         return None
     label, n, _n_items = answer
     return _(
-        "All %(n)s gold items accept “%(label)s”, so always giving it passes. Add other gold "
+        "Always answering “%(label)s” passes: all %(n)s gold items accept it. Add other gold "
         "answers first."
     ) % {"n": n, "label": label}
 

@@ -85,7 +85,7 @@ class ExamRulesForm(SettingsForm):
             return cleaned
         typed = set(numbers) & set(changes)
         if any(cleaned.get(name) != numbers[name] for name in typed):
-            self.add_error("preset", _("Choose a difficulty or advanced numbers, not both."))
+            self.add_error("preset", _("Choose a difficulty or numbers, not both."))
         return cleaned | numbers
 
 
@@ -105,9 +105,7 @@ def _list_preset_choices(max_answers: int) -> list[tuple[str, str]]:
             beta=numbers["beta"],
             max_answers=max_answers,
         )
-        description = _(
-            "%(name)s: pass if right %(high)s of the time, fail at %(low)s. About %(n)s items."
-        ) % {
+        description = _("%(name)s: %(high)s right passes, %(low)s fails. About %(n)s items.") % {
             "name": labels[name],
             "high": format_percent(numbers["p_pass"]),
             "low": format_percent(numbers["p_fail"]),

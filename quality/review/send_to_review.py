@@ -49,10 +49,10 @@ def assign_selected_items(request: HttpRequest, project: Project, ids: list[int]
     question = get_object_or_404(project.questions, key=request.POST.get("question", ""))
     n_assigned = assign_for_review(question=question, item_ids=ids, by=request.user)
     message = ngettext(
-        "%(n)s item moved to the top of the review queue.",
-        "%(n)s items moved to the top of the review queue.",
+        "%(n)s item moved to the top of the queue.",
+        "%(n)s items moved to the top of the queue.",
         n_assigned,
     )
     messages.success(request, message % {"n": n_assigned})
     if n_assigned < len(set(ids)):
-        messages.info(request, _("Items without ratings or with a decision were left out."))
+        messages.info(request, _("Left out: items without ratings or with a decision."))

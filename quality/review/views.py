@@ -274,7 +274,7 @@ def create_example(request: HttpRequest, project_id: int, item_id: int) -> HttpR
         return _redirect_to_next(request, selection, last=item)
     if project is None:
         raise Http404(_("This item has no decision."))
-    message = _("Item %(key)s added as an example to guidelines version %(n)s.")
+    message = _("Item %(key)s added to guidelines version %(n)s.")
     messages.success(request, message % {"n": project.guidelines_version, "key": item.key})
     return _redirect_to_next(request, selection)
 

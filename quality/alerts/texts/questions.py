@@ -15,7 +15,7 @@ from .common import build_text_params, list_guideline_changes, list_timing_sente
 
 
 def build_question_sentence(alert: Alert) -> str:
-    text = _("Raters have agreed less since %(since)s: about %(size)s lower in kappa.")
+    text = _("Agreement has been about %(size)s lower since %(since)s (kappa).")
     return text % build_text_params(alert)
 
 
@@ -28,20 +28,19 @@ def build_pair_brief_text(alert: Alert, rater: int) -> str:
 def build_category_sentence(alert: Alert) -> str:
     if alert.measure == AlertMeasure.CATEGORY_SHARE:
         text = _(
-            "“%(category)s” is hardly used any more: %(is)s of answers since %(since)s,"
-            " %(was)s before."
+            "“%(category)s” is hardly used: %(is)s of answers since %(since)s, %(was)s before."
         )
     else:
         text = _(
-            "“%(category)s” is no longer used consistently: others agree with it in "
-            "%(is)s of cases since %(since)s, %(was)s before."
+            "“%(category)s” is used inconsistently: others agree in %(is)s of cases since "
+            "%(since)s, %(was)s before."
         )
     return text % build_text_params(alert)
 
 
 def list_basis(alert: Alert) -> list[str]:
-    text = _("Based on %(n)s shared items up to %(noticed)s and %(before)s before the change.")
-    exclusion = _("Raters with a drift alert count until their drift.")
+    text = _("Based on %(n)s shared items up to %(noticed)s, %(before)s before the change.")
+    exclusion = _("Drifting raters count until their drift.")
     return [
         text % build_text_params(alert),
         *list_timing_sentences(alert),
@@ -68,31 +67,31 @@ def _list_other_falling_raters(alert: Alert) -> list[str]:
     )
     names = sorted({str(drift.rater) for drift in drifts.select_related("rater").defer("chart")})
     if not names:
-        return [_("No alert about a single rater at that time.")]
-    text = _("It fell further for these raters: %(names)s.")
+        return [_("No alert about a single rater then.")]
+    text = _("It fell further for %(names)s.")
     return [text % {"names": get_list_separator().join(names)}]
 
 
 def list_explanations(alert: Alert) -> list[str]:
     return [
         *list_guideline_changes(alert),
-        _("Different or harder items: see below."),
+        _("The items are harder or of other kinds: see below."),
     ]
 
 
 def build_overlap_sentence(alert: Alert) -> str:
-    text = _("%(n)s items were started over two weeks ago and have fewer than %(wanted)s ratings.")
+    text = _("%(n)s items started over two weeks ago have fewer than %(wanted)s ratings.")
     return text % {**build_text_params(alert), "wanted": format_count(alert.facts.get("wanted"))}
 
 
 def list_overlap_basis(alert: Alert) -> list[str]:
-    text = _("They are %(share)s of the items started since %(since)s.")
+    text = _("%(share)s of the items started since %(since)s.")
     return [text % build_text_params(alert)]
 
 
 def list_overlap_explanations(alert: Alert) -> list[str]:
     return [
-        _("Too few active raters for so many ratings per item."),
+        _("Too few active raters for these ratings per item."),
         _("Raters can’t see these items, or skip them."),
     ]
 
@@ -109,6 +108,6 @@ def list_gold_basis(alert: Alert) -> list[str]:
 
 def list_gold_explanations(alert: Alert) -> list[str]:
     return [
-        _("Raters understand the guidelines differently from the author of the gold answer."),
+        _("Raters understand the guidelines differently from the gold author."),
         _("Some items have several right answers, which gold can allow."),
     ]

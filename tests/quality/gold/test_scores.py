@@ -157,7 +157,7 @@ def test_gold_missed_by_good_raters_is_suspected_until_decided(
     assert_scores_match_formulas(question_with_gold)  # without it
     page = client_for(lead).get(f"/projects/{question_with_gold.project_id}/gold/")
     text = " ".join(page.text.split())
-    sentence = f"{row.n_passing} of {row.n_passing} good raters chose <em>minor</em>; gold is <em>critical</em>."
+    sentence = f"{row.n_passing} of {row.n_passing} good raters chose <em>minor</em>; gold: <em>critical</em>."
     assert sentence in text
     assert f'title="{item.key}"' in text  # items are shown by their text
     assert "nan" not in text.lower().split()
