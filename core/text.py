@@ -130,12 +130,12 @@ def describe_whole_range(lowest: int, highest: int) -> str:
 
 def describe_length(max_length: int) -> str:
     """Return the error message for a text that is too long or contains NUL."""
-    return _("Use at most %(most)s characters, without NUL.") % {"most": max_length}
+    return _("At most %(most)s characters, without NUL.") % {"most": max_length}
 
 
 def describe_line(max_length: int) -> str:
     """Return the error message for a text that is not one line, or too long."""
-    return _("Enter one line of at most %(most)s characters.") % {"most": max_length}
+    return _("One line of at most %(most)s characters.") % {"most": max_length}
 
 
 @keep_lazy_text

@@ -59,7 +59,7 @@ class WebhookForm(forms.Form):
         required=False,
         choices=[(kind, kind) for kind in KINDS],
         widget=forms.SelectMultiple({"size": 8, "class": "mono", "translate": "no"}),
-        help_text=gettext_lazy("Leave blank for all events; chats get only those for people."),
+        help_text=gettext_lazy("Blank: all events; chats get only those for people."),
     )
     with_items = forms.BooleanField(label=gettext_lazy("Include item content"), required=False)
 
@@ -69,11 +69,11 @@ class WebhookForm(forms.Form):
 
 DELIVERIES_PER_PAGE = 50
 ERROR_TEXTS = {
-    "url": gettext_lazy("The address is no longer allowed."),
-    "not_found": gettext_lazy("The host has no IP address. Check the address."),
+    "url": gettext_lazy("This address isn't allowed now."),
+    "not_found": gettext_lazy("The host is unknown. Check the address."),
     "not_allowed": gettext_lazy("The host is in a private network."),
     "certificate": gettext_lazy("The certificate is invalid."),
-    "timeout": gettext_lazy("There was no response in time."),
+    "timeout": gettext_lazy("No response in time."),
     "connection": gettext_lazy("The connection failed."),
     "rejected": gettext_lazy("The chat rejected the message."),
 }

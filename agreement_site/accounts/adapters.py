@@ -37,7 +37,7 @@ UNKNOWN_ADDRESS = "0.0.0.0"  # noqa: S104 - placeholder: the column needs an IP 
 
 # Template of allauth's mail -> what it tells the owner of the account.
 ACCOUNT_CHANGES = {
-    "account/email/email_changed": gettext_lazy("Your email address was changed to %(to_email)s."),
+    "account/email/email_changed": gettext_lazy("Your email address is now %(to_email)s."),
     "account/email/email_deleted": gettext_lazy("%(deleted_email)s was removed."),
     "account/email/password_reset": gettext_lazy("Your password was reset by email."),
     "mfa/email/recovery_codes_generated": gettext_lazy("New recovery codes were created."),

@@ -161,7 +161,7 @@ class ChangePassword(InvalidFormStatusMixin, SuccessMessageMixin, views.Password
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
         user: Any = request.user
         if user.is_authenticated and not user.has_usable_password():
-            messages.info(request, _("You sign in with a provider, without a password."))
+            messages.info(request, _("You sign in without a password."))
             return redirect("tokens")
         return super().dispatch(request, *args, **kwargs)
 
@@ -214,7 +214,7 @@ class AcceptInvitation(InvalidFormStatusMixin, views.PasswordResetConfirmView):
 def redirect_admin_sign_in(request: HttpRequest) -> HttpResponse:
     """Redirect the admin's sign-in page to the site's, which limits attempts."""
     if request.user.is_authenticated:
-        raise PermissionDenied(_("Only staff accounts can open the admin site."))
+        raise PermissionDenied(_("Only staff can open the admin site."))
     next_url = request.GET.get("next") or reverse("admin:index")
     return redirect(f"{reverse('sign_in')}?{urlencode({'next': next_url})}")
 

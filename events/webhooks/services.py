@@ -89,7 +89,7 @@ def create_webhook(
         Project.objects.select_for_update().get(pk=project.pk)
     if list_webhooks(project).count() >= MAX_WEBHOOKS:
         raise InvalidWebhook(
-            url=_("At most %(n)s of these are allowed. Delete one first.") % {"n": MAX_WEBHOOKS}
+            url=_("At most %(n)s are allowed. Remove one first.") % {"n": MAX_WEBHOOKS}
         )
     webhook.save()
     _log_change("webhook_created", webhook, by, after=_build_log_values(webhook))
@@ -231,7 +231,7 @@ def _validate(webhook: Webhook, *, is_new_url: bool = True) -> None:
 
 def _require_active(webhook: Webhook) -> None:
     if webhook.is_paused:
-        raise InvalidWebhook(paused=_("The webhook is paused. Resume it first."))
+        raise InvalidWebhook(paused=_("Paused: resume it first."))
 
 
 def _build_log_values(webhook: Webhook) -> dict[str, Any]:

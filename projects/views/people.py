@@ -283,7 +283,7 @@ def add_member(request: HttpRequest, project_id: int) -> HttpResponse:
                 return render_people_page(request, project, link=link, link_for=member.user)
             message = _("Saved.")
             if member is None:
-                message = _("If the account “%(name)s” exists, its owner is invited.")
+                message = _("If “%(name)s” exists, its owner is invited.")
             messages.success(request, message % {"name": data["username"]})
             return redirect("people", project.pk)
     return render_people_page(request, project, form=form, status=400)

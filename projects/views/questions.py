@@ -176,7 +176,7 @@ def _save_question(question: Question, page: QuestionForms, *, by: Any) -> bool:
             part = page.weights
             if changes_scale and page.weights.has_own_matrix:
                 raise InvalidProjectChange(
-                    {"weights": _("Save the new categories first, then their weights.")}
+                    {"weights": _("Save new categories first, then their weights.")}
                 )
             _change_weights(question, page.weights, by=by, changes_scale=changes_scale)
     except InvalidProjectChange as error:

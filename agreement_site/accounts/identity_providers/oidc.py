@@ -148,7 +148,7 @@ class SocialAdapter(DefaultSocialAccountAdapter):
             security_log.log_event("sign_in_connected", after=_build_audit_values(socialaccount))
             messages.success(request, _("Saved."))
         else:
-            messages.error(request, _("This identity is connected to another account."))
+            messages.error(request, _("This identity belongs to another account."))
         return super().get_connect_redirect_url(request, socialaccount)
 
 

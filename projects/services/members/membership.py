@@ -50,7 +50,7 @@ def add_member(*, project: Project, username: str, role: str, by: Any) -> Member
     if known_user is not None:
         return join_project(project, known_user, role, by)
     if by.is_superuser:
-        message = _("This site has no account “%(name)s”.")
+        message = _("No account “%(name)s”.")
         raise InvalidProjectChange({"username": message % {"name": username}})
     user = user_model.objects.filter(username=username, is_active=True).first()
     owner = user if user is not None and _has_login(user) else None
@@ -283,7 +283,7 @@ def undo_action(*, project: Project, token: str, by: Any) -> None:
     """
     parsed = _parse_undo(project, token, by)
     if parsed is None:
-        raise InvalidProjectChange({"undo": _("This can no longer be undone.")})
+        raise InvalidProjectChange({"undo": _("Too late to undo this.")})
     action, undo_data = parsed
     if action in (PAUSE, RESUME):
         raters = list(project.raters.filter(pk__in=undo_data))

@@ -265,7 +265,7 @@ def test_preview_of_saved_question_uses_order_and_omits_deleted(lead, client_for
         (build_category_data(("a", "1e999", ""), ("b", "1", "")), "Enter a number"),
         (
             build_category_data(("a", "1", ""), ("", "2", "")),
-            "Use 1 to 200 visible characters",
+            "1 to 200 visible characters",
         ),
         ({"scale": "interval"}, "needs a value"),
         ({"name": "a\x00b"}, "Null characters are not allowed"),
@@ -456,7 +456,7 @@ def test_question_page_saves_all_its_parts_or_none(save_question, question):
     text = get_text(response)
     assert 'value="Again?"' in text  # what was typed is still there
     assert 'value="large"' in text
-    assert "Save the new categories first" in text
+    assert "Save new categories first" in text
     question.refresh_from_db()
     assert (question.text, question.scale_version) == ("How grave?", 3)
     assert list_labels(question) == ["none", "small", "major", "critical"]

@@ -71,7 +71,7 @@ def test_offer_gives_no_access_before_it_is_accepted(
     offer_role: OfferFunction, project: Project, stranger: User, client_for: Any, api_for: Any
 ) -> None:
     response = offer_role("stranger")
-    assert "If the account “stranger” exists, its owner is invited." in get_text(response)
+    assert "If “stranger” exists, its owner is invited." in get_text(response)
     assert not Member.objects.filter(user=stranger).exists()
     assert not Rater.objects.filter(user=stranger).exists()
     client = client_for(stranger)
@@ -217,7 +217,7 @@ def test_superuser_adds_accounts_without_an_offer(
     assert "Saved." in get_text(offer_role("stranger", by=admin))
     response = offer_role("nobody", by=admin)
     assert (response.status_code, MemberOffer.objects.count()) == (400, 0)
-    assert "This site has no account “nobody”." in get_text(response)
+    assert "No account “nobody”." in get_text(response)
 
 
 def test_offer_does_not_apply_to_an_account_created_later(
