@@ -138,6 +138,11 @@ def describe_line(max_length: int) -> str:
     return _("One line of at most %(most)s characters.") % {"most": max_length}
 
 
+def describe_saved(subject: str) -> str:
+    """Return the message that a form was saved, such as “Gate saved.”"""
+    return _("%(what)s saved.") % {"what": subject}
+
+
 @keep_lazy_text
 def lower_first(text: Any) -> str:
     """Return the text with a lowercase first letter, as within a sentence; acronyms stay."""

@@ -18,7 +18,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_http_methods, require_POST
 
-from core.text import parse_id
+from core.text import describe_saved, parse_id
 from core.web import tables
 from projects.models import Project
 from projects.permissions import get_project_or_site
@@ -128,7 +128,7 @@ def show_webhook(
         except services.InvalidWebhook as error:
             _add_errors(form, error)
         else:
-            messages.success(request, _("Saved."))
+            messages.success(request, describe_saved(_("Webhook")))
             return redirect(_get_url("webhook", webhook))
     return _render_webhook(request, webhook, form)
 

@@ -14,6 +14,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from core.text import describe_saved
 from projects.forms.question_templates import QUESTION_TEMPLATES
 from projects.forms.settings import (
     BaseCategoryFormSet,
@@ -64,7 +65,7 @@ def add_question(request: HttpRequest, project_id: int) -> HttpResponse:
         except InvalidQuestions as error:
             add_question_errors(form, categories, error)
         else:
-            messages.success(request, _("Saved."))
+            messages.success(request, describe_saved(_("Question")))
             return redirect("question", project.pk, created.key)
     context = {
         "project": project,
@@ -236,7 +237,7 @@ def _redirect_saved(
     request: HttpRequest, project: Project, changed_question: Question, *, changed: bool = True
 ) -> HttpResponse:
     if changed:
-        messages.success(request, _("Saved."))
+        messages.success(request, describe_saved(_("Question")))
     else:
         messages.info(request, _("Nothing has changed."))
     return redirect("question", project.pk, changed_question.key)

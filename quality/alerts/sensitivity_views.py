@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods
 
+from core.text import describe_saved
 from core.web.forms import SettingsForm
 from metrics.views.common.number_formats import format_count, format_number
 from projects.models import Member
@@ -39,7 +40,7 @@ def edit_sensitivity(request: HttpRequest, project_id: int) -> HttpResponse:
         except sensitivity.InvalidSensitivity as invalid:
             form.add_error("sensitivity", str(invalid))
         if not form.errors:
-            messages.success(request, _("Saved."))
+            messages.success(request, describe_saved(_("Alert sensitivity")))
             return redirect("alert_settings", project_id=project.pk)
         error, status = str(form.errors["sensitivity"][0]), 400
     context = {

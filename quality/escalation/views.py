@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as _lazy
 from django.views.decorators.http import require_http_methods
 
+from core.text import describe_saved
 from core.web.forms import SettingsForm
 from metrics.views.common.selection import Selection, get_permitted_selection
 from projects.models import Member
@@ -64,7 +65,7 @@ def edit_label_rules(request: HttpRequest, project_id: int) -> HttpResponse:
             for name, message in invalid.fields.items():
                 form.add_error(name, message)
         else:
-            messages.success(request, _("Saved."))
+            messages.success(request, describe_saved(_("Label rules")))
             return _redirect_to_form(selection)
     context = {
         "project": selection.project,

@@ -17,6 +17,7 @@ from django.utils.translation import gettext_lazy as _lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
+from core.text import describe_saved
 from core.web.forms import SettingsForm
 from core.web.tables import get_page_size
 from metrics.agreement.rater_quality.gold import expected_exam_length
@@ -235,7 +236,7 @@ def edit_exam_rules(request: HttpRequest, project_id: int) -> HttpResponse:
             for name, message in invalid.fields.items():
                 form.add_error(name, message)
         else:
-            messages.success(request, _("Saved."))
+            messages.success(request, describe_saved(_("Exam")))
             return _redirect_to_exams(selection)
     context = {
         "project": selection.project,

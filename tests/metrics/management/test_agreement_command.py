@@ -58,7 +58,7 @@ def test_compressed_file_is_read(write_file, capsys, tmp_path):
         capsys, write_file(format_csv(ROWS)), "--json"
     )
     packed.write_bytes(packed.read_bytes()[:-9])
-    with pytest.raises(CommandError, match=r"ratings.csv.gz: .*damaged or protected"):
+    with pytest.raises(CommandError, match=r"ratings.csv.gz: .*damaged or needs"):
         run_command(capsys, str(packed))
 
 
@@ -171,7 +171,7 @@ def test_rows_of_one_question(write_file, capsys):
     ("text", "options", "message"),
     [
         ("", [], "The file is empty"),
-        ("item,rater\na,b", [], "No label column found.*columns are item, rater"),
+        ("item,rater\na,b", [], "Choose a label column.*columns are item, rater"),
         ("item,rater,label,label\n", [], "Line 1: Columns 3 and 4 are named 'label'"),
         (
             "item,rater,label\n",

@@ -54,9 +54,8 @@ def test_page_waits_and_then_explains_the_change(address: str, lead: Any, client
     text = get_text(client.get(address))
     assert "Being computed" not in text
     assert re.search(
-        r"Agreement fell from 1.00 \[0.\d\d, 1.00\] to 0.\d\d \[-?0.\d\d, 0.\d\d\] between the week of "
-        r"2026-05-04 and "
-        "the week of 2026-05-11.",
+        r"Agreement fell from 1.00 \[0.\d\d, 1.00\] \(the week of 2026-05-04\) "
+        r"to 0.\d\d \[-?0.\d\d, 0.\d\d\] \(the week of 2026-05-11\).",
         text,
     )
     assert "Without c: 1.00 to 1.00." in text

@@ -276,7 +276,7 @@ def test_panel_of_weighted_kappa_explains_weights() -> None:
     assert "<strong>Cohen’s kappa, quadratic weights</strong>" in text
     assert "one step apart counts 0.89" in text
     assert "/glossary/#weighted_kappa" in text
-    assert "two steps 0.67" in render_panel("fleiss_kappa_linear", ESTIMATE, Project())
+    assert "one step apart counts 0.67" in render_panel("fleiss_kappa_linear", ESTIMATE, Project())
 
 
 def test_each_number_has_its_own_panel() -> None:

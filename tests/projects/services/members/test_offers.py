@@ -205,7 +205,7 @@ def test_account_from_a_project_of_the_lead_is_added_at_once(
     assert not Member.objects.filter(project=project, user=stranger).exists()
     lead_membership.role = "lead"
     lead_membership.save()
-    assert "Saved." in get_text(offer_role("stranger"))
+    assert "Member saved." in get_text(offer_role("stranger"))
     assert Member.objects.filter(project=project, user=stranger).exists()
     assert not joining.list_project_offers(project).exists()
     assert not joining.list_open_offers(stranger).exists()
@@ -214,7 +214,7 @@ def test_account_from_a_project_of_the_lead_is_added_at_once(
 def test_superuser_adds_accounts_without_an_offer(
     offer_role: OfferFunction, stranger: User, admin: User
 ) -> None:
-    assert "Saved." in get_text(offer_role("stranger", by=admin))
+    assert "Member saved." in get_text(offer_role("stranger", by=admin))
     response = offer_role("nobody", by=admin)
     assert (response.status_code, MemberOffer.objects.count()) == (400, 0)
     assert "No account “nobody”." in get_text(response)
