@@ -29,12 +29,8 @@ SQL_MODULES = {
     "core/db/bulk.py",
     "core/db/transactions.py",
     "metrics/counting/rating_rows.py",
-    "metrics/results/rater_results.py",
-    "metrics/results/refresh.py",
-    "projects/authentication.py",
     "projects/permissions.py",
     "quality/escalation/rating_requests.py",
-    "quality/inbox/inbox_entries.py",
     "ratings/annotation/assignments/candidates.py",
     "ratings/annotation/assignments/hidden_checks.py",
     "ratings/annotation/assignments/queue.py",
@@ -48,7 +44,6 @@ SQL_MODULES = {
     "ratings/services/permissions.py",
     "ratings/services/record_sql.py",
     "ratings/services/slots.py",
-    "ratings/services/uncounted.py",
 }
 SQL_TEXT = re.compile(
     r"\b(SELECT .+ FROM |SELECT [1{]|INSERT INTO |UPDATE \S+ SET |DELETE FROM |SET (LOCAL|TRANSACTION) )"
