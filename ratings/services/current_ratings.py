@@ -142,8 +142,8 @@ def lock_and_get_current_ratings(
     else:
         rating_queries = [_build_locking_select(question.pk, pairs)]
     items, item_ids = bulk.build_in_condition("id", sorted({item for item, _rater in pairs}))
-    state_query = (_QUESTION_STATE_SQL, [question.pk])
-    version_query = (f"{_VERSIONS_SQL} AND {items}", item_ids)
+    state_query: bulk.Statement = (_QUESTION_STATE_SQL, [question.pk])
+    version_query: bulk.Statement = (f"{_VERSIONS_SQL} AND {items}", item_ids)
     statements = [*locks, state_query, version_query, *rating_queries]
     results = bulk.execute_statements(statements)[len(locks) :]
     state = _build_question_state(question, results[0], results[1])
