@@ -134,6 +134,7 @@ def lock_and_get_current_ratings(
     # Sorted, so that two writers cannot deadlock.
     pairs = sorted({(judgement.item_id, judgement.rater_id) for judgement in judgements})
     locks = build_shared_categories_lock(question.pk)
+    rating_queries: list[bulk.Statement]
     if len(pairs) <= MAX_RATINGS_READ_SINGLY:
         locks += _build_pair_locks(question.pk, pairs)
         rating_queries = [
@@ -142,9 +143,8 @@ def lock_and_get_current_ratings(
     else:
         rating_queries = [_build_locking_select(question.pk, pairs)]
     items, item_ids = bulk.build_in_condition("id", sorted({item for item, _rater in pairs}))
-    state_query: bulk.Statement = (_QUESTION_STATE_SQL, [question.pk])
-    version_query: bulk.Statement = (f"{_VERSIONS_SQL} AND {items}", item_ids)
-    statements = [*locks, state_query, version_query, *rating_queries]
+    version_query = (f"{_VERSIONS_SQL} AND {items}", item_ids)
+    statements = [*locks, (_QUESTION_STATE_SQL, [question.pk]), version_query, *rating_queries]
     results = bulk.execute_statements(statements)[len(locks) :]
     state = _build_question_state(question, results[0], results[1])
     if state.archived and not purging:
