@@ -373,7 +373,7 @@ if SAML_METADATA:
     SOCIALACCOUNT_PROVIDERS["saml"] = {
         "APPS": [saml_metadata.build_allauth_app(SAML_NAME, _provider)]
     }
-SOCIALACCOUNT_ADAPTER = "agreement_site.accounts.identity_providers.oidc.SocialAdapter"
+SOCIALACCOUNT_ADAPTER = "agreement_site.accounts.identity_providers.SocialAdapter"
 SOCIALACCOUNT_EMAIL_VERIFICATION = "none"
 
 # Address of the site in mails and chat messages; without it, that of the first host.

@@ -1,8 +1,8 @@
 """Sign-in by the site's SAML provider: the request, and the validation of the response.
 
-oidc.py decides whose account a valid response opens. The response arrives as a form post from
-another site, without our session cookie: ``receive_saml_response`` checks and stores it, then
-redirects to ``finish_sign_in``, which gets the cookie and knows the requests of this browser.
+identity_providers.py decides whose account a valid response opens. The response arrives as a form
+post from another site, without our session cookie: ``receive_saml_response`` checks and stores it,
+then redirects to ``finish_sign_in``, which gets the cookie and knows the requests of this browser.
 """
 
 from __future__ import annotations
