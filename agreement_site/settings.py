@@ -184,7 +184,7 @@ if HTTPS and (DEBUG or "*" in ALLOWED_HOSTS):
 CSRF_TRUSTED_ORIGINS = env_list("CSRF_TRUSTED_ORIGINS")
 
 INSTALLED_APPS = [
-    "agreement_site.navigation.apps.AdminConfig",
+    "agreement_site.apps.AdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -213,7 +213,7 @@ MIDDLEWARE = [
     "agreement_site.monitoring.logs.RequestLogMiddleware",
     "agreement_site.middleware.security.AllowedMethodsMiddleware",
     "agreement_site.middleware.security.NulCharacterMiddleware",
-    "agreement_site.middleware.wake_workers.WakeWorkersMiddleware",
+    "core.jobs.wakeup.WakeWorkersMiddleware",
     "agreement_site.middleware.security.TokenRedirectMiddleware",  # before redirects to https
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -534,7 +534,7 @@ SESSION_COOKIE_NAME = f"{_host}sessionid"
 CSRF_COOKIE_NAME = f"{_host}csrftoken"
 LANGUAGE_COOKIE_NAME = f"{_host}django_language"
 THEME_COOKIE_NAME = f"{_host}theme"
-MESSAGE_STORAGE = "agreement_site.middleware.message_storage.MessageStorage"
+MESSAGE_STORAGE = "agreement_site.middleware.security.MessageStorage"
 # A session ends after this time without use, and after 14 days in any case.
 SESSION_ENGINE = "agreement_site.accounts.sessions"
 SESSION_IDLE_HOURS = env_int("SESSION_IDLE_HOURS", 72)
