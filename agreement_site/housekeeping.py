@@ -27,7 +27,7 @@ from agreement_site.notifications import outbox as mail_outbox
 from agreement_site.server import web_server
 from events.webhooks import outbox
 from metrics.integrity import schedule
-from projects import legal_hold
+from projects import permissions
 from projects.api import idempotency
 from projects.models import ApiToken, Deletion, Project
 from projects.services import joining, tokens
@@ -87,9 +87,9 @@ def start_project_deletions(before: Moment) -> int:
 
 def _exclude_held(rows: QuerySet[Any], *, project_column: str = "project_id") -> QuerySet[Any]:
     """Return the rows without those of projects under legal hold."""
-    if legal_hold.is_site_held():
+    if permissions.is_site_under_legal_hold():
         return rows.none()
-    is_held = Q(**{f"{project_column}__in": legal_hold.list_held_projects()})
+    is_held = Q(**{f"{project_column}__in": permissions.list_projects_under_legal_hold()})
     # Not by exclude(), which would leave out rows of no project, too.
     return rows.filter(Q(**{project_column: None}) | ~is_held)
 

@@ -508,7 +508,7 @@ if SECOND_PERSON not in ("nobody", "lead", "administrator"):
     raise ImproperlyConfigured(
         f"SECOND_PERSON={SECOND_PERSON!r}: one of nobody, lead, administrator"
     )
-# Projects of which nothing is deleted, by their numbers, or "all" (projects/legal_hold.py).
+# Projects of which nothing is deleted, by their numbers, or "all" (projects/permissions.py).
 LEGAL_HOLD = env_list("LEGAL_HOLD")
 for _text in LEGAL_HOLD:
     if _text != "all" and not _text.isdecimal():

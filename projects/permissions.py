@@ -1,4 +1,8 @@
-"""Permissions: fetch a project for a user (404 for strangers, 403 for roles without the right)."""
+"""Permissions: fetch a project for a user, and legal holds, under which nothing may be deleted.
+
+A project is answered with 404 for strangers, and 403 for members whose role is not sufficient. The
+operator sets a legal hold, not a lead (setting LEGAL_HOLD: numbers of projects, or ``all``).
+"""
 
 from __future__ import annotations
 
@@ -165,3 +169,28 @@ def _fetch_project_with_role(user: Any, project_id: int, token: Any) -> Any:
     role = Member.Role.LEAD.value if user.is_superuser else role
     project.role = get_effective_role(project, role)
     return project
+
+
+ALL = "all"
+
+
+def is_site_under_legal_hold() -> bool:
+    """Return True where nothing on the site may be deleted."""
+    return ALL in settings.LEGAL_HOLD
+
+
+def list_projects_under_legal_hold() -> list[int]:
+    """Return the ids of the projects that are named; not all of them for ``all``."""
+    return [int(text) for text in settings.LEGAL_HOLD if text != ALL]
+
+
+def is_under_legal_hold(project_id: int) -> bool:
+    return is_site_under_legal_hold() or project_id in list_projects_under_legal_hold()
+
+
+def raise_if_under_legal_hold(project_id: int) -> None:
+    """Raise PermissionDenied where nothing of the project may be deleted."""
+    if is_under_legal_hold(project_id):
+        raise PermissionDenied(
+            _("Until an administrator ends the legal hold, nothing can be deleted.")
+        )

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from metrics.models import SavedView, ShareLink
 from projects.models import Approval, Deletion, Member, Project
-from projects.models.approval import VALID_FOR
+from projects.models.project import VALID_FOR
 from projects.services import approvals
 from ratings import rater_pseudonyms
 

@@ -15,7 +15,7 @@ from django.db.models import ProtectedError
 
 from agreement_site.models import AuditLogEntry, NotificationSettings, QueuedMail
 from core import security_log
-from projects import legal_hold
+from projects import permissions
 from projects.models import Deletion, Member, MemberOffer, Rater
 from projects.permissions import get_leads, get_led_memberships
 from ratings import personal_data
@@ -129,8 +129,12 @@ def _forget_person(user: User, options: dict[str, Any]) -> dict[str, object]:
             " another lead is needed first."
         )
     projects = {rater.project_id for rater in _list_raters(user)}
-    held = [str(project_id) for project_id in sorted(projects) if legal_hold.is_held(project_id)]
-    if held or legal_hold.is_site_held():
+    held = [
+        str(project_id)
+        for project_id in sorted(projects)
+        if permissions.is_under_legal_hold(project_id)
+    ]
+    if held or permissions.is_site_under_legal_hold():
         raise CommandError(f"Legal hold forbids it: LEGAL_HOLD={','.join(held) or 'all'}.")
     removed = []
     with transaction.atomic():
