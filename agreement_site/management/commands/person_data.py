@@ -111,12 +111,33 @@ def _collect_mail_data(user: User) -> dict[str, object]:
 
 
 def _forget_person(user: User, options: dict[str, Any]) -> dict[str, object]:
-    """Remove the person and return how much was removed.
+    """Remove the person's account and data; return how much was removed, for the output.
 
-    Raises CommandError, and then has changed nothing.
+    ``options``: those of the command. Raises CommandError, and then has changed nothing.
     """
     if options["confirm"] != user.username:
         raise CommandError(f"To remove this person, add --confirm {user.username}.")
+    _validate_removal(user)
+    removed = []
+    with transaction.atomic():
+        for rater in _list_raters(user):
+            removed.append({"project": rater.project_id, **_forget_rater(rater, options)})
+        security_log.log_event(
+            "account_removed",
+            target_user_id=user.pk,
+            how=options["forget"],
+            before={"account": user.username},
+        )
+        try:
+            MemberOffer.objects.filter(username=user.username).delete()
+            user.delete()
+        except ProtectedError as error:
+            raise CommandError(f"The account cannot be removed: {error}") from None
+    return {"account": "removed", "raters": removed}
+
+
+def _validate_removal(user: User) -> None:
+    """Raise CommandError for the only lead of a project, and under a legal hold."""
     leads = get_led_memberships(user)
     only_lead_of = [
         member.project_id
@@ -136,22 +157,6 @@ def _forget_person(user: User, options: dict[str, Any]) -> dict[str, object]:
     ]
     if held or permissions.is_site_under_legal_hold():
         raise CommandError(f"Legal hold forbids it: LEGAL_HOLD={','.join(held) or 'all'}.")
-    removed = []
-    with transaction.atomic():
-        for rater in _list_raters(user):
-            removed.append({"project": rater.project_id, **_forget_rater(rater, options)})
-        security_log.log_event(
-            "account_removed",
-            target_user_id=user.pk,
-            how=options["forget"],
-            before={"account": user.username},
-        )
-        try:
-            MemberOffer.objects.filter(username=user.username).delete()
-            user.delete()
-        except ProtectedError as error:
-            raise CommandError(f"The account cannot be removed: {error}") from None
-    return {"account": "removed", "raters": removed}
 
 
 def _forget_rater(rater: Rater, options: dict[str, Any]) -> dict[str, object]:
