@@ -53,7 +53,7 @@ class QueueOrder(models.TextChoices):
 
 
 class BandScheme(models.TextChoices):
-    """The published scale that names the size of a coefficient.
+    """A published scale of words, such as "substantial", for the size of a coefficient.
 
     See metrics.agreement.explain.bands.
     """
@@ -318,7 +318,7 @@ class Approval(models.Model):
 
     @property
     def valid_until(self) -> datetime.datetime | None:
-        """Time until which the approval can be used; None if it was not given."""
+        """Time until which the approval can be used; None if the request is not approved."""
         if self.state != self.State.APPROVED or self.decided_at is None:
             return None
         return self.decided_at + APPROVAL_LIFETIME

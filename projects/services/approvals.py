@@ -100,7 +100,7 @@ def use_approval(*, project: Project, action: Approval.Action, by: Any) -> None:
 
 
 def list_usable_approvals(project: Project, action: str, by: Any) -> QuerySet[Approval]:
-    """Return the approvals that ``by`` requested and can still use for the action."""
+    """Return the approvals of the action that ``by`` requested and can still use, newest first."""
     return Approval.objects.filter(
         project=project,
         action=action,

@@ -174,7 +174,10 @@ def _edit_settings(
     page: str,
     **context: Any,
 ) -> HttpResponse:
-    """Show a form of settings, or save it and redirect. ``page``: name of its URL and template."""
+    """Show a form of settings, or save it and redirect. ``page``: name of its URL and template.
+
+    ``context``: further variables of the template.
+    """
     initial = {name: getattr(project, name) for name in form_class.base_fields}
     form = form_class(request.POST if request.method == "POST" else None, initial=initial)
     if request.method == "POST" and form.is_valid():
