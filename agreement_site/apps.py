@@ -49,7 +49,10 @@ class AdminConfig(SimpleAdminConfig):
 
 
 def configure_sentry(dsn: str) -> None:
-    """Send errors to Sentry: tracebacks, without request bodies or names of people."""
+    """Send errors to Sentry: tracebacks, without request bodies or names of people.
+
+    Raises ImproperlyConfigured if Sentry's client is not installed.
+    """
     try:
         import sentry_sdk
     except ImportError:

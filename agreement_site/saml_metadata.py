@@ -25,7 +25,10 @@ ATTRIBUTES = {
 
 
 def parse_provider_metadata(path: str) -> dict[str, Any]:
-    """Return the only provider in a metadata file, in python3-saml's form."""
+    """Return the only provider in a metadata file, in python3-saml's form.
+
+    Raises ImproperlyConfigured for another file, and if the SAML library does not load.
+    """
     try:
         import onelogin.saml2.auth  # noqa: F401 - needed for responses later, xmlsec too
         from onelogin.saml2.idp_metadata_parser import OneLogin_Saml2_IdPMetadataParser as Parser

@@ -41,7 +41,11 @@ def env_list(name: str, default: str = "") -> list[str]:
 
 
 def env_url(name: str, schemes: Collection[str], *, needs_host: bool = True) -> str:
-    """Return a URL, empty where none is set. Raises ImproperlyConfigured, without the password."""
+    """Return the URL in an environment variable, empty if it is not set.
+
+    Raises ImproperlyConfigured, without the password, for another scheme than ``schemes`` and for a
+    URL without a host if it ``needs_host``.
+    """
     url = os.environ.get(name, "").strip()
     if not url:
         return ""
@@ -57,7 +61,10 @@ def env_url(name: str, schemes: Collection[str], *, needs_host: bool = True) -> 
 
 
 def require_env(name: str) -> str:
-    """Return a variable that another setting needs. Raises ImproperlyConfigured without it."""
+    """Return the value of an environment variable that another setting needs.
+
+    Raises ImproperlyConfigured if it is not set.
+    """
     text = os.environ.get(name, "").strip()
     if not text:
         raise ImproperlyConfigured(f"{name} is needed")
@@ -85,9 +92,9 @@ TIMEOUT_OPTIONS = {
 
 
 def parse_database_url(url: str) -> dict:
-    """Return the DATABASES entry of a URL.
+    """Return the entry of DATABASES for a URL.
 
-    Either sqlite:///relative-or-/absolute/path or postgres[ql]://user:password@host:port/name.
+    It is sqlite:///relative-or-/absolute/path or postgres[ql]://user:password@host:port/name.
     """
     parts = urlsplit(url)
     if parts.scheme == "sqlite":

@@ -130,7 +130,11 @@ def receive_logout(request: HttpRequest, provider_id: str) -> HttpResponse:
 
 
 def _verify_token(request: HttpRequest, provider_id: str, token: str) -> Mapping[str, Any]:
-    """Return the claims of the token. Raises InvalidLogoutToken and errors of allauth."""
+    """Return the claims of a logout token that the provider has signed for this site.
+
+    Raises InvalidLogoutToken for another token, and errors of allauth or requests if the provider
+    or its keys cannot be read.
+    """
     adapter = VerifyingOIDCAdapter(request, provider_id)
     app = adapter.get_provider().app
     if not token or len(token) > MAX_TOKEN_LENGTH:

@@ -230,9 +230,9 @@ def finish_sign_in(request: HttpRequest) -> HttpResponse:
 def _build_login(
     provider: ConcordSAMLProvider, request: HttpRequest, encoded_response: str
 ) -> SocialLogin:
-    """Return the login of a valid response.
+    """Return the login of a valid response, with the state of the request that it answers.
 
-    Raises InvalidSamlResponse, and PermissionDenied where this browser made no such request or has
+    Raises InvalidSamlResponse, and PermissionDenied if this browser made no such request or has
     already used its response.
     """
     response = validate_response(provider, request, encoded_response)

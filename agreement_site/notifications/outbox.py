@@ -53,7 +53,7 @@ MAX_AGE = datetime.timedelta(days=7)
 
 @dataclass(frozen=True)
 class Composer:
-    """How a kind of mail is composed, and the subscription by which a person gets it.
+    """A function that composes a kind of mail, and the subscription by which people get it.
 
     ``compose`` returns None if there is nothing to send.
     """
