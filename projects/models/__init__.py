@@ -1,6 +1,6 @@
 """Models of projects, members, items, questions and raters.
 
-It may import the layers from projects.models.rater down.
+It imports no other module of projects.
 """
 
 from .item import AVAILABLE, WITHDRAWN, WITHOUT_CONTENT, GoldAnswer, Item, ItemVersion, has_content
