@@ -25,8 +25,7 @@ from core.api.schema import (
 )
 from projects.models import Member, Project
 from projects.permissions import get_effective_role, require_can_create_projects
-from projects.services import projects
-from projects.services.members import joining, membership
+from projects.services import joining, membership, projects
 from projects.services.project_validation import InvalidProjectChange
 from projects.services.question_validation import InvalidQuestions
 
