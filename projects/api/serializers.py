@@ -101,6 +101,10 @@ class ArchiveIn(StrictSerializer):
     )
 
 
+class CopyIn(StrictSerializer):
+    name = StrictCharField(max_length=200)
+
+
 class InvitationIn(StrictSerializer):
     username = StrictCharField(max_length=150)
     role = StrictChoiceField(Member.Role.choices, required=False, default=Member.Role.ANNOTATOR)
