@@ -55,6 +55,12 @@ def parse_provider_metadata(path: str) -> dict[str, Any]:
     # One of the other fields asks for signed requests, for which this site has no key.
     fields = ("entityId", "singleSignOnService", "x509cert", "x509certMulti")
     provider = {name: idp[name] for name in fields if name in idp}
+    _validate_provider(provider, path)
+    return provider
+
+
+def _validate_provider(provider: Mapping[str, Any], path: str) -> None:
+    """Raise ImproperlyConfigured if a field is missing without which nobody could sign in."""
     certificate = provider.get("x509cert") or provider.get("x509certMulti", {}).get("signing")
     sign_in_url = urlsplit(provider.get("singleSignOnService", {}).get("url", ""))
     if not provider.get("entityId") or not certificate or not sign_in_url.hostname:
@@ -64,7 +70,6 @@ def parse_provider_metadata(path: str) -> dict[str, Any]:
         )
     if sign_in_url.scheme != "https" and sign_in_url.hostname not in ("localhost", "127.0.0.1"):
         raise ImproperlyConfigured(f"SAML_METADATA={path!r}: its address starts with https://")
-    return provider
 
 
 def build_allauth_app(name: str, provider: Mapping[str, Any]) -> dict[str, object]:

@@ -42,10 +42,9 @@ def upsert_raters(
     """Create or change raters by key, all or none; fields that are left out keep their values.
 
     ``username`` links the rater to an account that is in the project or known to ``by``
-    (``permissions.get_addable_users``); the account becomes an annotator of the project if it has
-    no role in it; null unlinks it. ``by``: None for an operator, who knows all accounts.
-    ``is_partial``: raises Conflict if a rater does not exist. Raises BadRequest with the errors of
-    each row.
+    (``permissions.get_addable_users``), and makes it an annotator if it has no role in the project;
+    null unlinks it. ``by``: None for an operator, who knows all accounts. ``is_partial``: raises
+    Conflict if a rater does not exist. Raises BadRequest with the errors of each row.
     """
     raters = validate_rows("rater", rows, FIELDS)
     with transaction.atomic():
