@@ -379,12 +379,8 @@ def build_key_lookup(
     if not keys:
         return []
     condition, values = build_in_condition("key", list(keys))
-    return [
-        (
-            f"SELECT key, {columns} FROM {table} WHERE project_id = %s AND {condition}",
-            [project_id, *values],
-        )
-    ]
+    sql = f"SELECT key, {columns} FROM {table} WHERE project_id = %s AND {condition}"
+    return [(sql, [project_id, *values])]
 
 
 def build_in_condition(column: str, values: Sequence[str] | Sequence[int]) -> Statement:
