@@ -287,7 +287,7 @@ def test_item_list_cannot_be_shared(rated_question: Any, lead: Any, client_for: 
         client, SavedView.objects.get(), do="share", until=format_day_from_today(3)
     )
     assert response.status_code == 400
-    assert "show others’ answers" in response.content.decode()
+    assert "Lists of others’ answers" in response.content.decode()
 
 
 @pytest.mark.parametrize("day", ["", "soon", format_day_from_today(-1), format_day_from_today(400)])

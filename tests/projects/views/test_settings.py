@@ -267,7 +267,7 @@ def test_preview_of_saved_question_uses_order_and_omits_deleted(lead, client_for
             build_category_data(("a", "1", ""), ("", "2", "")),
             "1 to 200 visible characters",
         ),
-        ({"scale": "interval"}, "needs a value"),
+        ({"scale": "interval"}, "need values"),
         ({"name": "a\x00b"}, "Null characters are not allowed"),
     ],
 )
@@ -611,8 +611,8 @@ def test_weights_check_shows_selected_weights_and_saves_nothing(post_to_question
     linear = get_text(post_to_question("weights/check", {"weights": "linear"}))
     assert "0.67" in linear
     assert "0.33" in linear
-    assert "Enter a weight" in get_text(post_to_question("weights/check", {"weights": "custom"}))
-    assert "Enter a weight" in get_text(post_to_question("weights/check", {"weights": "odd"}))
+    assert "Enter each pair’s weight" in get_text(post_to_question("weights/check", {"weights": "custom"}))
+    assert "Enter each pair’s weight" in get_text(post_to_question("weights/check", {"weights": "odd"}))
     question.refresh_from_db()
     assert question.scale_version == 1
 

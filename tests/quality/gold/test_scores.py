@@ -315,7 +315,7 @@ def test_tolerance_is_a_difference_of_values_and_not_for_nominal_scales(
     Question.objects.filter(pk=rated_question.pk).update(scale="nominal", gold_tolerance=2)
     rated_question.refresh_from_db()
     assert rated_question.effective_gold_tolerance == 0
-    with pytest.raises(ValueError, match="without an order"):
+    with pytest.raises(ValueError, match="Unordered categories"):
         gold_rules.set_gold_rules(question=rated_question, pass_mark=0.7, tolerance="1", by=lead)
 
 

@@ -332,7 +332,7 @@ def test_plan_page_shows_cheapest_number_of_ratings(
     plans = page.context["overlaps"]
     assert [plan.m for plan in plans.plans] == [2, 3]  # few items have four ratings
     assert plans.cheapest.ratings == min(plan.ratings for plan in plans.plans)
-    assert f"{plans.cheapest.m} ratings per item reach" in " ".join(page.text.split())
+    assert f"with {plans.cheapest.m} per item." in " ".join(page.text.split())
 
 
 def test_overlaps_are_not_computed_for_too_many_ratings(

@@ -217,7 +217,7 @@ CASES: dict[str, tuple[str, tuple[str, ...], str, Callable[..., Rows], Callable[
         rate_three_alike, rate_rarely_yes,
     ),
     "statistics differ": (
-        "The statistics differ:", YES_NO, "nominal",
+        "Statistics differ:", YES_NO, "nominal",
         rate_by_chance, rate_three_alike,
     ),
     "three raters below the others": (

@@ -88,7 +88,7 @@ EXPECTED: dict[str, Any] = {
         {"items": 2, "ratings": 1},
         {"no_label": 1, "no_content": 1},
     ),
-    "label_studio/LICENSE.sdk": "only one column",
+    "label_studio/LICENSE.sdk": "Only one column",
     "label_studio/evalme_3annotators_bbox.json": ({"items": 5, "ratings": 0}, {"boxes": 20}),
     "label_studio/evalme_old_completions_format.json": (
         {"items": 2, "raters": 1, "ratings": 1},

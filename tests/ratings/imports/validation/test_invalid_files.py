@@ -51,12 +51,12 @@ def build_zip(name: str) -> bytes:
 
 INVALID_UPLOADS = {
     "empty": (b"", "The file is empty"),
-    "blank lines only": (b"\n\n\r\n", "only one column"),
+    "blank lines only": (b"\n\n\r\n", "Only one column"),
     "only a header": (
         HEADER,
         "Line 1: No ratings below the header row.",
     ),
-    "one column": (b"label\nmajor\n", "only one column"),
+    "one column": (b"label\nmajor\n", "Only one column"),
     "column without a name": (b"item,,label\na,b,c\n", "Line 1: Column 2 has no name"),
     "header after blank lines": (b"\n\nitem,,label\na,b,c\n", "Line 3: Column 2 has no name"),
     "doubled header": (

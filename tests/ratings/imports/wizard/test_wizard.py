@@ -240,7 +240,7 @@ def test_numeric_scale_is_refused_for_text_labels(new_project_wizard: WizardClie
     response = new_project_wizard.start_import(scale="interval")
 
     assert response.status_code == 400
-    assert "needs a value" in get_page_text(response)
+    assert "need values" in get_page_text(response)
     assert Project.objects.count() == 0
 
 
