@@ -122,7 +122,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
     return render_error(
         request,
         500,
-        _("Something went wrong. Your saved work is safe."),
+        _("Something went wrong. Saved work is safe."),
     )
 
 

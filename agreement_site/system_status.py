@@ -149,7 +149,7 @@ def _list_late_problems(status: SystemStatus) -> list[str]:
     sentences = []
     last_sweep = min(status.workers.values(), default=None)
     if last_sweep is None:
-        sentences.append(_("No worker active in the last hour"))
+        sentences.append(_("No worker active for an hour"))
     elif last_sweep > heartbeat.LATE_SECONDS:
         sentences.append(_("No worker active for %(seconds)d s") % {"seconds": round(last_sweep)})
     oldest = status.oldest_uncounted_seconds
@@ -246,7 +246,7 @@ def _iter_rows(status: SystemStatus, now: datetime.datetime) -> Iterator[tuple[s
         text = _("active %(moment)s") % {"moment": moment}
         yield f"{_('Worker')} {name}", mark_safe(text)  # noqa: S308 (a translation and a time)
     if not status.workers:
-        yield _("Worker"), _("No worker active in the last hour")
+        yield _("Worker"), _("No worker active for an hour")
 
 
 def _describe_uncounted(status: SystemStatus, now: datetime.datetime) -> str:

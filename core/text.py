@@ -145,7 +145,7 @@ def describe_whole_range(lowest: int, highest: int) -> str:
 
 def describe_invalid_choice(value: object, allowed: Iterable[str]) -> str:
     """Return the error message for a value that is none of the allowed ones; it lists them."""
-    return _("“%(found)s” isn't valid. Choose one of %(allowed)s.") % {
+    return _("Use one of %(allowed)s, not “%(found)s”.") % {
         "found": str(value)[:40],
         "allowed": ", ".join(allowed),
     }

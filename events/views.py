@@ -69,7 +69,7 @@ class WebhookForm(forms.Form):
 
 DELIVERIES_PER_PAGE = 50
 ERROR_TEXTS = {
-    "url": gettext_lazy("This address isn't allowed now."),
+    "url": gettext_lazy("Address no longer allowed."),
     "not_found": gettext_lazy("The host is unknown. Check the address."),
     "not_allowed": gettext_lazy("The host is in a private network."),
     "certificate": gettext_lazy("The certificate is invalid."),

@@ -286,7 +286,7 @@ class ResetPassword(
         tokens.revoke_tokens(ApiToken.objects.filter(user=self.reset_user.pk))
         PasswordChangeRequired.objects.filter(user=self.reset_user.pk).delete()
         security_log.log_event("password_reset", by=self.reset_user.pk)
-        messages.success(self.request, _("Password saved. You can sign in now."))
+        messages.success(self.request, _("Password saved. Sign in now."))
         response: HttpResponse = super().form_valid(form)
         return response
 

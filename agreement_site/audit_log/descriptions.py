@@ -226,7 +226,7 @@ FIELD_LABELS = {
     "headline_note": _("Headline reason"),
     "queue_order": _("Order of items"),
     # label rules
-    "request_ratings": _("Request extra ratings for uncertain items"),
+    "request_ratings": _("Extra ratings for uncertain items"),
     "certain_from": _("Confidence threshold"),
     "max_ratings": _("Maximum ratings per item"),
     "second_opinion_share": _("Share for a second adjudicator"),

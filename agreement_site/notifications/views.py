@@ -64,7 +64,7 @@ class NotificationForm(forms.Form):
     def clean_time_zone(self) -> str:
         zone = normalize_time_zone(self.cleaned_data["time_zone"])
         if zone not in list_time_zones():
-            raise forms.ValidationError(gettext_lazy("Choose a time zone such as Europe/Berlin."))
+            raise forms.ValidationError(gettext_lazy("Use a time zone like Europe/Berlin."))
         return zone
 
 

@@ -215,7 +215,7 @@ def _validate(webhook: Webhook, *, is_new_url: bool = True) -> None:
     if secret and webhook.format not in chat.SIGNED_FORMATS:
         raise InvalidWebhook(robot_secret=_("Only for DingTalk and Feishu."))
     if len(secret) > MAX_ROBOT_SECRET_LENGTH or not (secret.isascii() and secret.isprintable()):
-        message = _("Copy the secret from the robot's settings.")
+        message = _("Copy it from the robot's settings.")
         raise InvalidWebhook(robot_secret=message)
     if webhook.is_chat and not webhook.kinds:
         webhook.kinds = list(DEFAULT_KINDS)

@@ -55,7 +55,7 @@ class GeneralForm(forms.Form):
         label=_("Ratings per item"),
         initial=3,
         min_value=1,
-        help_text=_("Use at least 2 to measure agreement."),
+        help_text=_("Agreement needs at least 2."),
     )
     time_zone = forms.CharField(
         label=_("Time zone"),

@@ -96,7 +96,7 @@ def reject_misleading_username(username: str, *, user: User | None = None) -> No
     folded = fold_lookalikes(username)
     is_lookalike = folded != username and other_users.filter(username__iexact=folded).exists()
     if is_lookalike or has_mixed_scripts(username) or has_invisible_character(username):
-        message = _("This name looks like another. Use one alphabet.")
+        message = _("Looks like another name. Use one alphabet.")
         raise ValidationError(message)
 
 

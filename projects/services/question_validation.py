@@ -55,7 +55,7 @@ def _find_cell_problem(matrix: Any, i: int, j: int) -> str | None:
         required = {"wanted": "1" if is_diagonal else "0–1"}
         return _("The weight in %(place)s must be %(wanted)s, not %(found)s.") % (values | required)
     if j < i and cell != mirror:
-        return _("Not symmetric: %(place)s is %(found)s, but %(mirror)s is %(other)s.") % {
+        return _("Not symmetric: %(place)s is %(found)s, %(mirror)s %(other)s.") % {
             **values,
             "mirror": _describe_cell(j, i),
             "other": _format_cell(mirror),

@@ -25,7 +25,7 @@ class LabelRulesForm(SettingsForm):
     """Form of a question's label rules; quality.escalation.label_rules validates the bounds."""
 
     request_ratings = forms.BooleanField(
-        label=_lazy("Request extra ratings for uncertain items"), required=False
+        label=_lazy("Extra ratings for uncertain items"), required=False
     )
     certain_from = forms.FloatField(
         label=_lazy("Confidence threshold"),

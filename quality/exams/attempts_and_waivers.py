@@ -60,7 +60,7 @@ def _validate_action(question: Question, rater: Rater, reason: str) -> str:
         raise InvalidExamAction(problem)
     final_states = (Exam.State.PASSED, Exam.State.WAIVED)
     if Exam.objects.filter(question=question, rater=rater, state__in=final_states).exists():
-        raise InvalidExamAction(_("This rater needs no exam now."))
+        raise InvalidExamAction(_("This rater no longer needs an exam."))
     return reason
 
 

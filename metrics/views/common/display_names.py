@@ -91,7 +91,7 @@ _HEADLINE_REASONS: dict[str, Promise] = {
     "two_raters": _("Two raters."),
     "two_raters_weighted": _("Ordered categories: near misses get partial credit."),
     "nominal": _("Unordered categories, any raters."),
-    "weighted": _("Uses the weights of this question."),
+    "weighted": _("With the question’s weights."),
     "ordinal": _("Ordered categories: near misses get partial credit."),
     "complete": _("Numeric, complete."),
     "incomplete": _("Numeric, with missing ratings."),

@@ -164,7 +164,7 @@ def _list_item_cautions(facts: ReportFacts) -> list[str]:
 def _list_choice_cautions(facts: ReportFacts) -> list[str]:
     if facts["headline"]["why"] != LEAD_CHOICE:
         return []
-    return [_("A coefficient chosen before rating.")]
+    return [_("That the coefficient was chosen beforehand.")]
 
 
 # --- methods section

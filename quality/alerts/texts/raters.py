@@ -84,7 +84,7 @@ def list_outlier_basis(alert: Alert) -> list[str]:
             "Mean agreement score, adjusted for the others: %(at)s (95%% interval %(low)s to "
             "%(high)s; median %(middle)s)."
         ),
-        _("Raters at or above %(bound)s aren't flagged."),
+        _("Not flagged: raters from %(bound)s on."),
     ]
     params = {
         **build_text_params(alert),

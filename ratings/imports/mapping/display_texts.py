@@ -38,7 +38,7 @@ _COMPUTED_TEXT = _("looks like a computed value")
 _DESCRIPTIVE_TEXT = _("describes something else")
 _NAME_AND_VALUES_TEXT = _("column name and values")
 _ROW_IDS_TEXT = _("identifies the rows")
-_ONE_VALUE_TEXT = _("one value per item, no rating")
+_ONE_VALUE_TEXT = _("one value per item, not a rating")
 _UNLIKE_RATERS_TEXT = _("unlike the raters' columns")
 # Why a column was taken for what it is, or left out.
 COLUMN_REASONS: Texts = {

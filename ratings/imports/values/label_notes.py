@@ -38,7 +38,7 @@ NOTE_TEXTS: dict[str, str | Promise] = {
     EQUAL: _("Joined similar labels: %(labels)s."),
     DECIMAL_COMMAS: _("Commas read as decimal commas: %(labels)s."),
     THOUSANDS: _("Commas read as thousands separators: %(labels)s."),
-    DATES: _("Labels like dates: %(labels)s."),
+    DATES: _("Labels that look like dates: %(labels)s."),
     SIMILAR: _("Perhaps the same labels: %(labels)s."),
     JOINED: _("Joined similar labels: %(labels)s."),
     SEVERAL_LABELS: _(

@@ -68,7 +68,7 @@ def test_json_output_has_all_values(question: Any, rate: Any) -> None:
 
 
 def test_no_sweep_at_all_is_a_problem() -> None:
-    with pytest.raises(CommandError, match="No worker active in the last hour") as error:
+    with pytest.raises(CommandError, match="No worker active for an hour") as error:
         run_status()
     assert error.value.returncode == 1
 

@@ -333,7 +333,7 @@ INVALID_FILTERS: list[tuple[dict[str, str], str]] = [
     ({"item.id": "i1"}, "language, long"),
     ({"item.1": "x"}, "1=x"),
     ({"item.language": "x" * 201}, "language"),
-    ({"exclude": "a,nobody"}, "“nobody” isn&#x27;t valid for “exclude”. Use one of a,"),
+    ({"exclude": "a,nobody"}, "“exclude” is one of a,"),
     ({"exclude": ", ,"}, "takes rater IDs"),
     ({"exclude": '"a'}, "takes rater IDs"),
     ({"exclude": ",".join(f"r{n}" for n in range(101))}, "Exclude at most 100 raters"),

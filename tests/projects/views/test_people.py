@@ -102,10 +102,10 @@ def test_a_new_account_gets_a_link_that_is_shown_once(post_people, project, clie
         ),
         ({"username": "annotator", "role": "viewer", "account": "new"}, "already exists"),
         # Cyrillic lookalikes: one letter among Latin ones, and a whole name like an existing one.
-        ({"username": "st\u043ene", "role": "viewer", "account": "new"}, "looks like another"),
+        ({"username": "st\u043ene", "role": "viewer", "account": "new"}, "Looks like another name"),
         (
             {"username": "\u0441\u043e\u0441\u043e", "role": "viewer", "account": "new"},
-            "looks like another",
+            "Looks like another name",
         ),
         ({"username": "two words", "role": "viewer", "account": "new"}, "Enter a valid username"),
         ({"username": "", "role": "viewer", "account": "new"}, "This field is required"),

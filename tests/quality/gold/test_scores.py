@@ -226,7 +226,7 @@ def test_pages_and_api_name_the_same_raters_below_the_pass_mark(
     table = csv.DictReader(io.StringIO(client.get(f"{base}raters.csv").text))
     assert {row["rater"]: row["gold"] for row in table}["new"] == ""
     n_scored = sum(row.score.n for row in page.context["score_rows"])
-    assert re.search(rf"{n_scored} of \d+ answers are scored", " ".join(page.text.split()))
+    assert re.search(rf"Scored: {n_scored} of \d+ answers", " ".join(page.text.split()))
     assert next(row["text"] for row in client.get("/api/v1/inbox/").json()["results"]) == (
         "dan: below the pass mark on gold answers"
     )

@@ -219,7 +219,7 @@ def test_models_alone_are_listed_without_status(
     keys: list[str], confused_question: Any, project: Any, client_for: Any, lead: Any, rate: Any
 ) -> None:
     """A single model has ratings and nothing to agree with; two models have both."""
-    client, alone = client_for(lead), "gpt: 40 ratings. One model can’t agree with itself."
+    client, alone = client_for(lead), "gpt: 40 ratings. Agreement needs two raters."
     for key in keys:
         Rater.objects.create(project=project, key=key, kind="model")
         for number in range(40):

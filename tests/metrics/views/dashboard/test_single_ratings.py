@@ -119,14 +119,14 @@ def test_single_ratings_that_enter_chance_are_counted_beside_the_value(
         return get_section_text(client.get(f"{address}{path}").text, "headline")
 
     update_question(question.pk)
-    assert "Based on 26 ratings of 10 items. 95% CI" in read_headline()
+    assert "26 ratings of 10 items. 95% CI" in read_headline()
     rate(question, "by a model", "bot", "none")
     for number in range(3):
         rate(question, f"single {number}", "ann", "minor")
     update_question(question.pk)
-    expected = "Based on 26 ratings of 10 items. 3 single ratings count for chance only."
+    expected = "26 ratings of 10 items. 3 single ratings count for chance only."
     assert expected in read_headline()
     assert "26 ratings, 10 items · 3 single ratings count for chance only." in read_headline("")
     assert expected in read_headline("statistics/?exclude=bot")
     alpha = read_headline("statistics/?coefficient=krippendorff_alpha_ordinal")
-    assert "Based on 26 ratings of 10 items. 95% CI" in alpha
+    assert "26 ratings of 10 items. 95% CI" in alpha

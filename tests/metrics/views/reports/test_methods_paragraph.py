@@ -181,7 +181,7 @@ CAUTIONS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "the value depends on category frequencies": (
         {}, {"headline": {"name": "percent_agreement"}},
     ),
-    "A coefficient chosen before rating": (
+    "That the coefficient was chosen beforehand": (
         {"headline": {"why": "chosen"}}, {"headline": {"why": "nominal"}},
     ),
 }  # fmt: skip

@@ -137,7 +137,7 @@ def test_every_rating_is_read(name: str, tmp_path: Path, lead: Any) -> None:
 REFUSED = {
     "a cross table whose rows are numbered": (
         '"",AR,NL,RS\n"1",12,2,4\n"2",3,20,5\n"3",1,2,21\n',
-        "may be “cross table of two raters”",
+        "“cross table of two raters” fits",
         "--layout crossed",
     ),
     "a cross table without names of its rows": (

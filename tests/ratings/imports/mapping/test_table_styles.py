@@ -211,7 +211,7 @@ REFUSED = {
     ),
     "models that are compared": (
         "id,model_a,model_b,winner\n1,x,y,model_a\n2,y,x,tie\n3,x,y,model_a\n",
-        "raters among these columns: model_a, model_b, winner",
+        "rater columns: model_a, model_b, winner",
         "--map rater=model_a",
     ),
     "crosses in the columns of raters": (

@@ -282,7 +282,7 @@ INVALID_CONTENTS = {
     "missing header": (
         b"a,ann,minor\nb,ann,major\n",
         ("no_names", 1, ""),
-        "Add a header row",
+        "Add the missing header row",
     ),
     "late NUL": (HEADER + FILLER_ROWS + b"z,\0,minor\n", ("nul", 9002, ""), "NUL"),
     "late open quote": (

@@ -123,7 +123,7 @@ def test_items_become_a_project_with_a_first_question(
     new_project_wizard.choose_columns()
     assert new_project_wizard.run_worker().state == "checked"
     response = new_project_wizard.start_import(categories="good\nbad")
-    assert response.status_code == 400 and "Enter both" in get_page_text(response)
+    assert response.status_code == 400 and "Enter a question and" in get_page_text(response)
     new_project_wizard.start_import(question_text="How does it sound?", categories="good\nbad")
     assert new_project_wizard.run_worker().state == "done"
 
@@ -421,7 +421,7 @@ INVALID_RECORDS = {
         ("key_long", 2),
         "255",
     ),
-    "formula without a value": (build_workbook(C2="=A1"), ("xlsx_formula", 2), "this formula"),
+    "formula without a value": (build_workbook(C2="=A1"), ("xlsx_formula", 2), "This formula"),
     "error in a cell": (build_workbook(C2="#REF!"), ("xlsx_error", 2), "#REF!"),
 }
 
