@@ -20,7 +20,7 @@ from projects.services import approvals
 from projects.services.projects import archive_project
 from projects.services.raters import updates
 from ratings import personal_data
-from ratings.files import media
+from ratings.files import export_files, media
 from ratings.models import NO_CODE, Assignment, CheckAnswer, ImportRun, Rating, Revision
 from ratings.services import slots
 from ratings.services.judgement import Judgement
@@ -248,6 +248,8 @@ def _delete_target(deletion: Deletion) -> None:
     if _get_ratings(deletion.kind, deletion.target).exists():
         raise Rating.DoesNotExist("it was rated meanwhile")
     open_item_ids = []
+    if deletion.project_id is not None:
+        export_files.discard_project_exports(deletion.project_id)
     if deletion.kind == Kind.RATER:
         for rater in Rater.objects.filter(pk=deletion.target):
             personal_data.replace_names(rater, "")
