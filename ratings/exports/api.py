@@ -15,13 +15,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from core.api.errors import Conflict
-from core.api.files import FileView
 from core.api.pagination import PAGE_PARAMETER_NAMES, paginate_rows
 from core.api.parameters import parse_query_parameters
 from core.api.schema import (
     PAGE_PARAMETERS,
     READ_ERROR_STATUSES,
     DeletedOut,
+    FileView,
     build_error_responses,
     build_page_serializer,
     describe_delete,
