@@ -32,8 +32,8 @@ from metrics.agreement.explain.attribution import (
 from metrics.agreement.headline import FLEISS
 from metrics.models import Attribution, CountState
 from metrics.question_scale import QuestionScale, get_weighted_name
-from metrics.results.clusters import QuestionClusters
-from metrics.results.disagreement import recent_change
+from metrics.results.headline import trends
+from metrics.results.intervals import QuestionClusters
 from projects.models import Item, Question
 from ratings.models import NO_CODE, Rating
 from ratings.services.rating_times import EPOCH
@@ -109,7 +109,7 @@ def compute_attribution(
     name = get_weighted_name(FLEISS, row.weights)
     effect = 1.0 if clusters is None else clusters.get_effect(name)
     before, after = _count_patterns(ratings, period, scale)
-    is_clear = bool(recent_change.compare_periods(before, after, weights, effect=effect)[2])
+    is_clear = bool(trends.compare_periods(before, after, weights, effect=effect)[2])
     change = _Change(two_periods, float(kappa.value[1] - kappa.value[0]), is_clear, effect)
     raters = sorted(change.build_entries(_leave_out_raters), key=_get_sort_key)
     shown_raters = raters[:MAX_RATERS]
@@ -198,7 +198,7 @@ def _load_ratings(row: Attribution, scale: QuestionScale) -> tuple[np.ndarray, n
 
 def _count_patterns(
     ratings: np.ndarray, period: np.ndarray, scale: QuestionScale
-) -> list[recent_change.Patterns]:
+) -> list[trends.Patterns]:
     """Return the patterns and numbers of items of both periods; ``period`` (M,): 0 or 1."""
     patterns = []
     for number in (0, 1):

@@ -12,7 +12,7 @@ from metrics.agreement import Estimate, batch, registry
 from metrics.agreement.coefficients import cohen
 from metrics.agreement.counts.score_intervals import solve_together
 from metrics.agreement.counts.tally import PatternCounts
-from metrics.agreement.explain.missing_ratings import MissingDataPolicy, compute_by_policy
+from metrics.agreement.explain.headline_differences import MissingDataPolicy, compute_by_policy
 from metrics.agreement.headline import HeadlineFacts
 from metrics.agreement.scales import ScaleType, get_scale_type
 from metrics.agreement.weights import (

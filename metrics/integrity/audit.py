@@ -8,19 +8,20 @@ values on those counts.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from core.db.transactions import open_snapshot
+from core.hooks import Hook
 from metrics.agreement.counts.tally import PairTables
 from metrics.counting import store
 from metrics.counting.rater_kinds import RaterKinds
 from metrics.models import ALL_DAYS, CountState, Diagnosis, PairTally, PatternTally, PeerTally
 from metrics.question_scale import QuestionScale
-from metrics.results.disagreement import disputed_items, findings
+from metrics.results import disputed_items, findings
 from metrics.results.patterns import AllTimePatterns
 from metrics.results.values import Values
 from projects.models import Question
@@ -303,3 +304,18 @@ def _is_equal(first: Any, second: Any, tolerance: float = TOLERANCE) -> bool:
 def _format_value(value: Any) -> str:
     text = "nothing" if value is None else str(value)
     return text if len(text) <= 200 else text[:197] + "..."
+
+
+@dataclass(frozen=True)
+class RegisteredAudit:
+    """An audit of data that a higher package stores.
+
+    ``find_differences`` recomputes a question's data and describes each difference; ``repair``
+    stores the recomputed data.
+    """
+
+    find_differences: Callable[[int], list[str]]
+    repair: Callable[[int], object]
+
+
+REGISTERED_AUDITS: Hook[RegisteredAudit] = Hook("audits")

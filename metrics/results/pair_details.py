@@ -18,7 +18,7 @@ from metrics.agreement.headline import COHEN
 from metrics.models import PairTally
 from metrics.question_scale import QuestionScale, get_weighted_name
 from metrics.results import pair_results
-from metrics.results.clusters import QuestionClusters
+from metrics.results.intervals import QuestionClusters
 from projects.models import Question, Rater
 
 

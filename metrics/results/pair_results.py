@@ -1,7 +1,7 @@
 """Stored kappas of pairs of raters, selected and sorted for pages and API, and their means.
 
 The mean of the pairs comes from their stored sum. The one by shared items has an interval. It needs
-all pairs, so it is computed after the other results (results.deferred_results).
+all pairs, so it is computed after the other results (results.refresh).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from django.db.models import Q, QuerySet
 
-from metrics.agreement.coefficients.light import PairKappas, mean_kappa_by_items
+from metrics.agreement.coefficients.cohen import PairKappas, mean_kappa_by_items
 from metrics.agreement.counts.tally import PairTables
 from metrics.agreement.estimate import Value
 from metrics.agreement.headline import COHEN
@@ -22,7 +22,7 @@ from metrics.agreement.weights import CUSTOM
 from metrics.counting import store
 from metrics.models import CountState, PairTally, RaterResult, build_number_expression
 from metrics.question_scale import QuestionScale, get_weighted_name
-from metrics.results.clusters import QuestionClusters
+from metrics.results.intervals import QuestionClusters
 from metrics.results.patterns import AllTimePatterns, GroupValues
 from metrics.results.values import Values, build_pair_mean_value, copy_sample_sizes
 from projects.models import Question, Rater

@@ -20,9 +20,9 @@ from metrics.agreement.weights import score_weights
 from metrics.counting import store
 from metrics.models import ALL_DAYS, CountState, PatternTally, Population
 from metrics.question_scale import QuestionScale
+from metrics.results.intervals import Intervals, QuestionClusters, compute_intervals
 from ratings.services.rating_times import date_from_day
 
-from .clusters import QuestionClusters
 from .values import Values
 
 
@@ -145,6 +145,18 @@ class GroupedPatterns:
         return between_group_kappa(
             self.people, self.models, n_items, weights=weights, chance=chance
         )
+
+
+def compute_pooled_and_people_intervals(
+    patterns: GroupedPatterns, n_items: np.ndarray, scale: QuestionScale
+) -> tuple[Intervals, Intervals]:
+    """Return the intervals of all raters and those of people, {} where models are not separate.
+
+    ``n_items`` (P,): number of items with each pattern.
+    """
+    pooled = compute_intervals(patterns.pooled, n_items, scale)
+    people = compute_intervals(patterns.people, n_items, scale) if patterns.separates_models else {}
+    return pooled, people
 
 
 def iter_values_by_name(estimates: dict[str, Estimate]) -> Iterator[Values]:

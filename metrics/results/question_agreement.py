@@ -15,10 +15,9 @@ from typing import Self
 from metrics.agreement.estimate import Value
 from metrics.agreement.headline import get_unweighted_name
 from metrics.models import CountState, PeriodUnit, Result
+from metrics.results.intervals import Intervals, QuestionClusters, add_intervals
 from projects.models import Question
 
-from .bootstrap import Intervals, add_intervals
-from .clusters import QuestionClusters
 from .values import HeadlineResult, ResultDetails, Values
 
 # The columns that an agreement is stored in, and what its clusters depend on.

@@ -3,7 +3,7 @@
     p_gj = share of j among all ratings of rater g,   pbar = mean over the R raters,
     S_jl = covariance of p_g (divisor R - 1),   P_e = sum w_jl (pbar_j pbar_l - S_jl / R)
 
-which is the mean of p_g'W p_h over all ordered pairs of different raters; P_o as in percent.py.
+which is the mean of p_g'W p_h over all ordered pairs of different raters; P_o as in gwet.py.
 With two raters and complete data it is Cohen's kappa. Conger 1980, Psychological Bulletin 88,
 322-328. Standard error as irrCAC (Gwet 2014): x_i as for the other coefficients, with
 
@@ -118,7 +118,7 @@ def conger_kappa(rated_items: RatedItems, *, weights: npt.ArrayLike | None = Non
         sums.n2.astype(np.int64), sums.pairable_ratings.astype(np.int64), sums.n - 1
     )
     se = sums.compute_standard_error(spread)
-    # Items with a single rating make irrCAC's standard error too wide: see percent.py.
+    # Items with a single rating make irrCAC's standard error too wide: see gwet.py.
     limit_influence = x - scale * np.where(sums.pairable, observed - expected, 0.0)
     limit_se = sums.compute_standard_error(np.asarray((limit_influence**2).sum()))
     margins = shares.mean(axis=0)

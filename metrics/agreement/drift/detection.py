@@ -1,10 +1,10 @@
 """Drift detection: run the control charts day by day, and raise one alert at a time.
 
 On the first day on which any evidence reaches the alert level, the rater with the largest is
-alerted, unless the shift is common to all raters (common_changes.py). Then all days are run again:
-that rater's ratings since the onset no longer count as peers of others, and the rater's own chart
-restarts after the day of the alert. So raters who merely shared items with a drifting rater get no
-alert. It ends when no evidence reaches the level.
+alerted, unless the shift is common to all raters (comparisons.CommonChange). Then all days are run
+again: that rater's ratings since the onset no longer count as peers of others, and the rater's own
+chart restarts after the day of the alert. So raters who merely shared items with a drifting rater
+get no alert. It ends when no evidence reaches the level.
 """
 
 from collections.abc import Mapping, Sequence

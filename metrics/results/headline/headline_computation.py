@@ -25,14 +25,16 @@ from metrics.models import CountState, PairTally
 from metrics.question_scale import QuestionScale, list_headline_coefficients
 from metrics.results.patterns import GroupedPatterns, GroupValues
 from metrics.results.values import (
+    ALL,
+    MODELS,
+    PEOPLE,
     HeadlineResult,
     Values,
     build_icc_value,
     build_undefined_value,
     get_number,
+    merge_sample_headline,
 )
-
-from .sample_headline import ALL, MODELS, PEOPLE, merge_sample_headline
 
 
 @dataclass(frozen=True)

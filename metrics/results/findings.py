@@ -25,17 +25,15 @@ from metrics.agreement.registry import MEAN_BY_ITEMS
 from metrics.agreement.weights import UNWEIGHTED, get_weighted_name
 from metrics.models import Diagnosis, PeriodUnit, Result
 from metrics.question_scale import QuestionScale
-from metrics.results import pair_results
-from metrics.results.clusters import get_cluster_numbers
-from metrics.results.headline import sample_headline
+from metrics.results import disputed_items, pair_results
+from metrics.results.disputed_items import StoredDisputes
+from metrics.results.headline import trends
+from metrics.results.intervals import get_cluster_numbers
 from metrics.results.patterns import AllTimePatterns
 from metrics.results.question_agreement import QuestionAgreement
-from metrics.results.values import Values, get_number
+from metrics.results.values import Values, get_all_ratings_headline, get_number
 from projects.models import Project, Question
 from ratings.models import NO_CODE, Rating
-
-from . import disputed_items, recent_change
-from .disputed_items import StoredDisputes
 
 Findings = list[Mapping[str, Any]]
 Confusions = list[tuple[int, int, float]]  # two categories, their share of the disagreement
@@ -165,7 +163,7 @@ def find_question_findings(all_time: AllTimePatterns, means: Values) -> Findings
     return sort_and_filter_findings(
         [
             *list_findings(agreement, displayed, all_time.scale),
-            *recent_change.find_recent_change(all_time),
+            *trends.find_recent_change(all_time),
         ]
     )
 
@@ -277,7 +275,7 @@ def find_coefficient_differences(agreement: QuestionAgreement, scale: QuestionSc
     Weightings are compared only on ordered scales of three categories or more: without an order,
     weights would depend on the order of declaration, and with two categories they change nothing.
     """
-    headline = sample_headline.get_all_ratings_headline(agreement.headline)
+    headline = get_all_ratings_headline(agreement.headline)
     coefficients, means = agreement.population_coefficients, agreement.pairwise_means
     if not headline:
         return []
