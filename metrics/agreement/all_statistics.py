@@ -66,8 +66,9 @@ def build_report(
 ) -> ReportDict:
     """Return report() of ratings in long form (M,), for data where most raters rated few items.
 
-    item: integers; rater: numbers from 0 (`pairwise` counts them from 1); code: 0..k-1. values and
-    weight_matrix: as for report().
+    item: integers; rater: numbers from 0 (`pairwise` counts them from 1); code: 0..k-1. values (k,)
+    and weight_matrix (k, k) as for report(): ranks 1..k, and no custom weights, when None.
+    ValueError for invalid values or weights.
     """
     scale = _Scale.from_input(validate_category_count(k), values, weight_matrix)
     return _build_report((item, rater, code), scale, has_two_raters=False)
@@ -233,7 +234,10 @@ def _report_incomplete_icc(rated_items: RatedItems, scale: _Scale) -> ReportDict
 
 
 def _get_reason(coefficient: Icc, part: str) -> str | None:
-    """Return why a part of a coefficient is undefined: its own reason, else that of the value."""
+    """Return why a part of a coefficient is undefined: its own reason, else that of the value.
+
+    None where the part is defined.
+    """
     part_reason: str | None = getattr(coefficient, f"{part}_reason", None)
     return part_reason or coefficient.reason
 

@@ -59,7 +59,8 @@ _MAX_STEPS = 50  # of the search; four to six are usual
 def compute_planning_error(value: Value, n_clusters: int | None = None) -> float | None:
     """Return the error to plan from: half the interval shown in standard errors, or `se` if larger.
 
-    value: with the interval of independent items, or of so many clusters. None without an error.
+    value: with the interval of independent items (n_clusters None), or of so many clusters. None
+    where the value has no standard error.
     """
     se, n_items = value["se"], value["n_items"] or 0
     if se is None or value["low"] is None or value["high"] is None or n_items < 2:
@@ -121,10 +122,7 @@ def compute_items_needed(
 
 
 def _find_least_items(is_narrow: Callable[[int], bool], n: int) -> int:
-    """Return the least number of items, 2 or more, whose interval is narrow, by bisection.
-
-    n: the present number of items.
-    """
+    """Return the least number of items, 2 or more, whose interval is narrow; n: the present number."""
     upper = 2
     while not is_narrow(upper):
         upper *= 2
@@ -188,11 +186,12 @@ def compute_pilot_items(log_se_sd: float, n: int) -> int:
 def estimate_log_se_sd(
     counts: npt.ArrayLike, n_items: npt.ArrayLike, weights: npt.ArrayLike | None = None
 ) -> float:
-    """Return the standard deviation of the logarithm of the planning error of Fleiss' kappa.
+    """Return the standard deviation of log(error), of the planning error of Fleiss' kappa.
 
-    counts (P, k): patterns; n_items (P,): numbers of items. It is that of a bootstrap over items
-    with a fixed seed; 0 where fewer than two replicates have an error. PSEUDO_ITEMS are added,
-    spread over all pairs of answers: a few items that agree do not show that no others exist.
+    counts (P, k): patterns; n_items (P,): numbers of items; weights (k, k) or None. It is that of a
+    bootstrap over items with a fixed seed; 0 where fewer than two replicates have an error.
+    PSEUDO_ITEMS are added, spread over all pairs of answers: a few items that agree do not show
+    that no others exist.
     """
     patterns, items = _add_pseudo_items(np.asarray(counts, float), np.asarray(n_items, float))
     n = round(float(np.sum(n_items)))
@@ -288,7 +287,7 @@ def _simulate_half_width(table: Floats, n: int) -> float:
 def compute_table_variance(shares: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> float:
     """Return n se^2 of kappa for an assumed table (k, k) of two raters' shares.
 
-    ValueError for shares that are negative or do not sum to 1.
+    weights (k, k) or None. ValueError for shares that are negative or do not sum to 1.
     """
     p = np.asarray(shares, float)
     if (p < 0).any() or abs(p.sum() - 1) > 1e-9:
@@ -351,10 +350,10 @@ def compute_plans(
 ) -> list[OverlapPlan]:
     """Return the plans for Fleiss' kappa with 2, 3, .. ratings per item.
 
-    counts (P, k): patterns; n_items (P,): numbers of items; clusters: (design effect, number of
-    clusters), None for independent items. The largest number of ratings is one that
-    MIN_SHARE_OF_ITEMS of the compared items have, because items with fewer would make a plan look
-    worse than it is.
+    counts (P, k): patterns; n_items (P,): numbers of items; weights (k, k) or None; clusters:
+    (design effect, number of clusters), None for independent items. The largest number of ratings
+    is one that MIN_SHARE_OF_ITEMS of the compared items have: items with fewer would make a plan
+    look worse than it is. ValueError unless half_width > 0.
     """
     _validate_width(half_width)
     patterns, items = np.asarray(counts, float), np.asarray(n_items, float)

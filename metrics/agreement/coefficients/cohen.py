@@ -58,7 +58,10 @@ from metrics.agreement.weights import as_weight_matrix
 def kappa(
     tables: npt.ArrayLike, weights: npt.ArrayLike | None = None, *, interval: bool = True
 ) -> Estimate:
-    """Return Cohen's kappa of tables of two raters (..., k, k), with weights (k, k) or None."""
+    """Return Cohen's kappa of tables of two raters (..., k, k), with weights (k, k) or None.
+
+    interval: False for the value alone. Undefined without items, and where chance agreement is 1.
+    """
     proportions = compute_proportions(tables)
     w = as_weight_matrix(weights, proportions.k)
     expected = bilinear_form(proportions.rows, w, proportions.columns)
@@ -74,7 +77,7 @@ def standard_error_under_chance(
 ) -> Floats:
     """Return se0 (...), the standard error of kappa if the two raters were independent.
 
-    NaN where kappa is undefined.
+    tables (..., k, k); weights (k, k) or None. NaN where kappa is undefined.
     """
     proportions = compute_proportions(tables)
     w = as_weight_matrix(weights, proportions.k)
@@ -238,7 +241,10 @@ def average_pairs(estimate: Estimate) -> tuple[Estimate, Ints]:
 
 
 def light_kappa(tables: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> Estimate:
-    """Return Light's kappa, the mean of Cohen's kappas, from tables of all pairs (..., P, k, k)."""
+    """Return Light's kappa, the mean of Cohen's kappas, from tables of all pairs (..., P, k, k).
+
+    weights (k, k) or None.
+    """
     return average_pairs(kappa(tables, weights, interval=False))[0]
 
 
@@ -263,13 +269,15 @@ def mean_kappa_by_items(
 ) -> tuple[Estimate, int]:
     """Return the mean of the defined kappas weighted by shared items, and their number.
 
-    The mean is an Estimate (). counts (P, k), n_items (P,): patterns of these raters and numbers of
-    items. The standard error is sqrt(V_r + V_i). V_r is the jackknife variance over raters: (R - 1)
-    / R times the sum of squared deviations of the R means without one rater each. V_i is the
-    variance due to items by the delta method, as if every pair had the pooled margins. Their sum
-    counts the interaction of rater and item twice, so the interval is rather too wide than too
-    narrow. Its degrees of freedom are Satterthwaite's from R - 1 and n2 - 1. With fewer than three
-    raters V_r is 0.
+    The mean is an Estimate (), undefined if no kappa is defined. counts (P, k), n_items (P,):
+    patterns of these raters and numbers of items; weights (k, k) or None.
+
+    The standard error is sqrt(V_r + V_i). V_r is the jackknife variance over raters: (R - 1) / R
+    times the sum of squared deviations of the R means without one rater each. V_i is the variance
+    due to items by the delta method, as if every pair had the pooled margins. Their sum counts the
+    interaction of rater and item twice, so the interval is rather too wide than too narrow. Its
+    degrees of freedom are Satterthwaite's from R - 1 and n2 - 1. With fewer than three raters V_r
+    is 0.
     """
     is_defined = np.isfinite(pairs.kappa)
     kappa, n = pairs.kappa[is_defined], pairs.n_items[is_defined].astype(float)

@@ -52,7 +52,11 @@ def fleiss_kappa(
     interval: bool = True,
     sums: PatternSums | None = None,
 ) -> Estimate:
-    """Return Fleiss' kappa of patterns (P, k) with numbers of items (..., P)."""
+    """Return Fleiss' kappa of patterns (P, k) with numbers of items (..., P).
+
+    weights (k, k) or None; interval: False for the value alone; sums: those of the patterns if they
+    are at hand, else None.
+    """
     sums = sums or build_pattern_sums(counts, n_items)
     w = as_weight_matrix(weights, sums.k)
     agreement = sums.compute_item_agreement(weights)
@@ -118,7 +122,10 @@ def fleiss_kappa_gwet(
     interval: bool = True,
     sums: PatternSums | None = None,
 ) -> Estimate:
-    """Return Fleiss' kappa of patterns (P, k) with Gwet's definition of chance agreement."""
+    """Return Fleiss' kappa of patterns (P, k) with Gwet's definition of chance agreement.
+
+    n_items (..., P): numbers of items; the other arguments are as for fleiss_kappa.
+    """
     sums = sums or build_pattern_sums(counts, n_items)
     w = as_weight_matrix(weights, sums.k)
     share = sums.mean_shares
@@ -144,8 +151,8 @@ def category_kappas(
 ) -> Estimate:
     """Return Fleiss' kappa of each category against all others: Estimate (..., k).
 
-    It is undefined for a category that has all or none of the ratings of the items with two or more
-    ratings.
+    The arguments are as for fleiss_kappa. It is undefined for a category that has all or none of
+    the ratings of the items with two or more ratings.
     """
     sums = sums or build_pattern_sums(counts, n_items)
     if sums.n_items.ndim == 1:

@@ -72,9 +72,9 @@ def estimate_with_item_chance(
 ) -> Estimate:
     """Return a chance-corrected coefficient with irrCAC's standard error and both intervals.
 
-    Items with a single rating make irrCAC's standard error too wide, because it treats n2 as fixed;
-    the interval shown centres the agreement of the other items instead. interval: False for the
-    value alone; lowest (...): the least value possible.
+    weights (k, k) or None; interval: False for the value alone; lowest (...): the least value
+    possible. Items with a single rating make irrCAC's standard error too wide, because it treats n2
+    as fixed; the interval shown centres the agreement of the other items instead.
     """
     expected, agreement = chance.expected, sums.compute_item_agreement(weights)
     point = ChanceCorrected.from_agreement(
@@ -112,7 +112,11 @@ def gwet_ac(
     interval: bool = True,
     sums: PatternSums | None = None,
 ) -> Estimate:
-    """Return Gwet's AC1, or AC2 with weights, of patterns (P, k) with item numbers (..., P)."""
+    """Return Gwet's AC1, or AC2 with weights (k, k), of patterns (P, k).
+
+    n_items (..., P): numbers of items; interval: False for the value alone; sums: those of the
+    patterns if they are at hand, else None.
+    """
     sums = sums or build_pattern_sums(counts, n_items)
     share = sums.mean_shares
     factor = chance_factor(weights, sums.k)
@@ -160,7 +164,8 @@ def percent_agreement(
 ) -> Estimate:
     """Return percent agreement of patterns (P, k) with numbers of items (..., P).
 
-    There is no correction for chance: `expected` is 0.
+    weights (k, k) or None; the other arguments are as for gwet_ac. There is no correction for
+    chance: `expected` is 0.
     """
     sums = sums or build_pattern_sums(counts, n_items)
     zeros = np.zeros((*sums.n.shape, sums.k))
@@ -199,7 +204,10 @@ def brennan_prediger(
     interval: bool = True,
     sums: PatternSums | None = None,
 ) -> Estimate:
-    """Return Brennan-Prediger's coefficient of patterns (P, k) with item numbers (..., P)."""
+    """Return Brennan-Prediger's coefficient of patterns (P, k) with item numbers (..., P).
+
+    weights (k, k) or None; the other arguments are as for gwet_ac.
+    """
     sums = sums or build_pattern_sums(counts, n_items)
     expected = np.full(sums.n.shape, np.sum(as_weight_matrix(weights, sums.k)) / sums.k**2)
     zeros = np.zeros((*sums.n.shape, sums.k))

@@ -136,7 +136,8 @@ def run_alternative_annotator_test(
 ) -> AlternativeAnnotatorTest:
     """Return the alternative annotator test from codes of humans (N, R) and of the model (N,).
 
-    -1 is a missing code. The other arguments are as in count_contests and evaluate_contests.
+    -1 is a missing code. score, values and weights are as in count_contests, the other arguments as
+    in evaluate_contests. ValueError for other shapes or scores.
     """
     counts = count_contests(humans, model, score=score, values=values, weights=weights)
     return evaluate_contests(counts, epsilon, q, least=least)

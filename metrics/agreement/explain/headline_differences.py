@@ -81,7 +81,8 @@ def compare_weightings(
 def compare_with_pair_mean(fleiss: float | None, mean: float | None) -> DiagnosticFinding | None:
     """Return the finding that Fleiss' kappa and the mean pairwise kappa differ, or None.
 
-    Both must have the same weights. None also where one of them is None.
+    Both must have the same weights. There is no finding where one of them is None, or for a
+    difference of PAIRS_GAP or less.
     """
     if fleiss is None or mean is None or abs(fleiss - mean) <= PAIRS_GAP:
         return None
@@ -168,7 +169,8 @@ def compute_by_policy(
 ) -> list[MissingDataPolicy]:
     """Return Fleiss' kappa or alpha of patterns (P, k) under each policy for missing ratings.
 
-    n_items (P,): numbers of items; weighting: of Fleiss' kappas, one that applies on the scale.
+    n_items (P,): numbers of items; weighting: of Fleiss' kappas, one that applies on the scale;
+    values (k,): numbers of the categories, or None; weight_matrix (k, k): custom weights, or None.
     """
     patterns, items = np.asarray(counts), np.asarray(n_items)
     sizes = patterns.sum(axis=1)

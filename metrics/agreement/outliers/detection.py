@@ -143,12 +143,13 @@ def detect_outliers(
     """Return the outliers besides drifting raters.
 
     k: number of categories; segment_starts: days on which other guidelines began; seconds (N,): for
-    each rating passed to detect_drift, negative for unknown. Only the first finding on a rater
-    counts, in this order: drift, the same answer, too fast, below the team as a newcomer,
-    disagreement, copies; of findings on a question with common days, too: its agreement, a pair, a
-    category. A question's agreement is that without the ratings since a drift. Where two raters
-    cannot be distinguished and the agreement of all ratings fell, that finding replaces their
-    alert.
+    each rating passed to detect_drift, negative for unknown, or None.
+
+    Only the first finding on a rater counts, in this order: drift, the same answer, too fast, below
+    the team as a newcomer, disagreement, copies. Of findings on a question with common days the
+    first counts, too: its agreement, a pair, a category. A question's agreement is that without the
+    ratings since a drift. Where two raters cannot be distinguished and the agreement of all ratings
+    fell, that finding replaces their alert.
     """
     result = OutlierResult()
     if not drift.data.comparisons.own.size:

@@ -207,7 +207,7 @@ def _follow_exam(
 
     Both follow from the distribution of right answers among undecided raters after each answer.
     get_probability: number of answers, numbers of right ones among them (n,) -> probability that
-    the next one is right (n,).
+    the next one is right (n,). ValueError unless 0 < p_fail < p_pass < 1.
     """
     if not 0 < p_fail < p_pass < 1:
         raise ValueError(f"0 < p_fail < p_pass < 1, not p_fail {p_fail:g}, p_pass {p_pass:g}")
