@@ -184,7 +184,10 @@ class AgreementFacts:
         )
 
     def get_value(self, name: str) -> Value:
-        """Return the Value of a coefficient, also of one of two raters."""
+        """Return the Value of a coefficient, also of one of two raters.
+
+        It is computed if it is neither the headline nor among the coefficients.
+        """
         if name == self.headline["name"]:
             return self.headline["value"]
         if name in self.coefficients:
@@ -323,9 +326,9 @@ class ReportDateInFuture(ValueError):
 def get_or_request_report(
     question: Question, *, as_of: datetime.datetime | None, by: Any
 ) -> Report:
-    """Return the report on a question as of a moment (default: now), or request it.
+    """Return the report on a question as of a moment (now when None), or request it.
 
-    Raises ReportDateInFuture.
+    ``by``: the user who requests it. Raises ReportDateInFuture for a later moment.
     """
     now = timezone.now()
     if as_of is not None and as_of > now:

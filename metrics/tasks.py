@@ -67,7 +67,7 @@ def compute_report(report_id: int) -> None:
 def sweep_all() -> int:
     """Do all pending work of this package: questions and on-demand jobs.
 
-    Returns how many questions had uncounted ratings or stale results.
+    Return how many questions had uncounted ratings or stale results.
     """
     n_pending = question_updates.sweep_questions()
     attribution.ATTRIBUTION_JOB.sweep()

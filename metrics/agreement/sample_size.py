@@ -122,7 +122,7 @@ def compute_items_needed(
 
 
 def _find_least_items(is_narrow: Callable[[int], bool], n: int) -> int:
-    """Return the least number of items, 2 or more, whose interval is narrow; n: the present number."""
+    """Return the least number of items whose interval is narrow; n: the present number."""
     upper = 2
     while not is_narrow(upper):
         upper *= 2

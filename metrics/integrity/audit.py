@@ -57,7 +57,11 @@ class AuditFindings:
     def add_differences(
         self, description: str, stored: Mapping[Any, Any], expected: Mapping[Any, Any]
     ) -> None:
-        """Add a finding for every key whose stored and expected values differ."""
+        """Add a finding for every key whose stored and expected values differ.
+
+        ``description``: what the keys stand for, as the message begins. A missing key counts as
+        None.
+        """
         for key in sorted(stored.keys() | expected.keys(), key=str):
             actual, wanted_value = stored.get(key), expected.get(key)
             if not _is_equal(actual, wanted_value):
@@ -68,7 +72,10 @@ class AuditFindings:
 
 
 def audit_question(question_id: int, *, rater_id: int | None = None) -> AuditFindings:
-    """Return findings on all stored data of a question, or of one rater; changes nothing."""
+    """Return findings on all stored data of a question; changes nothing.
+
+    With ``rater_id``, only pairs, peers and results of this rater are compared.
+    """
     with open_snapshot():
         question = Question.objects.get(pk=question_id)
         state = CountState.objects.filter(pk=question_id).first() or CountState(question=question)
@@ -308,10 +315,10 @@ def _format_value(value: Any) -> str:
 
 @dataclass(frozen=True)
 class RegisteredAudit:
-    """An audit of data that a higher package stores.
+    """An audit of data that a higher package derives from ratings, run by `manage.py audit`.
 
     ``find_differences`` recomputes a question's data and describes each difference; ``repair``
-    stores the recomputed data.
+    stores the recomputed data. Both take the id of the question.
     """
 
     find_differences: Callable[[int], list[str]]

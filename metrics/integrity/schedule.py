@@ -124,6 +124,7 @@ class AuditSummary(TypedDict):
 
 
 def get_audit_summary() -> AuditSummary | None:
+    """Return the age and result of the stored audits, or None before the first one."""
     totals = AuditResult.objects.aggregate(
         at=Max("audited_at"),
         questions=Count("pk"),

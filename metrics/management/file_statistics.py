@@ -95,7 +95,10 @@ def compute_file_score_agreement(
 
 
 def _read_gold_scores(path: Path, items: list[str]) -> list[float]:
-    """Return the score of each item, NaN for an item that is not in the file."""
+    """Return the score of each item, NaN for an item that is not in the file.
+
+    Raises RatingFileError for a file without the columns, and for a score that is no number.
+    """
     score_by_item: dict[str, float] = {}
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
@@ -168,7 +171,7 @@ def format_pair_statistics(pair: PairStatistics) -> list[str]:
 
 
 def format_value_with_interval(estimate: Any) -> str:
-    """Format a Value with its interval, or the reason why it is undefined."""
+    """Return the text of a Value with its interval, or the reason why it is undefined."""
     if estimate["value"] is None:
         return f"undefined: {estimate['reason']}"
     value = format_number(estimate["value"])
@@ -178,7 +181,7 @@ def format_value_with_interval(estimate: Any) -> str:
 
 
 def format_number(value: float) -> str:
-    """Format a number with three decimals; 0 without a sign."""
+    """Return the text of a number with three decimals; 0 has no sign."""
     return f"{round(value, 3) + 0.0:.3f}"
 
 

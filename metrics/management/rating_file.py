@@ -116,9 +116,10 @@ def read_rating_file(
 ) -> RatingFile:
     """Read a file of any format that can be imported; one rating of each item and rater counts.
 
-    Labels are read as by an import with the decisions `labels`. The categories are `order`, by
-    default the file's labels in the order that an import guesses. Their values are `values`, by
-    default the labels' own numbers, or 1, 2, 3 and so on. Raises RatingFileError.
+    Labels are read as by an import with the decisions `labels`. The categories are `order`, or when
+    None the file's labels in the order that an import guesses. Their values are `values`, or when
+    None the labels' own numbers, or 1, 2, 3 and so on. question: the one to read, needed if the
+    file has several; table: options of a table's columns. Raises RatingFileError.
     """
     table = table or TableOptions()
     file_rows = _read_rows_of_question(path, question, table)
@@ -256,6 +257,7 @@ def _require_two(categories: list[str]) -> list[str]:
 
 
 def _get_values(categories: list[str], values: Sequence[float] | None) -> list[float]:
+    """Return the values that were given; else the labels' own numbers, or 1, 2, 3 and so on."""
     if values is not None:
         return list(values)
     numbers = [number for label in categories if (number := parse_number(label)) is not None]

@@ -204,7 +204,7 @@ def diagnose_outlying_raters(
     """Return a list of one finding with the outlying raters, or an empty list.
 
     An outlying rater agrees less with the others than the others do with each other, on the same
-    items.
+    items. ``headline_weights``: the weighting of the headline's kappa.
     """
     ratings = displayed.ratings
     raters = outlying_raters.find_outlying_raters(
@@ -240,15 +240,16 @@ def get_outlying_raters(findings: Findings) -> dict[int, tuple[float, int]]:
 
 
 def find_confusions(counts: np.ndarray, n_items: np.ndarray) -> Confusions:
-    """Return the categories that are confused most: [a, b, share of the disagreement].
+    """Return the categories that are confused most: (a, b, share of the disagreement), sorted.
 
-    ``counts`` (P, k) and ``n_items`` (P,): the patterns.
+    ``counts`` (P, k) and ``n_items`` (P,): the patterns. At most MAX_CONFUSIONS, the largest share
+    first.
     """
     return confusions.list_confusions(counts, n_items)[:MAX_CONFUSIONS] if len(n_items) else []
 
 
 def diagnose_patterns(displayed: DisplayedRatings, scale: QuestionScale) -> Findings:
-    """Return the findings that apply to the patterns and to the tables of pairs."""
+    """Return the findings on the patterns and the tables of pairs that apply, as stored."""
     results = diagnosis.diagnose(
         displayed.counts,
         displayed.n_items,
@@ -270,7 +271,7 @@ def _compare_weightings(name: str, agreement: QuestionAgreement) -> DiagnosticFi
 
 
 def find_coefficient_differences(agreement: QuestionAgreement, scale: QuestionScale) -> Findings:
-    """Return a finding, with the reason, for each coefficient that differs from the headline.
+    """Return the findings on coefficients that differ from the headline, with the reason.
 
     Weightings are compared only on ordered scales of three categories or more: without an order,
     weights would depend on the order of declaration, and with two categories they change nothing.

@@ -71,9 +71,10 @@ class QuestionClusters:
 
     @classmethod
     def from_state(cls, state: CountState | None, project: Project) -> QuestionClusters | None:
-        """Return the stored effects; None where the project has no clusters.
+        """Return the stored effects, or None where the project has no clusters.
 
-        Also None until a worker has computed the effects for the current attribute.
+        Also None until a worker has computed the effects for the current attribute; and for a
+        ``state`` of None, before anything is counted.
         """
         stored = state.cluster_effects if state is not None else {}
         if not project.cluster_attribute or stored.get("attribute") != project.cluster_attribute:
@@ -82,7 +83,10 @@ class QuestionClusters:
 
     @classmethod
     def load(cls, question_id: int, project: Project) -> QuestionClusters | None:
-        """Return the stored effects of a question; no query where the project has no clusters."""
+        """Return the stored effects of a question, or None as `from_state` does.
+
+        There is no query where the project has no clusters.
+        """
         if not project.cluster_attribute:
             return None
         state = CountState.objects.only("cluster_effects").filter(pk=question_id).first()

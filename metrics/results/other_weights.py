@@ -46,7 +46,7 @@ class ScoredAgreement(TypedDict):
 
 
 def build_undefined_scores(reason: str) -> ScoredAgreement:
-    """Return the result for the case that scores are not available."""
+    """Return the result where there are no scores, for this reason."""
     return {"reason": reason, "scores": [], "weights": [], "coefficients": {}}
 
 
@@ -75,11 +75,12 @@ def compute_category_scores(
 def compute_score_agreement(
     item: np.ndarray, rater: np.ndarray, code: np.ndarray, scores: np.ndarray
 ) -> ScoredAgreement:
-    """Compute the agreement of ratings (M,) on the scores (k,) of their categories.
+    """Return the agreement of ratings (M,) on the scores (k,) of their categories.
 
     `coefficients` maps name -> Value. Two raters have weighted kappa, which is Lin's concordance,
     and Pearson's correlation. Any number of raters have Fleiss' kappa, alpha, and the intraclass
-    correlations of the items that all raters rated.
+    correlations of the items that all raters rated. Where all scores are equal there are none, with
+    the reason "equal_scores".
     """
     if np.ptp(scores) == 0:
         return build_undefined_scores("equal_scores")

@@ -57,7 +57,8 @@ class PairAgreement:
     ) -> PairAgreement:
         """Return the pair with this kappa, its interval widened for clusters.
 
-        ``kappa``: value, low, high, and the reason if it is undefined; ``weights``: its weighting.
+        ``kappa``: value, low, high, and the reason if it is undefined; ``weights``: its weighting;
+        ``clusters``: None without any.
         """
         number, low, high, reason = kappa
         value: Value = {
@@ -130,7 +131,7 @@ def sort_by_agreement(raters: Sequence[Rater], pairs: Sequence[PairAgreement]) -
 
 
 def build_natural_key(key: str) -> tuple[Any, ...]:
-    """Return a sort key that puts "rater2" before "rater10"."""
+    """Return a sort key that compares numbers in a text as numbers: "rater2" before "rater10"."""
     parts: list[Any] = []
     number = ""
     for character in key + "\0":

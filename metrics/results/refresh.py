@@ -75,7 +75,7 @@ def refresh_results(question_id: int) -> bool:
 def _refresh_project_and_some_raters(question_id: int) -> bool | None:
     """Refresh a question's stale results, and those of some of its raters.
 
-    Returns None if nothing was stale, else whether any results still are.
+    Return None if nothing was stale, or the question is gone; else whether results are still stale.
     """
     try:
         state = lock_count_state(question_id)
@@ -110,10 +110,11 @@ def _refresh_project_and_some_raters(question_id: int) -> bool | None:
 
 @transaction.atomic
 def _refresh_raters_in_parallel(question_id: int) -> bool:
-    """Refresh the results of some raters, in parallel with other workers; False if none is left.
+    """Refresh the results of some raters, in parallel with other workers.
 
-    Workers share the question's lock, so that no count changes meanwhile. Also False if the scale
-    has changed, and on SQLite, which has no such locks.
+    Return False if there is nothing more to do here: no stale rater is left, the scale has changed,
+    or the database is SQLite, which has no such locks. Workers share the question's lock, so that
+    no count changes meanwhile.
     """
     if connection.vendor != "postgresql":
         return False

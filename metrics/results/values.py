@@ -83,7 +83,10 @@ def build_undefined_value(reason: str) -> Value:
 
 
 def build_icc_value(icc: Icc, *, n_items: int, n_ratings: int) -> Value:
-    """Return the Value of an intraclass correlation of complete items, with its F interval."""
+    """Return the Value of an intraclass correlation of complete items, with its F interval.
+
+    ``n_items``, ``n_ratings``: of these items. An undefined correlation keeps its reason.
+    """
     value = _build_value(icc.value, icc.reason, n_items=n_items, n_ratings=n_ratings)
     value["low"], value["high"] = icc.ci_low, icc.ci_high
     return value
@@ -94,7 +97,7 @@ def build_pair_mean_value(
 ) -> Value:
     """Return the Value of the mean kappa of ``n_pairs`` pairs.
 
-    Without pairs it is undefined, for ``undefined_reason``.
+    Without pairs ``mean`` is None, and the Value is undefined for ``undefined_reason``.
     """
     value = _build_value(mean, None if n_pairs else undefined_reason, n_items=None, n_ratings=None)
     value["n_pairs"] = n_pairs

@@ -60,7 +60,7 @@ class RaterGroup:
         return self.n_raters >= 2 and rated.size > 0 and bool((rated == self.n_raters).all())
 
     def get_value(self, name: str, scale: QuestionScale) -> Value:
-        """Return the Value of the coefficient ``name`` for these raters."""
+        """Return the Value of the coefficient ``name`` for these raters, perhaps undefined."""
         if name in self.values:
             return self.values[name]
         if name.startswith(headline_rules.COHEN):

@@ -155,7 +155,7 @@ def _build_empty_sample(headline: HeadlineResult, sample_info: RandomSample) -> 
 
 
 def _select_choice(headline: HeadlineResult) -> HeadlineResult:
-    """Return the coefficient of a headline, and why it was chosen."""
+    """Return the parts of a headline that name its coefficient and the reason for it."""
     return {
         "name": headline["name"], "why": headline["why"], "companions": headline["companions"],
     }  # fmt: skip

@@ -56,8 +56,8 @@ HEADLINE_KEYS = (
 def get_headline(question: Question, scale: QuestionScale) -> Mapping[str, Any]:
     """Return the stored headline; before there are results, the choice by the rules.
 
-    `displayed_coefficient`: the coefficient of its trend; `n_models`: number of models that
-    are counted separately.
+    It has HEADLINE_KEYS and `displayed_coefficient`: the coefficient of its trend. `n_models` is
+    the number of models that are counted separately.
     """
     rows = Result.objects.filter(question=question, period_unit=PeriodUnit.ALL)
     columns = [f"headline__{name}" for name in (*HEADLINE_KEYS, "value__reason")]
@@ -243,10 +243,11 @@ Patterns = tuple[np.ndarray, np.ndarray]
 
 
 def find_recent_change(all_time: AllTimePatterns) -> list[Mapping[str, Any]]:
-    """Return a finding with the change between the last two periods under each weighting, or none.
+    """Return a list of one finding, the change between the last two periods, or an empty list.
 
-    It compares people only, unless models are pooled or are the only raters. Figures: span, first
-    days, and weighting -> [value before, value after, whether the change is more than chance].
+    It is empty without two periods of enough items. The finding compares people only, unless models
+    are pooled or are the only raters. Figures: span, first days, and weighting -> [value before,
+    value after, whether the change is more than chance].
     """
     population = Population.PEOPLE if all_time.is_people_only else Population.ALL
     column = "headline__people" if all_time.is_people_only else "coefficients"
@@ -281,9 +282,10 @@ def compare_periods(
 ) -> list[float | bool | None]:
     """Return [Fleiss' kappa before, kappa after, whether the change is more than chance].
 
-    ``before``, ``after``: patterns (P, k) and their numbers of items (P,). ``effect``: the design
-    effect of clusters. The change must exceed a multiple of its standard error and pass a
-    permutation test. The multiple is larger with clusters, which that test ignores.
+    A kappa is None where it is undefined. ``before``, ``after``: patterns (P, k) and their numbers
+    of items (P,); ``weights`` (k, k) or None; ``effect``: the design effect of clusters. The change
+    must exceed a multiple of its standard error and pass a permutation test. The multiple is larger
+    with clusters, which that test ignores.
     """
     estimates = [fleiss.fleiss_kappa(*patterns, weights=weights) for patterns in (before, after)]
     values = [to_finite_float(estimate.value) for estimate in estimates]

@@ -18,7 +18,10 @@ MAX_ROWS = 200  # of a response, which a model has to read
 
 
 def build_server(client: Client) -> Any:
-    """Return the server; a read-only token is sufficient."""
+    """Return the MCP server with the read-only tools; a read-only token is sufficient.
+
+    Raises ImportError if the package mcp is not installed.
+    """
     try:
         from mcp.server.mcpserver import MCPServer
         from mcp.server.mcpserver.exceptions import ToolError
