@@ -116,7 +116,7 @@ def _sample_rater(question_id: int) -> int | None:
 
 
 class AuditSummary(TypedDict):
-    """Age of the newest audit, and the numbers of questions that were audited and that differ."""
+    """Seconds since the newest audit, and how many questions were audited, and how many differ."""
 
     seconds_ago: float
     questions: int

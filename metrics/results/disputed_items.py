@@ -153,7 +153,7 @@ def list_pair_differences(
 ) -> list[PairDifference]:
     """Return the items on which the two raters' answers differ, newest first.
 
-    ``page``: the slice of the list to return.
+    ``page``: the slice of the list to return; ``rating_filter``: selects the ratings that count.
     """
     ratings_of_b = rating_filter.filter_ratings(
         Rating.objects.filter(question=question, item=OuterRef("item"), rater=rater_b)

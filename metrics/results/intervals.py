@@ -287,7 +287,8 @@ def compute_intervals(counts: np.ndarray, n_items: np.ndarray, scale: QuestionSc
     """Return name -> {"low", "high", "bootstrap": number of replicates} for patterns (P, k).
 
     ``n_items`` (P,): numbers of items. Percentile intervals with a fixed seed: the same counts give
-    the same interval. Coefficients that have no bootstrap interval are left out.
+    the same interval. Coefficients without a defined replicate are left out; {} with fewer than two
+    items that can be compared.
     """
     names = registry.list_bootstrap_names(scale.kind)
     if not names or n_items[counts.sum(axis=1) >= 2].sum() < 2:

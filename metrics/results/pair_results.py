@@ -184,8 +184,10 @@ def list_pairs_of_rater(question: Question, rater: Rater, weights: str) -> list[
 def list_pair_ids(question: Question, weights: str, sort: str) -> list[int]:
     """Return ids of at most MAX_LISTED_PAIRS pairs, sorted by shared items or kappa.
 
-    They are the pairs with the most shared items; undefined kappas come last. A sort of all pairs
-    by kappa would cost more, and begin with pairs whose few shared items agree by chance.
+    ``sort``: "items" for the fewest shared items first, "-items" for the most; any other text sorts
+    by kappa under ``weights``, highest first if it begins with a minus. They are the pairs with the
+    most shared items; undefined kappas come last. A sort of all pairs by kappa would cost more, and
+    begin with pairs whose few shared items agree by chance.
     """
     pairs = PairTally.objects.filter(question=question).order_by(
         "-n_items", "rater_a_id", "rater_b_id"

@@ -119,7 +119,10 @@ def fit_dawid_skene_ml(
     rounds: int = 500,
     tolerance: float = 1e-6,
 ) -> DawidSkene:
-    """Fit the model to ratings (M,) by plain maximum likelihood, without pseudo-counts."""
+    """Fit the model to ratings (M,) by plain maximum likelihood, without pseudo-counts.
+
+    The arguments are as for fit_dawid_skene.
+    """
     return fit_dawid_skene(
         item, rater, code, k, prior=0, classes=0, rounds=rounds, tolerance=tolerance
     )

@@ -53,8 +53,8 @@ def compare_weightings(
 ) -> DiagnosticFinding | None:
     """Return the finding with the lowest and the highest value of a coefficient by weighting.
 
-    base: the name of the coefficient in ``results``; coefficient: the name shown. None for fewer
-    than two computed weightings.
+    ``results``: name -> value, as stored; base: the name of the coefficient in them; coefficient:
+    the name shown. None for fewer than two computed weightings.
     """
     values = {}
     for name in WEIGHTINGS:

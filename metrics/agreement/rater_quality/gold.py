@@ -69,7 +69,8 @@ def compute_score(
 ) -> GoldAnswerScore:
     """Return a rater's score on gold items, from counts (k, k) of own category x gold answer.
 
-    weights (k, k) or None; values (k,) of the categories, ranks when None.
+    weights (k, k) of kappa, or None; values (k,) of the categories, ranks when None. Without
+    answers everything is undefined.
     """
     counts = np.asarray(table)
     n, right = int(counts.sum()), int(np.trace(counts))

@@ -350,7 +350,7 @@ def _format_headline(file_headline: ReportDict) -> list[str]:
 
 
 def _is_listed(name: str, report: ReportDict) -> bool:
-    """Return False for coefficients of exactly two raters if there are more."""
+    """Return whether a coefficient gets a line: not if it is for two raters, and there are more."""
     return report.get(f"{name}.reason") != "needs_two_raters" or report["n_raters"] < 2
 
 

@@ -105,7 +105,7 @@ def is_two_rater_coefficient(name: str) -> bool:
 
 
 def get_peer_kappa_name(name: str) -> str:
-    """Return the name that Cohen's kappa with the same weights has among a rater's coefficients."""
+    """Return the name of a rater's kappa with the peers, with the weights of this coefficient."""
     return get_weighted_name("vs_peers", get_weighting(name))
 
 

@@ -45,7 +45,11 @@ class AgreementFilters(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Call(Generic[T]):
-    """A request, and the type of its response; ``path`` is below /api/v1/."""
+    """A request, and the type of its response.
+
+    ``path`` is below /api/v1/; ``kind``: type of the response; ``query``, ``body``, ``form`` and
+    ``file``: what is sent; ``key``: Idempotency-Key of a POST, the same in repetitions.
+    """
 
     method: str
     path: str

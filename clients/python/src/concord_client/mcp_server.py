@@ -34,7 +34,7 @@ def build_server(client: Client) -> Any:
     )
 
     def show_errors(tool: Callable[..., Any]) -> Callable[..., Any]:
-        """Tell the model what the site says, instead of a traceback."""
+        """Return the tool with errors of the site raised as ToolError, which the model reads."""
 
         @functools.wraps(tool)
         def run_tool(*arguments: Any, **options: Any) -> Any:
@@ -59,7 +59,7 @@ def build_server(client: Client) -> Any:
 
 
 class Tools:
-    """The tools of a site; their docstrings are for the model."""
+    """The tools that a language model can call; it reads their docstrings."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
