@@ -35,10 +35,9 @@ from ratings.imports.zip_archives import MediaArchive
 from ratings.items import content
 from ratings.models import ImportRun
 
-from .check_forms import LabelsForm, MatchingForm
+from .check_forms import LabelsForm, MatchingForm, StartForm
 from .column_form import ColumnsForm
 from .forms import ImportOptionsForm, ReadingForm
-from .start_form import StartForm
 
 State = ImportRun.State
 MAX_PREVIEW_ITEMS = 5

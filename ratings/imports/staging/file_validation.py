@@ -20,12 +20,12 @@ from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.problems import ProblemList, UnreadableFileError, truncate_text
 from ratings.imports.readers import TABLE_SOURCES, FileReader
 from ratings.imports.records import StoredSkippedRecords
-from ratings.imports.staging.database import Heartbeat, StagingDatabase, format_timestamp
-from ratings.imports.staging.queries import ConflictingItem, StagedRows
 from ratings.imports.values.label_notes import StoredQuestion
 from ratings.imports.zip_archives import MediaArchive
 from ratings.label_normalization import get_normal_form
 
+from .database import Heartbeat, StagingDatabase, format_timestamp
+from .queries import ConflictingItem, StagedRows
 from .row_validation import RecordValidator
 
 RECORDS_PER_BATCH = 5000  # records between two heartbeats
