@@ -30,8 +30,7 @@ from metrics.integrity import schedule
 from projects import legal_hold
 from projects.api import idempotency
 from projects.models import ApiToken, Deletion, Project
-from projects.services import tokens
-from projects.services.members import joining
+from projects.services import joining, tokens
 from ratings.files import shared_folders
 from ratings.items import removal
 

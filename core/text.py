@@ -112,6 +112,17 @@ def truncate_to_line(text: str, *, max_length: int) -> str:
     return words if len(words) <= max_length else words[:max_length].rstrip() + "…"
 
 
+def get_initials(name: object) -> str:
+    """Return one or two letters or digits: AL for Ada Lovelace, 39 for w0039, W2 for w2."""
+    words = [word for word in str(name).replace("_", " ").replace("-", " ").split() if word]
+    last = words[-1] if words else "?"
+    if last[-2:].isdecimal():
+        return last[-2:]
+    if len(words) > 1:
+        return (words[0][0] + last[0]).upper()
+    return last[0].upper() + last[-1] if len(last) > 1 and last[-1].isdecimal() else last[0].upper()
+
+
 def describe_range(lowest: float, highest: float) -> str:
     """Return the error message for a number outside a range."""
     return _("Enter a number from %(lowest)s to %(highest)s.") % {

@@ -26,6 +26,7 @@ urlpatterns = [
         name="guidelines_settings",
     ),
     path(SETTINGS_PATH + "checks/", project_settings.change_quality_checks, name="quality_checks"),
+    path("projects/<int:project_id>/copy/", project_settings.copy_project, name="project_copy"),
     path(
         "projects/<int:project_id>/archive/",
         project_settings.archive_project,

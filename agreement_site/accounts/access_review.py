@@ -33,7 +33,7 @@ from core.web.tables import escape_formula
 from events.models import Webhook
 from metrics.models import ShareLink
 from projects.models import ApiToken, Member, MemberOffer
-from projects.services.members.joining import OFFER_DAYS
+from projects.services.joining import OFFER_DAYS
 from ratings.models import LabelStudioConnection
 
 ROWS_PER_CHUNK = 500

@@ -26,7 +26,7 @@ from django.utils.translation import gettext_lazy
 
 from agreement_site.accounts import sessions
 from core import security_log
-from projects.services.members.usernames import reject_misleading_username
+from projects.services.membership import reject_misleading_username
 
 from . import required_actions
 from .sign_in import get_landing_url

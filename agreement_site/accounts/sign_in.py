@@ -38,8 +38,7 @@ from core import security_log
 from core.web.forms import InvalidFormStatusMixin
 from projects.models import ApiToken, Member
 from projects.permissions import Capability, may
-from projects.services import tokens
-from projects.services.members import joining
+from projects.services import joining, tokens
 
 from . import attempt_limits
 from .identity_providers import oidc

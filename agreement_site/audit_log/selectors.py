@@ -22,7 +22,7 @@ from agreement_site.models import AuditLogEntry
 from core.text import has_nul
 from core.web.tables import escape_formula
 from projects.models import Project
-from projects.services.raters import pseudonyms
+from projects.services import pseudonyms
 
 from .descriptions import ACTIONS
 

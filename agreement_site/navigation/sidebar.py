@@ -165,9 +165,9 @@ PROJECT_ENTRIES = (
             NavigationTab("project_audit_log", _("Audit log"), Capability.MANAGE, ("audit-log",)),
             NavigationTab(
                 "project_archive",
-                _("Archive and delete"),
+                _("Copy, archive, delete"),
                 Capability.MANAGE,
-                ("archive", "delete", "settings/approvals"),
+                ("archive", "copy", "delete", "settings/approvals"),
             ),
         ),
     ),

@@ -43,6 +43,7 @@ PAGE_SYNONYMS = {
     "raters": ("annotators", "coders", "workers", "pause", "暂停"),
     "people": ("users", "roles", "add model", "成员"),
     "coefficients": ("alpha", "fleiss", "scott", "krippendorff", "gwet", "斯科特", "克里彭多夫"),
+    "project_archive": ("duplicate", "clone", "remove"),
     "tokens": (
         "dark",
         "light",

@@ -24,7 +24,7 @@ from events.models import Event
 from metrics.views.common.number_formats import format_count
 from projects.models import Member, Project, Rater
 from projects.models.roles import Capability, may
-from projects.services.members import joining, membership
+from projects.services import joining, membership
 from quality.alerts.kinds import KINDS
 from quality.gates import verdict_texts
 from quality.models import Alert, AlertState, Gate, VerdictValue

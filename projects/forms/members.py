@@ -11,7 +11,7 @@ from django.core.validators import RegexValidator
 from django.utils.translation import gettext_lazy as _
 
 from projects.models import Member, Project, Rater
-from projects.services.raters.fields import (
+from projects.services.rater_changes import (
     MAX_GROUP_LENGTH,
     MAX_KEY_LENGTH,
     MAX_MODEL_LENGTH,

@@ -73,6 +73,12 @@ class ProjectForm(GuidelinesForm, GeneralForm):
     """Form of a new project."""
 
 
+class CopyForm(forms.Form):
+    """The name of a copy of a project."""
+
+    name = forms.CharField(label=_("Name"), max_length=200)
+
+
 class GuidelinesSettingsForm(SettingsForm, GuidelinesForm):
     """The guidelines of an existing project."""
 

@@ -78,7 +78,7 @@ class MemberOffer(models.Model):
     It gives no access until it is accepted.
 
     There is a row for each username that was entered, even without such an account, so that
-    leads do not learn who has an account (projects/services/members/joining.py).
+    leads do not learn who has an account (projects/services/joining.py).
     """
 
     project = models.ForeignKey(

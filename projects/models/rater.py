@@ -128,7 +128,7 @@ class RaterKindVersion(models.Model):
 class RaterIdentity(models.Model):
     """The true key and name of a rater, who has a pseudonym as long as this row exists.
 
-    See projects.services.raters.pseudonyms.
+    See projects.services.pseudonyms.
     """
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="+", db_index=False)

@@ -17,7 +17,7 @@ from projects.models import GuidelineVersion, Item, Member, Project
 from . import project_validation, question_validation
 from .project_validation import InvalidProjectChange
 from .question_validation import NewQuestion
-from .questions import create_question
+from .questions import build_new_question, create_question
 
 MAX_ITEMS_READ = 1_000  # whose attributes are listed
 MAX_LISTED_ATTRIBUTES = 20  # in an error message
@@ -116,6 +116,31 @@ def list_attribute_names(project: Project) -> list[str]:
     items = Item.objects.filter(project=project).order_by("-pk")
     newest = items.values_list("attributes", flat=True)[:MAX_ITEMS_READ]
     return sorted({name for attributes in newest for name in attributes or ()})
+
+
+@transaction.atomic
+def copy_project(*, project: Project, name: str, by: Any) -> Project:
+    """Create a project ``name`` with the questions and settings of another; ``by`` leads it.
+
+    Items, ratings, raters and members are not copied, nor are categories that were removed. Higher
+    apps add their settings (hooks.PROJECT_COPIED). Raises InvalidProjectChange for an invalid name.
+    """
+    fields = {field: getattr(project, field) for field in VALIDATED_FIELDS}
+    originals = list(project.questions.prefetch_related("categories"))
+    copy = create_project(
+        by=by,
+        questions=[build_new_question(question) for question in originals],
+        **fields | {"name": name},
+    )
+    copy.allows_corrections = project.allows_corrections
+    copy.save(update_fields=["allows_corrections"])
+    copies = list(copy.questions.all())
+    for original, question in zip(originals, copies, strict=True):
+        for field in ("headline", "headline_note", "headline_pooled", "gold_tolerance"):
+            setattr(question, field, getattr(original, field))
+        question.save()
+    hooks.PROJECT_COPIED.call(dict(zip(originals, copies, strict=True)), by)
+    return copy
 
 
 @transaction.atomic

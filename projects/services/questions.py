@@ -305,6 +305,24 @@ def create_question(project: Project, new_question: NewQuestion, *, position: in
     return question
 
 
+def build_new_question(question: Question) -> NewQuestion:
+    """Return a question to create that has the text, scale, weights and categories of this one.
+
+    Removed categories are left out.
+    """
+    return NewQuestion(
+        key=question.key,
+        text=question.text,
+        scale=question.scale,
+        weights=question.weights,
+        weight_matrix=question.weight_matrix,
+        categories=[
+            NewCategory(label=category.label, value=category.value, hotkey=category.hotkey)
+            for category in question.active_categories()
+        ],
+    )
+
+
 @transaction.atomic
 def change_question_text(*, question: Question, text: str, by: Any) -> Question:
     """Change the text of a question. Raises InvalidProjectChange for an invalid one."""

@@ -12,8 +12,7 @@ from django.utils.safestring import SafeString
 
 from projects.guidelines import render_markdown
 from projects.models import MemberOffer, Project
-from projects.services import approvals
-from projects.services.members import joining
+from projects.services import approvals, joining
 from projects.services.project_validation import list_time_zones
 
 register = template.Library()

@@ -22,9 +22,8 @@ from projects import selectors
 from projects.forms.members import InviteForm, MemberForm, ModelRaterForm, RaterForm
 from projects.models import Member, Project, Rater
 from projects.permissions import get_project
-from projects.services.members import joining, membership
+from projects.services import joining, membership, rater_changes, rater_upsert
 from projects.services.project_validation import InvalidProjectChange
-from projects.services.raters import updates, upsert
 from projects.views.form_handling import add_form_errors
 
 PAGE_SIZE = 50
@@ -204,7 +203,7 @@ def edit_rater(request: HttpRequest, project_id: int, rater_id: int) -> HttpResp
     if request.method == "POST" and form.is_valid():
         data = form.cleaned_data
         try:
-            updates.change_rater(
+            rater_changes.change_rater(
                 rater=rater,
                 by=request.user,
                 name=data.get("name", rater.name),
@@ -340,7 +339,7 @@ def add_model(request: HttpRequest, project_id: int) -> HttpResponse:
     if not form.is_valid():
         return render_people_page(request, project, model_form=form, status=400)
     key = form.cleaned_data["key"]
-    upsert.upsert_raters(
+    rater_upsert.upsert_raters(
         project=project, rows=[{"key": key, "kind": Rater.Kind.MODEL.value}], by=request.user
     )
     return redirect("rater_edit", project.pk, project.raters.get(key=key).pk)

@@ -16,6 +16,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from core.web.forms import SettingsForm
 from projects.forms.question_templates import QUESTION_TEMPLATES
 from projects.forms.settings import (
+    CopyForm,
     GeneralSettingsForm,
     GuidelinesSettingsForm,
     ProjectForm,
@@ -135,6 +136,27 @@ def create_project(request: HttpRequest) -> HttpResponse:
     }
     status = get_form_status(form, question_form, categories)
     return render(request, "projects/project_new.html", context, status=status)
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def copy_project(request: HttpRequest, project_id: int) -> HttpResponse:
+    """Ask for the name of a copy of the project, create it, and redirect to it."""
+    project = get_project(request.user, project_id, role=Member.Role.LEAD)
+    require_can_create_projects(request.user)
+    form = CopyForm(request.POST if request.method == "POST" else None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            copy = projects.copy_project(
+                project=project, name=form.cleaned_data["name"], by=request.user
+            )
+        except InvalidProjectChange as error:
+            add_form_errors(form, error.fields)
+        else:
+            messages.success(request, _("Project created. Next, add items."))
+            return redirect("dashboard", copy.pk)
+    context = {"project": project, "form": form}
+    return render(request, "projects/project_copy.html", context, status=get_form_status(form))
 
 
 @login_required

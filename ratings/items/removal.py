@@ -16,9 +16,8 @@ from django.utils import timezone
 from core import security_log
 from projects import legal_hold
 from projects.models import Approval, Deletion, GoldAnswer, Item, Project, Question, Rater
-from projects.services import approvals
+from projects.services import approvals, rater_changes
 from projects.services.projects import archive_project
-from projects.services.raters import updates
 from ratings import personal_data
 from ratings.files import media
 from ratings.models import NO_CODE, Assignment, CheckAnswer, ImportRun, Rating, Revision
@@ -69,7 +68,7 @@ def delete_or_pause_rater(*, rater: Rater, by: Any) -> bool:
     Rater.objects.select_for_update().get(pk=rater.pk)
     is_open = Assignment.objects.filter(rater=rater, state=Assignment.State.OPEN).exists()
     if is_open or any(rows.filter(rater=rater).exists() for rows in ANSWER_MANAGERS):
-        updates.set_rater_paused(rater=rater, paused=True, by=by)
+        rater_changes.set_rater_paused(rater=rater, paused=True, by=by)
         return False
     legal_hold.raise_if_held(rater.project_id)
     Rater.objects.filter(pk=rater.pk).delete()

@@ -7,7 +7,7 @@ from django.utils import translation
 from django.utils.translation import gettext_lazy
 
 from core import text
-from core.text import classify_key_problem, fold_lookalikes, has_mixed_scripts
+from core.text import classify_key_problem, fold_lookalikes, get_initials, has_mixed_scripts
 
 
 @pytest.mark.parametrize(
@@ -59,3 +59,20 @@ def test_action_separates_chinese_from_latin_letters(
     description = text.describe_action(gettext_lazy(subject), text.CREATED)
     with translation.override(language):
         assert str(description) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("w0559", "59"),
+        ("w0039", "39"),
+        ("rater-07", "07"),
+        ("w2", "W2"),
+        ("7", "7"),
+        ("Ada Lovelace", "AL"),
+        ("ann", "A"),
+        ("", "?"),
+    ],
+)
+def test_initials_distinguish_numbered_raters(name: str, expected: str) -> None:
+    assert get_initials(name) == expected

@@ -16,8 +16,8 @@ from django.db import transaction
 
 from core import security_log
 from projects.models import Member, Project
-from projects.services.members import membership
-from projects.services.members.joining import join_project
+from projects.services import membership
+from projects.services.joining import join_project
 from projects.services.project_validation import InvalidProjectChange
 
 logger = logging.getLogger(__name__)

@@ -13,7 +13,7 @@ from django.db import transaction
 
 from agreement_site.models import PasswordChangeRequired
 from core import security_log
-from projects.services.members.usernames import reject_misleading_username
+from projects.services.membership import reject_misleading_username
 
 
 class Command(BaseCommand):

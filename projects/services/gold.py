@@ -183,6 +183,11 @@ def count_gold_uses(question_id: int, codes: Iterable[int]) -> dict[int, int]:
 # --- answers by label, as in forms, files and the API
 
 
+def get_codes_by_label(question: Question) -> dict[str, int]:
+    """Return {label: code} of the active categories, in declared order."""
+    return {category.label: category.code for category in question.active_categories()}
+
+
 def parse_answer(value: Any, codes: Mapping[str, int]) -> Answer:
     """Return the answer for a label, a list of labels, or an object of shares by label.
 

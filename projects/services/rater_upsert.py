@@ -15,10 +15,9 @@ from core.api.parameters import build_rows_error
 from core.db import bulk
 from projects.models import Member, Project, Rater, RaterIdentity
 from projects.permissions import get_addable_users
+from projects.services import pseudonyms
+from projects.services.rater_changes import FIELDS, record_previous_kinds
 from projects.services.row_validation import Counts, RowData, get_existing_rows, validate_rows
-
-from . import fields, pseudonyms
-from .fields import FIELDS
 
 # The same message whether the account does not exist or is unknown to the caller.
 UNKNOWN_ACCOUNT_MESSAGE = (
@@ -130,7 +129,7 @@ def _record_kinds(
     rater_ids = Rater.objects.filter(project=project, key__in=list(old_kinds)).values_list(
         "key", "pk"
     )
-    fields.record_previous_kinds({pk: old_kinds[key] for key, pk in rater_ids})
+    record_previous_kinds({pk: old_kinds[key] for key, pk in rater_ids})
 
 
 def _reject_models_of_people(

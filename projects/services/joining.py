@@ -29,7 +29,7 @@ from projects import hooks
 from projects.models import Member, MemberOffer, Project
 from projects.models.roles import is_given_work
 from projects.services.project_validation import InvalidProjectChange
-from projects.services.raters.updates import get_or_link_rater
+from projects.services.rater_changes import get_or_link_rater
 
 
 def join_project(project: Project, user: User, role: str, by: Any, *, email: str = "") -> Member:
