@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from metrics.agreement.counts.tally import PatternCounts, count_patterns
+from ratings.imports.decoding.sample import open_unpacked
 from ratings.imports.interpretation import FileInterpretation, Repeats
 from ratings.imports.problems import ProblemList, UnreadableFileError, format_error
-from ratings.imports.uploads import open_unpacked
 from ratings.imports.values.label_interpretation import LabelOptions, interpret_labels, quote_labels
 from ratings.imports.values.label_notes import (
     NO_ORDER,

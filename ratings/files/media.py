@@ -23,23 +23,8 @@ from projects.services import item_upsert
 from projects.services.project_validation import InvalidProjectChange
 from projects.services.row_validation import find_key_problem
 
+from .media_types import MEDIA_TYPES
 from .upload_limits import clean_upload_name
-
-# extension -> (kind, content type). Nothing that a browser would execute: no SVG, HTML or PDF.
-MEDIA_TYPES = {
-    "png": ("image", "image/png"),
-    "jpg": ("image", "image/jpeg"),
-    "gif": ("image", "image/gif"),
-    "webp": ("image", "image/webp"),
-    "avif": ("image", "image/avif"),
-    "mp3": ("audio", "audio/mpeg"),
-    "ogg": ("audio", "audio/ogg"),
-    "wav": ("audio", "audio/wav"),
-    "flac": ("audio", "audio/flac"),
-    "m4a": ("audio", "audio/mp4"),
-    "mp4": ("video", "video/mp4"),
-    "webm": ("video", "video/webm"),
-}
 
 FOLDER = "media"  # below DATA_DIR
 CHUNK_BYTES = 1 << 18

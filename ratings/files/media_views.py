@@ -19,9 +19,9 @@ from django.views.decorators.http import require_http_methods, require_safe
 from projects.models import Member
 from projects.permissions import get_project
 from projects.services.project_validation import InvalidProjectChange
-from ratings.files.media import MEDIA_TYPES
 
 from . import media
+from .media_types import MEDIA_TYPES
 from .upload_limits import limit_upload
 
 logger = logging.getLogger(__name__)

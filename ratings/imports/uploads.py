@@ -8,14 +8,11 @@ its copy from there.
 from __future__ import annotations
 
 import codecs
-import gzip
 import os
 import secrets
-import tempfile
 import time
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import IO
@@ -36,8 +33,6 @@ from .readers.tables.xlsx import is_workbook
 FOLDER = "imports"  # below DATA_DIR
 STAGING_SUFFIX = ".rows"  # the staging database of "imports/abc" is "imports/abc.rows"
 ABANDONED_SECONDS = 3600.0  # age in seconds at which a file without a run is deleted
-GZIP_SIGNATURE = b"\x1f\x8b"  # first bytes of a gzip file
-CHUNK_BYTES = 1 << 16  # bytes read at a time
 
 
 @dataclass(frozen=True)
@@ -73,7 +68,7 @@ def store_upload(upload: IO[bytes]) -> StoredFile:
     target.parent.mkdir(mode=0o700, exist_ok=True)
     try:
         with os.fdopen(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as copy:
-            size, encoding, encoding_error = _copy_chunks(iter_unpacked_chunks(upload), copy)
+            size, encoding, encoding_error = _copy_chunks(sample.iter_unpacked_chunks(upload), copy)
         if _is_archive(target):
             with zip_archives.open_manifest(target) as manifest, target.open("xb") as copy:
                 size, encoding, encoding_error = _copy_chunks(
@@ -213,36 +208,3 @@ def _fetch_file(run: ImportRun, suffix: str, path: Path) -> None:
             partial_path.replace(path)
     finally:
         partial_path.unlink(missing_ok=True)
-
-
-@contextmanager
-def open_unpacked(path: Path) -> Iterator[Path]:
-    """Yield the path of the file, or of an unpacked temporary copy if it is packed with gzip.
-
-    The copy is deleted when the context ends. Raises UnreadableFileError.
-    """
-    with path.open("rb") as source:
-        if source.read(2) != GZIP_SIGNATURE:
-            yield path
-            return
-        with tempfile.NamedTemporaryFile() as copy:
-            copy.writelines(iter_unpacked_chunks(source))
-            copy.flush()
-            yield Path(copy.name)
-
-
-def iter_unpacked_chunks(source: IO[bytes]) -> Iterator[bytes]:
-    """Yield the content of a file in chunks, unpacked if it is gzip. Raises UnreadableFileError."""
-    source.seek(0)
-    is_packed = source.read(2) == GZIP_SIGNATURE
-    source.seek(0)
-    if not is_packed:
-        while chunk := source.read(CHUNK_BYTES):
-            yield chunk
-        return
-    with gzip.GzipFile(fileobj=source, mode="rb") as gzip_file:
-        try:
-            while chunk := gzip_file.read(CHUNK_BYTES):
-                yield chunk
-        except (OSError, EOFError, zlib.error):
-            raise UnreadableFileError("gzip") from None

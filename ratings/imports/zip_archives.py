@@ -25,7 +25,7 @@ from django.urls import reverse
 from core.text import has_control_character
 from projects.models import Item, Project
 from ratings.files import media
-from ratings.files.media import MEDIA_TYPES
+from ratings.files.media_types import MEDIA_TYPES
 
 from .mapping.layout_guess import MEDIA_ROLES
 from .problems import UnreadableFileError, truncate_text

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from core.text import has_control_character
-from ratings.files.media import MEDIA_TYPES
+from ratings.files.media_types import MEDIA_TYPES
 from ratings.imports.decoding.encodings import PROVISIONAL_ENCODING
 from ratings.imports.decoding.json_stream import JsonStream
 from ratings.imports.decoding.sample import SIGNATURE_BYTES, detect_file_kind
