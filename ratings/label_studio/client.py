@@ -19,7 +19,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from core.json_limits import has_more_parts, is_nested_deeper
+from core.text import has_more_parts, is_nested_deeper
 from events.webhooks import http_client
 from ratings.imports.problems import describe_write_failure, format_problem
 from ratings.imports.readers.tools.base import Fields
