@@ -34,15 +34,9 @@ SKIPPED_FIELDS = {  # field -> reason why it is not imported
 DOCCANO_CONTENT_FIELDS = ("text", "data", "filename")
 RATER_FIELDS = ("annotator", "username", "user")  # added where files of users were joined
 DOCCANO_OTHER_FIELDS = {
-    "id",
-    "meta",
-    "metadata",
-    "Comments",
-    "comments",
-    "annotations",
-    "annotation_approver",
+    "id", "meta", "metadata", "Comments", "comments", "annotations", "annotation_approver",
     *RATER_FIELDS,
-}
+}  # fmt: skip
 CSV_COLUMNS = {"id", "data", "label"}
 LABEL_QUESTION = "label"
 
@@ -144,24 +138,9 @@ def _build_doccano_attributes(fields: Fields) -> Fields:
 
 # Fields of Prodigy that are not the item's content.
 NON_CONTENT_FIELDS = {
-    "meta",
-    "tokens",
-    "spans",
-    "relations",
-    "label",
-    "options",
-    "accept",
-    "answer",
-    "score",
-    "priority",
-    "config",
-    "audio_spans",
-    "user_input",
-    "width",
-    "height",
-    "versions",
-    "path",
-}
+    "meta", "tokens", "spans", "relations", "label", "options", "accept", "answer", "score",
+    "priority", "config", "audio_spans", "user_input", "width", "height", "versions", "path",
+}  # fmt: skip
 CHOICE_QUESTION = "choice"
 
 
