@@ -42,7 +42,7 @@ OFFER_LIFETIME = datetime.timedelta(days=OFFER_DAYS)
 
 @dataclass(frozen=True, slots=True)
 class AccessRow:
-    """A way to access the site: account, kind of access, project and last use.
+    """One way in which an account can access the site or a project.
 
     ``kind``: superuser, staff, member, offer (not accepted yet, so no access), token, link, or
     another server that gets data (webhook, connection). ``account``: who has it; of links and

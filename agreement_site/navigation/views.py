@@ -61,7 +61,7 @@ PAGE_SYNONYMS = {
 
 @dataclass(frozen=True)
 class PaletteResult:
-    """A result of the search: kind of the object, label, and URL."""
+    """A result of the search: the kind of thing that was found, its label, and its URL."""
 
     kind: str | Promise
     label: str | Promise

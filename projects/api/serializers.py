@@ -69,7 +69,7 @@ class QuestionIn(StrictSerializer):
 
 
 def build_question(fields: Mapping[str, Any]) -> NewQuestion:
-    """Return the question of the validated fields of a QuestionIn."""
+    """Build a NewQuestion from the validated fields of a QuestionIn."""
     categories = tuple(NewCategory(**category) for category in fields["categories"])
     return NewQuestion(**{**fields, "categories": categories})
 

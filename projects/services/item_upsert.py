@@ -96,7 +96,10 @@ class _ItemChanges:
 def _find_changes(
     project: Project, rows: Sequence[RowData], existing: Mapping[str, Any], now: datetime.datetime
 ) -> _ItemChanges:
-    """Compare each row with the existing item of its key; return what is to be written."""
+    """Compare each row with the existing item of its key; return what is to be written.
+
+    ``existing``: {key: state}, as ``_get_existing_items`` returns it.
+    """
     changes, timestamp = _ItemChanges(), connection.ops.adapt_datetimefield_value(now)
     for row in rows:
         old_state = existing.get(row["key"])
@@ -234,7 +237,10 @@ def apply_gold_rows(
 def get_gold_by_item(
     questions: Iterable[Question], item_ids: Sequence[int]
 ) -> Mapping[int, dict[str, object]]:
-    """Return {item: {question key: answer by label}} of the current gold answers."""
+    """Return {item id: {question key: answer by label}} of the current gold answers.
+
+    Items without one are left out.
+    """
     gold_by_item: dict[int, dict[str, object]] = {}
     for question in questions:
         labels = {category.code: category.label for category in question.categories.all()}
@@ -307,7 +313,7 @@ def _find_object_problem(name: str, value: Any) -> str | None:
 
 
 def _is_small_and_flat(value: dict[str, object]) -> bool:
-    """Return True if all values are texts, shorter than MAX_BODY_LENGTH together: most items."""
+    """Return True if all values are texts, and short enough with their names, as in most items."""
     length = 0
     for name, part in value.items():
         if type(part) is not str:

@@ -209,7 +209,7 @@ def _reject_last_lead(member: Member) -> None:
 
 
 def get_linkable_user_ids(*, project: Project, by: Any) -> set[int]:
-    """Return the ids of the members for whom ``by`` may create an invitation link.
+    """Return the user ids of the members for whom ``by`` may create an invitation link.
 
     The link gives the account to any person who has it. So it is allowed only until the owner has
     chosen a password, and only if ``by`` leads every project that the account belongs to.
@@ -273,7 +273,7 @@ def _sign_undo(project: Project, by: Any, action: str, undo_data: list[Any]) -> 
 
 
 def can_undo(*, project: Project, token: str, by: Any) -> bool:
-    """Return True if the token undoes a recent action of this user in this project."""
+    """Return True if the token undoes an action of this user in this project in the last hour."""
     return _parse_undo(project, token, by) is not None
 
 

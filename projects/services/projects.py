@@ -29,8 +29,8 @@ def create_project(
 ) -> Project:
     """Create a project with its questions; ``by`` becomes its lead.
 
-    ``fields``: further columns (`project_validation.validate_project`). Raises InvalidQuestions
-    (question_validation) or InvalidProjectChange (project_validation); then nothing has changed.
+    ``fields``: further columns (see project_validation.validate_project). Raises InvalidQuestions
+    or InvalidProjectChange; then nothing has changed.
     """
     project_validation.validate_project(name=name, **fields)
     question_validation.validate_questions(questions)
@@ -61,11 +61,11 @@ VALIDATED_FIELDS = (
 
 @transaction.atomic
 def change_project(*, project: Project, by: Any, **fields: Any) -> Project:
-    """Set fields of the project: VALIDATED_FIELDS, or others that need no validation.
+    """Set fields of the project, and do what follows from them.
 
-    A new time zone changes the days of all ratings, new guidelines create a version, and another
-    cluster_attribute makes intervals be computed again. Raises InvalidProjectChange, without
-    changes.
+    ``fields``: some of VALIDATED_FIELDS, or columns that need no validation. A new time zone
+    changes the days of all ratings, new guidelines create a version, and another cluster_attribute
+    makes intervals be computed again. Raises InvalidProjectChange, without changes.
     """
     names = VALIDATED_FIELDS
     project_validation.validate_project(
@@ -157,9 +157,10 @@ def archive_project(*, project: Project, archived: bool, by: Any) -> None:
 
 
 def _reduce_extra_slots(project: Project, overlap: int) -> None:
-    """Reduce the items' extra ratings by as many as the project's overlap grew from ``overlap``.
+    """Reduce the items' extra ratings by as many as the project's overlap has grown.
 
-    The ``slots_taken`` of the items may then be too low; the queue corrects it.
+    ``overlap``: the one before. The ``slots_taken`` of the items may then be too low; the queue
+    corrects it.
     """
     if project.overlap > overlap:
         increase = project.overlap - overlap
@@ -191,7 +192,7 @@ def continue_guideline_numbering(*, project: Project, number: int, by: Any) -> N
 
 
 def _create_guideline_version(project: Project, *, by: Any) -> None:
-    """Store the project's guidelines, just changed under its lock, as the next version."""
+    """Store the project's current guidelines as the next version, and notify the hooks."""
     project.guidelines_version += 1
     project.save(update_fields=["guidelines_version"])
     GuidelineVersion.objects.create(

@@ -136,10 +136,9 @@ FIELDS = {
 
 @transaction.atomic
 def get_or_link_rater(*, project: Project, user: User) -> Rater:
-    """Return the user's rater in the project.
+    """Return the user's rater in the project; link or create one if there is none.
 
-    This is the rater linked to the user, else an unlinked human rater with the username as key,
-    else a new one; it is linked to the user.
+    That is an unlinked human rater with the username as key, else a new one.
     """
     rater = Rater.objects.filter(project=project, user=user).first()
     if rater is not None:
@@ -284,10 +283,11 @@ def _validate_model_field(kind: str, field: str, text: str, *, max_length: int) 
 
 
 def record_previous_kinds(kinds: Mapping[int, str]) -> None:
-    """Store the previous kinds, {rater id: kind}, in the transaction that changes them.
+    """Store the kinds that raters have had until now, {rater id: kind}.
 
-    The time is set while the raters' rows are locked. ``lock_raters_and_get_model_ids`` waits for
-    this lock: it cannot miss a change whose time is earlier but which is not committed yet.
+    Call it in the transaction that changes them. The time is set while the raters' rows are locked.
+    ``lock_raters_and_get_model_ids`` waits for this lock: it cannot miss a change whose time is
+    earlier but which is not committed yet.
     """
     if not kinds:
         return
@@ -302,9 +302,9 @@ def record_previous_kinds(kinds: Mapping[int, str]) -> None:
 def lock_raters_and_get_model_ids(
     raters: Collection[int], moment: datetime.datetime
 ) -> tuple[dict[int, Rater], set[int]]:
-    """Return the raters by id, and the ids of those that were models at a moment.
+    """Return ({id: rater}, ids of those that were models at a moment).
 
-    The moment must not be in the future.
+    The moment must not be in the future. The rows are locked while they are read.
     """
     with transaction.atomic():
         raters_by_id = _lock_raters(raters)
@@ -312,7 +312,7 @@ def lock_raters_and_get_model_ids(
 
 
 def _lock_raters(raters: Collection[int]) -> dict[int, Rater]:
-    """Return the raters by id, locked against changes until the transaction ends.
+    """Return {id: rater}, locked against changes until the transaction ends.
 
     The lock does not block those who rate.
     """

@@ -39,12 +39,12 @@ COLUMNS_SQL = ", ".join(f'"{name}"' for name in (*FIELD_DEFAULTS, "user_id"))
 def upsert_raters(
     *, project: Project, rows: Sequence[Any], by: Any, is_partial: bool = False
 ) -> Counts:
-    """Create or change raters by key; fields that are left out stay. All or nothing.
+    """Create or change raters by key, all or none; fields that are left out keep their values.
 
-    Raises BadRequest with the errors of each row. ``username`` links the rater to an account that
-    is in the project or known to ``by`` (``permissions.get_addable_users``); the account becomes
-    an annotator of the project if it has no role in it; null unlinks it. ``by``: None for the
-    site's administrator. ``is_partial``: raises Conflict if a rater does not exist.
+    ``username`` links the rater to an account that is in the project or known to ``by``
+    (``permissions.get_addable_users``), and makes it an annotator if it has no role in the project;
+    null unlinks it. ``by``: None for an operator, who knows all accounts. ``is_partial``: raises
+    Conflict if a rater does not exist. Raises BadRequest with the errors of each row.
     """
     raters = validate_rows("rater", rows, FIELDS)
     with transaction.atomic():

@@ -132,7 +132,10 @@ def _pause_or_resume(
 def _change_members(
     request: HttpRequest, project: Project, selected_members: list[Member], action: str
 ) -> str:
-    """Change the role of the members, or remove them."""
+    """Change the role of the members, or remove them; return a token to undo it.
+
+    The token is empty if there are no members. Raises InvalidProjectChange.
+    """
     if not selected_members:
         messages.error(request, _("None of them is a member."))
         return ""
@@ -153,7 +156,7 @@ def _change_members(
 @login_required
 @require_POST
 def undo_action(request: HttpRequest, project_id: int) -> HttpResponse:
-    """Undo a bulk action on people; ``undo`` is the token in the response to it."""
+    """Undo a bulk action on people; ``undo`` is the token that the page got after the action."""
     project = get_project(request.user, project_id, role=LEAD)
     try:
         membership.undo_action(project=project, token=request.POST.get("undo", ""), by=request.user)
@@ -349,7 +352,7 @@ def add_model(request: HttpRequest, project_id: int) -> HttpResponse:
 @login_required
 @require_POST
 def create_member_link(request: HttpRequest, project_id: int, member_id: int) -> HttpResponse:
-    """Create another invitation link for a member who has not chosen a password yet."""
+    """Show, and mail where possible, another invitation link to a member without a password."""
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
     member = get_object_or_404(project.members.select_related("user"), pk=member_id)
     if member.user_id not in membership.get_linkable_user_ids(project=project, by=request.user):
