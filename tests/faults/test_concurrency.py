@@ -53,7 +53,7 @@ postgresql_only = pytest.mark.postgresql_only(
 
 @pytest.fixture
 def ids(project: Any) -> tuple[list[int], list[int]]:
-    """IDs of 12 items and 4 raters."""
+    """Return the ids of 12 items, and of 4 raters."""
     items = [
         Item.objects.create(project=project, key=str(number), body={"text": "x"}).pk
         for number in range(12)

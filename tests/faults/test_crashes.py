@@ -60,7 +60,10 @@ def take_snapshot() -> dict[str, list[Any]]:
 
 @pytest.fixture
 def ids(question: Any) -> tuple[list[int], list[int]]:
-    """IDs of three items and three raters, with counted ratings and later changed and new ones."""
+    """Return the ids of three items and of three raters, with ratings.
+
+    Some are counted, and some were changed or added since.
+    """
     project = question.project
     items = [
         Item.objects.create(project=project, key=str(number), body={"text": "x"}).pk
