@@ -269,8 +269,7 @@ def test_the_second_counter_waits_for_the_first(
 def test_counts_are_exact_with_concurrent_raters_counters_and_leads(
     question: Any, ids: Any, lead: User, request: pytest.FixtureRequest, shares: bool
 ) -> None:
-    """Overlapping batches in opposite orders, with counters and recounts: no deadlock, exact
-    counts."""
+    """Write overlapping batches in opposite orders, beside counts and recounts: no deadlock."""
     if shares:
         request.getfixturevalue("small_batches")
     items, raters = ids
