@@ -46,7 +46,7 @@ def _register_work() -> None:
     from ratings.label_studio import services as label_studio_hooks
     from ratings.personal_data import PERSONAL_RECORDS
 
-    from . import integrity
+    from . import integrity, project_copies
     from . import integrity as consensus_integrity
     from .alerts import services as alerts
     from .exams import exam_rules
@@ -55,6 +55,7 @@ def _register_work() -> None:
     from .personal_records import QUALITY_RECORDS
 
     project_hooks.RATERS_RENAMED.register(gates.rename_raters_in_gates)
+    project_hooks.PROJECT_COPIED.register(project_copies.copy_settings)
     project_hooks.RATER_PAUSED.register(alerts.resolve_alerts_of_paused)
     label_studio_hooks.AFTER_PULL.register(label_studio.write_labels)
     PERSONAL_RECORDS.register(QUALITY_RECORDS)

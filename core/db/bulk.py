@@ -94,10 +94,9 @@ Statement = tuple[str, Sequence[Any]]  # SQL and its parameters
 def execute_statements(statements: Iterable[Statement]) -> list[list[tuple[Any, ...]]]:
     """Execute the statements and return the rows of each (empty where it returns none).
 
-    This takes one round trip to the database where it supports that.
-
-    A small request spends most of its time on the way to PostgreSQL and back. Each statement sees
-    what was committed when that statement began, as if they had been sent one by one.
+    This takes one round trip to the database where it supports that: a small request spends most of
+    its time on the way to PostgreSQL and back. Each statement sees what was committed when that
+    statement began, as if they had been sent one by one.
 
     Raises Django's DatabaseError for the first statement that fails; those after it are not
     executed.
@@ -114,9 +113,9 @@ def execute_statements(statements: Iterable[Statement]) -> list[list[tuple[Any, 
 def _execute_in_pipeline(
     cursor: Any, statements: Sequence[Statement]
 ) -> list[list[tuple[Any, ...]]]:
-    """Execute the statements in psycopg's pipeline.
+    """Execute the statements in psycopg's pipeline; return the rows of each.
 
-    Django's cursor wraps a separate psycopg cursor for each statement.
+    ``cursor`` is Django's, which wraps a separate psycopg cursor for each statement.
     """
     psycopg: Any = connection.Database  # type: ignore[attr-defined]  # Django's name for the driver
     raw = connection.connection
@@ -214,7 +213,10 @@ def execute_follow_up(
     key: Sequence[str],
     follow_up: Statement,
 ) -> None:
-    """Execute ``follow_up`` after selecting the written rows again, by their integer ``key``."""
+    """Execute ``follow_up`` (see ``upsert``) on rows that were written by another statement.
+
+    They are selected again by their ``key``, whose columns are integers.
+    """
     positions = [columns.index(column) for column in key]
     keys = json.dumps([[row[position] for position in positions] for row in rows])
     if connection.vendor == "postgresql":
@@ -363,7 +365,7 @@ def build_key_lookup(
 
 
 def build_in_condition(column: str, values: Sequence[str] | Sequence[int]) -> Statement:
-    """Build the condition that a column is one of these values, with its parameters.
+    """Build the SQL condition that a column has one of these values; return it with its parameters.
 
     The values are texts or integers, at least one.
     """

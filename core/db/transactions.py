@@ -33,7 +33,7 @@ def lock_row_shared(table: str, row_id: int) -> None:
 
 
 def limit_statement_time(database: Any, milliseconds: int) -> None:
-    """Limit each statement until the transaction ends (PostgreSQL)."""
+    """Limit the time of each statement until the transaction ends; no effect on SQLite."""
     if database.vendor == "postgresql":
         with database.cursor() as cursor:
             cursor.execute(f"SET LOCAL statement_timeout = {milliseconds}")
@@ -43,7 +43,7 @@ def limit_statement_time(database: Any, milliseconds: int) -> None:
 def open_snapshot() -> Iterator[None]:
     """Context manager in which all queries read one consistent snapshot of the database.
 
-    Inside a transaction: the state of that one.
+    Inside a transaction it changes nothing: the queries read what that transaction sees.
     """
     if connection.in_atomic_block:
         yield

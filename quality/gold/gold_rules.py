@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from core import security_log
 from metrics.views.common.number_formats import format_number
 from projects.models import Question, Scale
-from projects.services.items.gold import get_positions
+from projects.services.gold import get_positions
 from quality.models import GoldState
 
 

@@ -21,7 +21,7 @@ from core import security_log
 from events.services import record_event
 from metrics.agreement.rater_quality.gold import PAUSE_EVIDENCE
 from projects.models import Question, Rater
-from projects.services.raters.updates import set_rater_paused
+from projects.services.rater_changes import set_rater_paused
 from quality import validation
 from quality.models import GoldIntervention, GoldScore, GoldState
 

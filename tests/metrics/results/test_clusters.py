@@ -27,7 +27,7 @@ from metrics.results.disagreement import recent_change
 from metrics.results.headline import random_sample
 from metrics.views.common.cluster_texts import format_cluster_note
 from projects.models import Item, Project, Rater
-from projects.services.items import upsert
+from projects.services import item_upsert
 from ratings.models import Rating
 from ratings.services.judgement import Judgement
 from ratings.services.record import record_ratings
@@ -323,7 +323,7 @@ def test_changes_reach_the_intervals(
     assert get()["cluster"]["design_effect"] == pytest.approx(effect)
     # An item moves to a document of its own.
     row = {"key": "i0", "body": {"text": "i0"}, "attributes": {"document": "alone", "half": "a"}}
-    upsert.upsert_items(project=project, rows=[row])
+    item_upsert.upsert_items(project=project, rows=[row])
     tasks.sweep_all()
     assert get()["cluster"]["n_clusters"] == 13
     assert get()["headline"]["low"] == pytest.approx(compute_expected_value(question)[0]["low"])

@@ -8,7 +8,7 @@ import pytest
 from django.db import IntegrityError, transaction
 
 from projects.models import GoldAnswer, Item, Project
-from projects.services.items import gold
+from projects.services import gold
 from projects.services.project_validation import InvalidProjectChange
 from projects.services.question_validation import NewCategory
 from projects.services.questions import change_categories

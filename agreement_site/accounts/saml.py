@@ -1,8 +1,8 @@
 """Sign-in by the site's SAML provider: the request, and the validation of the response.
 
-oidc.py decides whose account a valid response opens. The response arrives as a form post from
-another site, without our session cookie: ``receive_saml_response`` checks and stores it, then
-redirects to ``finish_sign_in``, which gets the cookie and knows the requests of this browser.
+identity_providers.py decides whose account a valid response opens. The response arrives as a form
+post from another site, without our session cookie: ``receive_saml_response`` checks and stores it,
+then redirects to ``finish_sign_in``, which gets the cookie and knows the requests of this browser.
 """
 
 from __future__ import annotations
@@ -230,9 +230,9 @@ def finish_sign_in(request: HttpRequest) -> HttpResponse:
 def _build_login(
     provider: ConcordSAMLProvider, request: HttpRequest, encoded_response: str
 ) -> SocialLogin:
-    """Return the login of a valid response.
+    """Return the login of a valid response, with the state of the request that it answers.
 
-    Raises InvalidSamlResponse, and PermissionDenied where this browser made no such request or has
+    Raises InvalidSamlResponse, and PermissionDenied if this browser made no such request or has
     already used its response.
     """
     response = validate_response(provider, request, encoded_response)

@@ -20,16 +20,15 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from core import security_log
+from core.text import fold_lookalikes, has_invisible_character, has_mixed_scripts
 from projects import hooks
 from projects.models import Member, Project, Rater
 from projects.models.roles import Capability, is_given_work, may
 from projects.permissions import get_addable_users, get_leads, get_led_memberships
+from projects.services import joining
+from projects.services.joining import join_project, validate_role
 from projects.services.project_validation import InvalidProjectChange
-from projects.services.raters.updates import get_or_link_rater, set_raters_paused
-
-from . import joining
-from .joining import join_project, validate_role
-from .usernames import reject_misleading_username
+from projects.services.rater_changes import get_or_link_rater, set_raters_paused
 
 
 @transaction.atomic
@@ -83,6 +82,22 @@ def create_invited_account(
     user.set_unusable_password()
     user.save()
     return join_project(project, user, role, by, email=email)
+
+
+def reject_misleading_username(username: str, *, user: User | None = None) -> None:
+    """Raise ValidationError for a username that may be mistaken for another one.
+
+    It equals an existing name except for case or lookalike characters, or it mixes alphabets or has
+    invisible characters. ``user`` is the account that the name is for, if it exists already.
+    """
+    other_users = User.objects.all() if user is None else User.objects.exclude(pk=user.pk)
+    if other_users.filter(username__iexact=username).exists():
+        raise ValidationError(_("This name already exists."))
+    folded = fold_lookalikes(username)
+    is_lookalike = folded != username and other_users.filter(username__iexact=folded).exists()
+    if is_lookalike or has_mixed_scripts(username) or has_invisible_character(username):
+        message = _("This name looks like another. Use one alphabet.")
+        raise ValidationError(message)
 
 
 @transaction.atomic
@@ -194,7 +209,7 @@ def _reject_last_lead(member: Member) -> None:
 
 
 def get_linkable_user_ids(*, project: Project, by: Any) -> set[int]:
-    """Return the ids of the members for whom ``by`` may create an invitation link.
+    """Return the user ids of the members for whom ``by`` may create an invitation link.
 
     The link gives the account to any person who has it. So it is allowed only until the owner has
     chosen a password, and only if ``by`` leads every project that the account belongs to.
@@ -258,7 +273,7 @@ def _sign_undo(project: Project, by: Any, action: str, undo_data: list[Any]) -> 
 
 
 def can_undo(*, project: Project, token: str, by: Any) -> bool:
-    """Return True if the token undoes a recent action of this user in this project."""
+    """Return True if the token undoes an action of this user in this project in the last hour."""
     return _parse_undo(project, token, by) is not None
 
 

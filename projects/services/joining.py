@@ -25,11 +25,12 @@ from django.utils.http import urlsafe_base64_encode
 from django.utils.translation import gettext as _
 
 from core import security_log
+from core.text import describe_invalid_choice
 from projects import hooks
 from projects.models import Member, MemberOffer, Project
 from projects.models.roles import is_given_work
 from projects.services.project_validation import InvalidProjectChange
-from projects.services.raters.updates import get_or_link_rater
+from projects.services.rater_changes import get_or_link_rater
 
 
 def join_project(project: Project, user: User, role: str, by: Any, *, email: str = "") -> Member:
@@ -62,12 +63,8 @@ def join_project(project: Project, user: User, role: str, by: Any, *, email: str
 def validate_role(role: str) -> None:
     """Raise InvalidProjectChange for an unknown role."""
     if role not in Member.Role.values:
-        raise InvalidProjectChange(
-            {
-                "role": _("“%(found)s” isn't valid. Choose one of %(allowed)s.")
-                % {"found": role[:40], "allowed": ", ".join(Member.Role.values)}
-            }
-        )
+        message = describe_invalid_choice(role, Member.Role.values)
+        raise InvalidProjectChange({"role": message})
 
 
 OFFER_DAYS = 30
@@ -198,9 +195,10 @@ _SALT = "projects.invitation_address"
 
 
 def create_invitation_path(member: Member, *, address: str = "") -> str:
-    """Return the path of a signed link, valid for three days and until a password is set.
+    """Return the path of a link by which the member's owner chooses a password.
 
-    ``address``: where the link is mailed; using it confirms the address.
+    It is signed, and valid for three days and until a password is set. ``address``: where the link
+    is mailed; using it confirms the address.
     """
     user = member.user
     security_log.log_event(

@@ -21,7 +21,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from jwt.algorithms import RSAAlgorithm
 
-from agreement_site.accounts.identity_providers.oidc import SocialAdapter
+from agreement_site.accounts.identity_providers import SocialAdapter
 from agreement_site.models import AuditLogEntry
 from projects.models import Member, MemberOffer, Project
 from tests.cast import PASSWORD

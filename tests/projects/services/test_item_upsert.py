@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
 from projects.models import Item, Project
-from projects.services.items.upsert import upsert_items
+from projects.services.item_upsert import upsert_items
 from tests.ratings.imports.wizard_client import WizardClient
 
 BULK_SIZE = 450  # PostgreSQL uses a bulk path from 200 rows on

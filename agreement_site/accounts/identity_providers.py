@@ -1,58 +1,47 @@
-"""Sign-in by the site's identity provider: OpenID Connect (OIDC_SERVER_URL) or SAML (saml.py).
+"""The identity providers of the site: whose account their users get, and roles by their groups.
 
-It also connects an existing account with the provider. Which account a provider's user gets
-depends on an earlier connection and on the settings OIDC_ACCOUNTS and SAML_ACCOUNTS.
-
-Back-channel logout: the provider sends a signed logout token, for example when it signs a person
-out or disables the account. All sessions of the account end here, and with
-OIDC_LOGOUT_REVOKES_TOKENS its API tokens, too.
+OpenID Connect (OIDC_SERVER_URL, oidc.py) and SAML (SAML_METADATA, saml.py) say who signs in. Which
+account that is depends on an earlier connection and on the settings OIDC_ACCOUNTS and
+SAML_ACCOUNTS. With PROVIDER_GROUP_ROLES the account gets, at each sign-in, the roles of its groups
+in the projects that the setting names, and loses those that it had there without a group. Other
+projects are not touched.
 """
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Callable, Mapping
+import logging
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-import jwt
 from allauth.account.models import EmailAddress
 from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
-from allauth.socialaccount.helpers import render_authentication_error
-from allauth.socialaccount.internal import jwtkit
 from allauth.socialaccount.models import SocialAccount, SocialApp, SocialLogin
 from allauth.socialaccount.providers.base import AuthError
-from allauth.socialaccount.providers.oauth2.client import OAuth2Error
-from allauth.socialaccount.providers.oauth2.views import OAuth2CallbackView, OAuth2LoginView
-from allauth.socialaccount.providers.openid_connect.views import OpenIDConnectOAuth2Adapter
 from allauth.socialaccount.views import ConnectionsView
-from allauth.usersessions.models import UserSession
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
-from django.utils.http import urlencode
 from django.utils.translation import gettext as _
-from django.views.decorators.cache import never_cache
-from django.views.decorators.csrf import csrf_exempt
-from django.views.decorators.http import require_POST
-from requests import RequestException
 
 from agreement_site.accounts import attempt_limits
 from core import security_log
 from core.web.forms import InvalidFormStatusMixin
-from projects.models import ApiToken
-from projects.services import tokens
+from projects.models import Member, Project
+from projects.services import membership
+from projects.services.joining import join_project
+from projects.services.project_validation import InvalidProjectChange
 
-from . import group_roles
+logger = logging.getLogger(__name__)
 
 OIDC, SAML = "oidc", "saml"  # the provider IDs that allauth stores with an account
 MAX_REASON_LENGTH = 200
-NONCES_SESSION_KEY = "oidc_nonces"  # session key
-MAX_NONCES = 5  # a browser may start several sign-ins in several windows
+# Of several groups the first of these roles counts.
+ROLES = (Member.Role.LEAD, Member.Role.ADJUDICATOR, Member.Role.VIEWER, Member.Role.ANNOTATOR)
 
 
 class IdentityProvider(NamedTuple):
@@ -92,7 +81,7 @@ class SocialAdapter(DefaultSocialAccountAdapter):
         if sociallogin.state.get("process") == "connect":
             return
         if sociallogin.is_existing:
-            group_roles.apply_groups(sociallogin.user, claims)
+            apply_groups(sociallogin.user, claims)
             return
         user = (
             _find_matching_user(sociallogin)
@@ -104,7 +93,7 @@ class SocialAdapter(DefaultSocialAccountAdapter):
             security_log.log_event(
                 "sign_in_connected", by=user.pk, after=_build_audit_values(sociallogin.account)
             )
-            group_roles.apply_groups(user, claims)
+            apply_groups(user, claims)
 
     def is_open_for_signup(self, request: HttpRequest, sociallogin: SocialLogin) -> bool:
         """Return whether this sign-in may create an account.
@@ -122,7 +111,7 @@ class SocialAdapter(DefaultSocialAccountAdapter):
         user = super().save_user(request, sociallogin, form)
         after = {"name": user.get_username(), **_build_audit_values(sociallogin.account)}
         security_log.log_event("account_created", by=user.pk, after=after)
-        group_roles.apply_groups(user, sociallogin.account.extra_data)
+        apply_groups(user, sociallogin.account.extra_data)
         return user
 
     def on_authentication_error(
@@ -188,62 +177,7 @@ def _find_matching_user(sociallogin: SocialLogin) -> User | None:
     ).first()
 
 
-class VerifyingOIDCAdapter(OpenIDConnectOAuth2Adapter):
-    """Check the signature of ID tokens, and that each one answers a request of this browser.
-
-    allauth relies on TLS instead of the signature. Each nonce is accepted once.
-    """
-
-    def _decode_id_token(self, app: SocialApp, id_token: str) -> dict[str, Any]:
-        self.did_fetch_access_token = False
-        try:
-            claims: dict[str, Any] = super()._decode_id_token(app, id_token)
-        except (KeyError, TypeError, ValueError) as error:
-            raise OAuth2Error("Invalid id_token") from error
-        nonces = self.request.session.get(NONCES_SESSION_KEY, [])
-        if claims.get("nonce") not in nonces:
-            raise OAuth2Error("The id_token does not belong to a request of this browser")
-        self.request.session[NONCES_SESSION_KEY] = [
-            nonce for nonce in nonces if nonce != claims["nonce"]
-        ]
-        return claims
-
-
-def _build_view(view: Any) -> Callable[..., HttpResponse]:
-    """Build a view that runs allauth's ``view`` with VerifyingOIDCAdapter.
-
-    It answers with 404 if the provider is not configured, and with an error page if the provider
-    does not respond.
-    """
-
-    def handle(request: HttpRequest, provider_id: str) -> HttpResponse:
-        adapter = VerifyingOIDCAdapter(request, provider_id)
-        try:
-            response: HttpResponse = view.adapter_view(adapter)(request)
-        except SocialApp.DoesNotExist:
-            raise Http404 from None
-        except (RequestException, ValueError, KeyError) as error:
-            return render_authentication_error(request, adapter.get_provider(), exception=error)
-        return response
-
-    return handle
-
-
-_start_login = _build_view(OAuth2LoginView)
-
-
-def start_oidc_sign_in(request: HttpRequest, provider_id: str) -> HttpResponse:
-    """Redirect to the provider, with a nonce that its ID token must contain."""
-    nonce = secrets.token_urlsafe(24)
-    nonces = request.session.get(NONCES_SESSION_KEY, [])
-    request.session[NONCES_SESSION_KEY] = [*nonces, nonce][-MAX_NONCES:]
-    query = request.GET.copy()
-    query["auth_params"] = urlencode({"nonce": nonce})  # allauth adds these to its request
-    request.GET = query  # type: ignore[assignment]
-    return _start_login(request, provider_id)
-
-
-oidc_callback = _build_view(OAuth2CallbackView)
+# --- the page of connected providers
 
 
 class ManageConnections(InvalidFormStatusMixin, ConnectionsView):
@@ -288,81 +222,70 @@ def _format_account_name(account: SocialAccount) -> str:
     return f"{account.uid} ({settings.SAML_NAME})" if account.provider == SAML else name
 
 
-LOGOUT_EVENT = "http://schemas.openid.net/event/backchannel-logout"
-ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "ES256", "ES384", "EdDSA")
-MAX_TOKEN_LENGTH = 10_000
+# --- roles by groups
 
 
-class InvalidLogoutToken(ValueError):
-    """The logout token was not issued by the provider for this site."""
+def get_groups(claims: Mapping[str, Any]) -> set[str] | None:
+    """Return the user's groups from the claims, or None if the provider does not report groups.
 
-
-@never_cache
-@csrf_exempt  # posted by the provider; the signature of the token is checked
-@require_POST
-def receive_logout(request: HttpRequest, provider_id: str) -> HttpResponse:
-    """End the sessions of the account that the logout token names."""
-    try:
-        claims = _verify_token(request, provider_id, request.POST.get("logout_token", ""))
-    except SocialApp.DoesNotExist:
-        raise Http404 from None
-    except (InvalidLogoutToken, OAuth2Error, RequestException, KeyError, ValueError) as error:
-        address = security_log.get_client_address(request)
-        attempt_limits.raise_if_limited(attempt_limits.count_network_attempt_and_get_wait(address))
-        description = str(error) or type(error).__name__
-        return JsonResponse(
-            {"error": "invalid_request", "error_description": description}, status=400
-        )
-    accounts = SocialAccount.objects.filter(provider=provider_id, uid=str(claims["sub"]))
-    for account in accounts.select_related("user"):
-        _end_access(account.user)
-    return HttpResponse(status=200)
-
-
-def _verify_token(request: HttpRequest, provider_id: str, token: str) -> Mapping[str, Any]:
-    """Return the claims of the token. Raises InvalidLogoutToken and errors of allauth."""
-    adapter = VerifyingOIDCAdapter(request, provider_id)
-    app = adapter.get_provider().app
-    if not token or len(token) > MAX_TOKEN_LENGTH:
-        raise InvalidLogoutToken("A logout_token is needed.")
-    try:
-        # Before the provider is asked for its keys: anybody can send a token.
-        unverified = jwt.decode(token, options={"verify_signature": False})
-        algorithm = jwt.get_unverified_header(token).get("alg")
-    except jwt.PyJWTError:
-        raise InvalidLogoutToken("The logout_token is no token.") from None
-    if app.client_id not in _list_audience(unverified) or algorithm not in ALGORITHMS:
-        raise InvalidLogoutToken("The logout_token is not for this site.")
-    claims: Mapping[str, Any] = jwtkit.verify_and_decode(
-        credential=token,
-        keys_url=adapter.openid_config["jwks_uri"],
-        issuer=adapter.openid_config["issuer"],
-        audience=app.client_id,
-        lookup_kid=jwtkit.lookup_kid_jwk,
-    )
-    events = claims.get("events")
-    if not isinstance(events, dict) or LOGOUT_EVENT not in events or "nonce" in claims:
-        raise InvalidLogoutToken("The token is no logout token.")
-    if not claims.get("sub") or "exp" not in claims:
-        raise InvalidLogoutToken("The logout_token needs sub and exp.")
-    return claims
-
-
-def _list_audience(claims: Mapping[str, Any]) -> list[Any]:
-    audience = claims.get("aud")
-    return audience if isinstance(audience, list) else [audience]
+    OpenID Connect reports them in the user info or the ID token, SAML as an attribute.
+    """
+    for part in (claims.get("userinfo"), claims.get("id_token"), claims):
+        groups = part.get(settings.PROVIDER_GROUPS_CLAIM) if isinstance(part, dict) else None
+        if isinstance(groups, list):
+            return {group for group in groups if isinstance(group, str)}
+    return None
 
 
 @transaction.atomic
-def _end_access(user: User) -> None:
-    """End the sessions of the account, and revoke its tokens if the setting says so."""
-    for session in UserSession.objects.filter(user=user):
-        session.end()
+def apply_groups(user: User, claims: Mapping[str, Any]) -> None:
+    """Grant and remove roles according to the groups in the claims."""
+    groups = get_groups(claims)
+    if not settings.PROVIDER_GROUP_ROLES or groups is None:
+        return
+    entries = settings.PROVIDER_GROUP_ROLES
+    if any(target is None for _group, target, _role in entries):
+        _set_administrator(
+            user, any(target is None and group in groups for group, target, _role in entries)
+        )
+    for project in Project.objects.filter(pk__in={target for _group, target, _role in entries}):
+        roles = {
+            role for group, target, role in entries if target == project.pk and group in groups
+        }
+        highest_role = next((role for role in ROLES if role in roles), None)
+        try:
+            _set_role(user, project, highest_role)
+        except InvalidProjectChange as error:  # the last lead stays one
+            logger.warning("project %s keeps its member %s: %s", project.pk, user.pk, error)
+
+
+def _set_role(user: User, project: Project, role: str | None) -> None:
+    member = Member.objects.filter(project=project, user=user).first()
+    if member is None and role is not None:
+        join_project(project, user, role, user)
+    elif member is not None and role is None:
+        membership.remove_member(member=member, by=user)
+    elif member is not None and role is not None and member.role != role:
+        membership.change_role(member=member, role=role, by=user)
+
+
+def _set_administrator(user: User, is_administrator: bool) -> None:
+    """Make the user an administrator (staff and superuser), or revoke that.
+
+    The last active superuser stays one.
+    """
+    remaining = User.objects.filter(is_superuser=True, is_active=True).exclude(pk=user.pk)
+    if user.is_superuser == is_administrator or (not is_administrator and not remaining.exists()):
+        return
+    user.is_staff = user.is_superuser = is_administrator
+    user.save(update_fields=["is_staff", "is_superuser"])
     security_log.log_event(
-        "session_revoked",
-        target_user_id=user.pk,
+        "admin_changed",
+        by=user.pk,
+        model=user._meta.label,
+        target=user.pk,
+        name=user.get_username(),
+        before={"is_superuser": not is_administrator},
+        after={"is_superuser": is_administrator},
         how="provider",
-        before={"user": user.get_username()},
     )
-    if settings.OIDC_LOGOUT_REVOKES_TOKENS:
-        tokens.revoke_tokens(ApiToken.objects.filter(user=user))

@@ -145,7 +145,10 @@ def get_rater_by_key(project: Project, key: str, **filters: Any) -> Rater | None
 
 
 def list_identities(project: Project) -> list[dict[str, object]]:
-    """List key, name, pseudonym and account of the hidden raters, sorted by pseudonym."""
+    """List key, name, pseudonym and account of the hidden raters, sorted by pseudonym.
+
+    Each is a dict with these four names; ``account`` is None for a rater without one.
+    """
     identities = RaterIdentity.objects.filter(project=project).order_by("rater__key")
     rows = identities.values(
         "key", "name", pseudonym=F("rater__key"), account=F("rater__user__username")

@@ -1,11 +1,14 @@
-"""Create and update items by key, many in one call; repeating a call changes nothing."""
+"""Create and update items by key, with their gold answers, many in one call.
+
+Repeating a call changes nothing.
+"""
 
 from __future__ import annotations
 
 import datetime
 import functools
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -16,10 +19,12 @@ from django.utils import timezone
 from rest_framework import serializers
 
 from core import security_log
-from core.api.errors import Conflict
+from core.api.errors import Conflict, RowProblem
+from core.api.parameters import build_rows_error
 from core.db import bulk
 from projects import locks
-from projects.models import Item, ItemVersion, Project, has_content
+from projects.models import Item, ItemVersion, Project, Question, has_content
+from projects.services import gold
 from projects.services.row_validation import (
     Counts,
     FieldSpec,
@@ -29,8 +34,6 @@ from projects.services.row_validation import (
     get_existing_rows,
     validate_rows,
 )
-
-from . import gold_rows
 
 MAX_KEY_LENGTH = Item._meta.get_field("key").max_length or 0
 MAX_BODY_LENGTH = 256 * 1024  # characters of names and values of an item's body or attributes
@@ -56,7 +59,7 @@ def upsert_items(
     """
     items = list(rows) if is_import else validate_rows("item", rows, FIELDS, is_partial=is_partial)
     with transaction.atomic():
-        gold_answers = gold_rows.parse_gold_rows(project, items)
+        gold_answers = parse_gold_rows(project, items)
         existing = _get_existing_items(project, items)
         if is_partial and len(existing) < len(items):
             raise Conflict()
@@ -66,7 +69,7 @@ def upsert_items(
         # Existing items by id: writers of ratings lock them in the same order.
         changes.changed.sort(key=itemgetter(0))
         _write_items([*(values for _id, values in changes.changed), *changes.created])
-        gold_rows.apply_gold_rows(project, gold_answers, changes.states, by=by)
+        apply_gold_rows(project, gold_answers, changes.states, by=by)
         if changes.changed or changes.created:
             Project.objects.filter(pk=project.pk).increment_items_and_raters_version()
             if not is_import:
@@ -93,7 +96,10 @@ class _ItemChanges:
 def _find_changes(
     project: Project, rows: Sequence[RowData], existing: Mapping[str, Any], now: datetime.datetime
 ) -> _ItemChanges:
-    """Compare each row with the existing item of its key; return what is to be written."""
+    """Compare each row with the existing item of its key; return what is to be written.
+
+    ``existing``: {key: state}, as ``_get_existing_items`` returns it.
+    """
     changes, timestamp = _ItemChanges(), connection.ops.adapt_datetimefield_value(now)
     for row in rows:
         old_state = existing.get(row["key"])
@@ -164,6 +170,87 @@ def _write_items(rows: Sequence[tuple[Any, ...]]) -> None:
     )
 
 
+# --- gold answers in rows of items, by the labels of the project's questions
+
+# question -> key of an item -> its answer, None to retire it
+GoldAnswers = dict[Question, dict[str, gold.Answer | None]]
+
+
+def parse_gold_rows(project: Project, items: Sequence[RowData]) -> GoldAnswers:
+    """Return {question: {item key: answer, None to retire it}} of validated rows.
+
+    Raises BadRequest with the errors of each row. Call it in the transaction that writes the
+    answers, before items are locked: locks are always taken in this order.
+    """
+    used_keys = {key for row in items for key in row.get("gold", {})}
+    if not used_keys:
+        return {}
+    questions = {question.key: question for question in project.questions.order_by("pk")}
+    for question in questions.values():
+        if question.key in used_keys:
+            gold.lock_gold_answers(question)
+    codes = {
+        key: gold.get_codes_by_label(question)
+        for key, question in questions.items()
+        if key in used_keys
+    }
+    answers: GoldAnswers = {questions[key]: {} for key in codes}
+    errors: dict[int, list[RowProblem]] = {}
+    for index, row in enumerate(items):
+        for key, value in row.get("gold", {}).items():
+            try:
+                if key not in codes:
+                    raise gold.InvalidGoldAnswer(f"unknown question; one of {', '.join(questions)}")
+                answer = None if value is None else gold.parse_answer(value, codes[key])
+                answers[questions[key]][row["key"]] = answer
+            except gold.InvalidGoldAnswer as error:
+                message = f"'gold' of '{key[:64]}': {error}"
+                errors.setdefault(index, []).append(RowProblem("invalid", "gold", message))
+    if errors:
+        raise build_rows_error("item", errors)
+    return answers
+
+
+def apply_gold_rows(
+    project: Project, answers: GoldAnswers, states: dict[str, str], *, by: Any
+) -> None:
+    """Set and retire the gold answers that ``parse_gold_rows`` returned; their items must exist.
+
+    ``states``: {item key: state}; "unchanged" becomes "changed" if an answer changed.
+    """
+    for question, answers_by_key in answers.items():
+        ids = bulk.get_ids_by_key("projects_item", project.pk, list(answers_by_key))
+        new_answers = [
+            gold.NewGoldAnswer(ids[key], answer)
+            for key, answer in answers_by_key.items()
+            if answer is not None
+        ]
+        ids_to_retire = [ids[key] for key, answer in answers_by_key.items() if answer is None]
+        set_states = gold.set_gold_answers(question=question, answers=new_answers, by=by)
+        retired = set(gold.retire_gold_answers(question=question, item_ids=ids_to_retire, by=by))
+        for key in answers_by_key:
+            is_changed = set_states.get(ids[key], "unchanged") != "unchanged" or ids[key] in retired
+            if is_changed and states[key] == "unchanged":
+                states[key] = "changed"
+
+
+def get_gold_by_item(
+    questions: Iterable[Question], item_ids: Sequence[int]
+) -> Mapping[int, dict[str, object]]:
+    """Return {item id: {question key: answer by label}} of the current gold answers.
+
+    Items without one are left out.
+    """
+    gold_by_item: dict[int, dict[str, object]] = {}
+    for question in questions:
+        labels = {category.code: category.label for category in question.categories.all()}
+        for gold_answer in gold.get_gold_in_force(question, item_ids):
+            gold_by_item.setdefault(gold_answer.item_id, {})[question.key] = gold.format_answer(
+                gold_answer.answer, labels
+            )
+    return gold_by_item
+
+
 def store_item_versions(item_ids: Sequence[int], *, now: datetime.datetime, by: Any) -> None:
     """Store the current bodies of these items as earlier versions.
 
@@ -226,7 +313,7 @@ def _find_object_problem(name: str, value: Any) -> str | None:
 
 
 def _is_small_and_flat(value: dict[str, object]) -> bool:
-    """Return True if all values are texts, shorter than MAX_BODY_LENGTH together: most items."""
+    """Return True if all values are texts, and short enough with their names, as in most items."""
     length = 0
     for name, part in value.items():
         if type(part) is not str:

@@ -15,10 +15,9 @@ from core.api.parameters import build_rows_error
 from core.db import bulk
 from projects.models import Member, Project, Rater, RaterIdentity
 from projects.permissions import get_addable_users
+from projects.services import pseudonyms
+from projects.services.rater_changes import FIELDS, record_previous_kinds
 from projects.services.row_validation import Counts, RowData, get_existing_rows, validate_rows
-
-from . import fields, pseudonyms
-from .fields import FIELDS
 
 # The same message whether the account does not exist or is unknown to the caller.
 UNKNOWN_ACCOUNT_MESSAGE = (
@@ -40,12 +39,12 @@ COLUMNS_SQL = ", ".join(f'"{name}"' for name in (*FIELD_DEFAULTS, "user_id"))
 def upsert_raters(
     *, project: Project, rows: Sequence[Any], by: Any, is_partial: bool = False
 ) -> Counts:
-    """Create or change raters by key; fields that are left out stay. All or nothing.
+    """Create or change raters by key, all or none; fields that are left out keep their values.
 
-    Raises BadRequest with the errors of each row. ``username`` links the rater to an account that
-    is in the project or known to ``by`` (``permissions.get_addable_users``); the account becomes
-    an annotator of the project if it has no role in it; null unlinks it. ``by``: None for the
-    site's administrator. ``is_partial``: raises Conflict if a rater does not exist.
+    ``username`` links the rater to an account that is in the project or known to ``by``
+    (``permissions.get_addable_users``), and makes it an annotator if it has no role in the project;
+    null unlinks it. ``by``: None for an operator, who knows all accounts. ``is_partial``: raises
+    Conflict if a rater does not exist. Raises BadRequest with the errors of each row.
     """
     raters = validate_rows("rater", rows, FIELDS)
     with transaction.atomic():
@@ -130,7 +129,7 @@ def _record_kinds(
     rater_ids = Rater.objects.filter(project=project, key__in=list(old_kinds)).values_list(
         "key", "pk"
     )
-    fields.record_previous_kinds({pk: old_kinds[key] for key, pk in rater_ids})
+    record_previous_kinds({pk: old_kinds[key] for key, pk in rater_ids})
 
 
 def _reject_models_of_people(

@@ -23,7 +23,7 @@ from rest_framework.test import APIClient
 from agreement_site import housekeeping
 from agreement_site.models import AuditLogEntry
 from projects.models import Member, MemberOffer, Project, Rater
-from projects.services.members import joining
+from projects.services import joining
 from tests.cast import PASSWORD
 
 pytestmark = pytest.mark.django_db

@@ -129,7 +129,10 @@ def retire_gold_answers(*, question: Question, item_ids: Iterable[int], by: Any)
 
 
 def get_gold_in_force(question: Question, item_ids: Iterable[int]) -> GoldQuerySet:
-    """Return the current gold answers to a question of these items (at most some thousands)."""
+    """Return the current gold answers of these items to a question.
+
+    ``item_ids``: at most some thousands, because they become parameters of one query.
+    """
     return GoldAnswer.objects.in_force().filter(question=question, item__in=list(item_ids))
 
 
@@ -150,8 +153,8 @@ def get_right_codes(
 ) -> frozenset[int]:
     """Return the codes that count as right: those within ``tolerance`` of a code of the answer.
 
-    ``positions``: as ``get_positions`` returns them. Codes of ``answer`` without a position are
-    left out.
+    ``positions``: as ``get_positions`` returns them; the tolerance is a difference of positions.
+    Codes of ``answer`` without a position are left out.
     """
     right_positions = [positions[code] for code in answer if code in positions]
     return frozenset(
@@ -171,7 +174,10 @@ def get_positions(question: Question) -> dict[int, float]:
 
 
 def count_gold_uses(question_id: int, codes: Iterable[int]) -> dict[int, int]:
-    """Return {code: number of current gold answers with it}: a counter for projects.hooks."""
+    """Return {code: number of current gold answers with it}, without unused codes.
+
+    Registered in projects.hooks.COUNT_IN_USE.
+    """
     code_set = set(codes)
     uses: Counter[int] = Counter()
     rows = GoldAnswer.objects.in_force().filter(question=question_id)
@@ -183,8 +189,13 @@ def count_gold_uses(question_id: int, codes: Iterable[int]) -> dict[int, int]:
 # --- answers by label, as in forms, files and the API
 
 
+def get_codes_by_label(question: Question) -> dict[str, int]:
+    """Return {label: code} of the active categories, in declared order."""
+    return {category.label: category.code for category in question.active_categories()}
+
+
 def parse_answer(value: Any, codes: Mapping[str, int]) -> Answer:
-    """Return the answer for a label, a list of labels, or an object of shares by label.
+    """Return the answer that a label, a list of labels or an object of shares by label denotes.
 
     ``codes`` maps the labels of active categories to their codes. Raises InvalidGoldAnswer.
     """

@@ -16,7 +16,7 @@ from django.utils import timezone
 from agreement_site import housekeeping
 from agreement_site.models import AuditLogEntry
 from projects.models import ApiToken, Member, Project
-from tests.agreement_site.accounts.identity_providers.test_oidc import (
+from tests.agreement_site.accounts.test_oidc import (
     KEY,
     OTHER_KEY,
     SERVER,
