@@ -89,10 +89,10 @@ class InboxScope:
             return projects.filter(members__user=user, members__role__in=roles)
 
         return cls(
-            select(Capability.SEE_RESULTS),
-            select(Capability.REVIEW),
-            select(Capability.MANAGE),
-            user,
+            results=select(Capability.SEE_RESULTS),
+            review=select(Capability.REVIEW),
+            led=select(Capability.MANAGE),
+            user=user,
         )
 
     def narrow(self, project_ids: Collection[int]) -> InboxScope:
@@ -180,40 +180,26 @@ def _complete_entry(entry: StoredEntry, scope: InboxScope) -> StoredEntry:
 
 def _list_count_queries(scope: InboxScope) -> list[QuerySet[Any, Any]]:
     """Return the queries whose entries are counts, such as the number of open appeals."""
-    counted = [
-        _build_count_query(
-            entry_counts.get_uncertain_labels().filter(question__project__in=scope.review),
-            entry_counts.UNCERTAIN_ITEMS,
-            Sum("doubt"),
-        ),
-        _build_count_query(
-            entry_counts.get_proposed_interventions().filter(scope.is_led("question__project")),
-            entry_counts.INTERVENTIONS,
-            Sum("n_answers"),
-        ),
-        _build_count_query(
-            Assignment.objects.skipped_or_flagged().filter(scope.is_led("item__project")),
-            entry_counts.SKIPPED,
-            project=F("item__project_id"),
-        ),
-    ]
+    uncertain = entry_counts.get_uncertain_labels().filter(question__project__in=scope.review)
     by_question = (
-        (entry_counts.get_open_appeals(), entry_counts.APPEALS),
-        (entry_counts.get_exams_without_attempts(), entry_counts.EXAMS),
+        (entry_counts.get_proposed_interventions(), entry_counts.INTERVENTIONS, Sum("n_answers")),
+        (entry_counts.get_open_appeals(), entry_counts.APPEALS, None),
+        (entry_counts.get_exams_without_attempts(), entry_counts.EXAMS, None),
     )
     by_project = (
-        (entry_counts.get_webhooks_paused_by_failure(), entry_counts.WEBHOOKS),
-        (entry_counts.get_requested_approvals(scope.user), entry_counts.APPROVALS),
+        (Assignment.objects.skipped_or_flagged(), entry_counts.SKIPPED, "item__project"),
+        (entry_counts.get_webhooks_paused_by_failure(), entry_counts.WEBHOOKS, "project"),
+        (entry_counts.get_requested_approvals(scope.user), entry_counts.APPROVALS, "project"),
     )
+    counted = [_build_count_query(uncertain, entry_counts.UNCERTAIN_ITEMS, Sum("doubt"))]
     counted += [
-        _build_count_query(rows.filter(scope.is_led("question__project")), kind)
-        for rows, kind in by_question
+        _build_count_query(rows.filter(scope.is_led("question__project")), kind, impact)
+        for rows, kind, impact in by_question
     ]
-    counted += [
-        _build_count_query(rows.filter(scope.is_led("project")), kind, project=F("project_id"))
-        for rows, kind in by_project
+    return counted + [
+        _build_count_query(rows.filter(scope.is_led(path)), kind, project=F(f"{path}_id"))
+        for rows, kind, path in by_project
     ]
-    return counted
 
 
 def _get_largest_impact(of_raters: Q, otherwise: Any) -> Coalesce:
@@ -270,8 +256,7 @@ def _aggregate(scope: InboxScope, columns: str, tail: str = "") -> list[tuple[An
     """
     sql, params = select_entries(scope).query.sql_with_params()
     with connection.cursor() as cursor:
-        query = f"SELECT {columns} FROM ({sql}) AS entries {tail}"  # noqa: S608
-        cursor.execute(query, params)
+        cursor.execute(f"SELECT {columns} FROM ({sql}) AS entries {tail}", params)  # noqa: S608
         return cursor.fetchall()
 
 
