@@ -17,7 +17,7 @@ from django.db.models import Q, QuerySet
 from metrics import periods
 from metrics.agreement.counts import tally
 from metrics.counting import store
-from metrics.counting.rater_kinds import PatternsByPopulation, RaterKinds
+from metrics.counting.rater_kinds import PatternsByPopulation, RaterKinds, RatingColumns
 from metrics.models import ALL_DAYS, ALL_START, CountState, RaterResult, Result
 from metrics.question_scale import QuestionScale
 from metrics.results import pair_results, rater_results
@@ -51,7 +51,7 @@ class Recount:
         no_rows = np.zeros(0, np.int64)
         recount = cls(
             0,
-            kinds.tally_patterns((no_rows, no_rows, no_rows, no_rows), width),
+            kinds.tally_patterns(RatingColumns(no_rows, no_rows, no_rows, no_rows), width),
             tally.PairTables.empty(width),
             tally.PeerTables.empty(width, by_day=True),
             {},
@@ -104,12 +104,11 @@ class Recount:
     def _add_batch(self, rows: np.ndarray, width: int) -> None:
         item, rater, code, day = (rows[name] for name in ROW.names or ())
         self.n_ratings += len(rows)
-        for population, counts in self.kinds.tally_patterns(
-            (item, rater, code, day), width
-        ).items():
+        ratings = RatingColumns(item, rater, code, day)
+        for population, counts in self.kinds.tally_patterns(ratings, width).items():
             self.patterns[population] += counts
         self.pairs += tally.count_pair_tables(item, rater, code, width)
-        self.peers += self.kinds.tally_peers((item, rater, code, day), width)
+        self.peers += self.kinds.tally_peers(ratings, width)
         keys, numbers = np.unique(np.stack([rater, day]), axis=1, return_counts=True)
         for rater_id, rating_day, number in zip(*keys.tolist(), numbers.tolist(), strict=True):
             for key in ((rater_id, rating_day), (rater_id, ALL_DAYS)):

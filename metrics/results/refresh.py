@@ -16,6 +16,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from core.db import bulk
+from core.db.transactions import lock_row_shared
 from metrics import periods
 from metrics.counting import store
 from metrics.counting.question_counting import lock_count_state
@@ -92,13 +93,9 @@ def _refresh_raters_in_parallel(question_id: int) -> bool:
     if connection.vendor != "postgresql":
         return False
     question = Question.objects.filter(pk=question_id).first()
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT scale_version FROM metrics_countstate WHERE question_id = %s FOR SHARE",
-            [question_id],
-        )
-        computed_version = cursor.fetchone()
-    if question is None or computed_version != (question.scale_version,):
+    lock_row_shared("metrics_countstate", question_id, key="question_id", allows_updates=False)
+    state = CountState.objects.filter(pk=question_id).only("scale_version").first()
+    if question is None or state is None or state.scale_version != question.scale_version:
         return False
     return rater_results.refresh_unlocked_raters(question_id, QuestionScale.for_question(question))
 

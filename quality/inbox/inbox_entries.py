@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from django.db import connection
 from django.db.models import (
     Case,
     Count,
@@ -35,6 +34,7 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from core.db import bulk
 from metrics.views.common.number_formats import format_count
 from projects.models import Project, Question, Rater
 from projects.models.roles import Capability, list_roles_with
@@ -249,17 +249,6 @@ def _build_count_query(
     ).values_list(*StoredEntry._fields)
 
 
-def _aggregate(scope: InboxScope, columns: str, tail: str = "") -> list[tuple[Any, ...]]:
-    """Aggregate ``select_entries`` by SQL, because Django cannot aggregate a union.
-
-    ``columns`` and ``tail``: SQL of this module, the SELECT list and the end of the statement.
-    """
-    sql, params = select_entries(scope).query.sql_with_params()
-    with connection.cursor() as cursor:
-        cursor.execute(f"SELECT {columns} FROM ({sql}) AS entries {tail}", params)  # noqa: S608
-        return cursor.fetchall()
-
-
 @dataclass(frozen=True)
 class InboxSize:
     """Number of entries of an inbox, and of the projects that have any."""
@@ -270,7 +259,9 @@ class InboxSize:
 
 def count_entries(scope: InboxScope) -> InboxSize:
     """Return the size of the inbox in one query."""
-    [(n_entries, n_projects)] = _aggregate(scope, "COUNT(*), COUNT(DISTINCT in_project)")
+    [(n_entries, n_projects)] = bulk.select_from_query(
+        select_entries(scope), "COUNT(*), COUNT(DISTINCT in_project)"
+    )
     return InboxSize(n_entries, n_projects)
 
 
@@ -375,7 +366,8 @@ class ProjectInbox:
     def rank_projects(self, limit: int) -> dict[int, float]:
         """Return {project id: largest impact of its entries}, largest first, at most ``limit``."""
         tail = f"GROUP BY in_project ORDER BY 2 DESC, 1 LIMIT {limit:d}"
-        rows = _aggregate(self.scope, "in_project, MAX(row_impact)", tail)
+        columns = "in_project, MAX(row_impact)"
+        rows = bulk.select_from_query(select_entries(self.scope), columns, tail)
         return {project: float(impact) for project, impact in rows}
 
     def count_projects(self) -> int:
