@@ -26,7 +26,7 @@ from agreement_site.startup_errors import exit_with_one_sentence
 if TYPE_CHECKING:
     from django.core.handlers.wsgi import WSGIHandler
 
-    from .probes import HealthProbes
+    from agreement_site.monitoring.health import HealthProbes
 
 # Threads per process. Most wait: for the rest of a body, for a slot, for a slow client.
 THREADS_PER_PROCESS = 256
@@ -66,8 +66,8 @@ def create_application() -> HealthProbes:
     """Return the WSGI application that each process serves."""
     from django.conf import settings
 
+    from agreement_site.monitoring.health import HealthProbes
     from agreement_site.server.concurrency_limit import ConcurrencyLimiter
-    from agreement_site.server.probes import HealthProbes
 
     return HealthProbes(ConcurrencyLimiter(_load_site(), settings.WEB_THREADS))
 
