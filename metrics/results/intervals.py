@@ -1,10 +1,14 @@
-"""Intervals of items that belong together: the design effects of a question's coefficients.
+"""Intervals of stored values: by bootstrap, and widened where items belong together in clusters.
 
-The lead names an attribute of the items (Project.cluster_attribute). A worker reads the ratings
-with it, stores the effects (CountState.cluster_effects), and values are widened when they are read,
-so that neither counts nor results depend on it. Items without the attribute are clusters of their
-own. Coefficients without an effect of their own, and values of raters, pairs and periods, have that
-of Fleiss' kappa with the same weights: as if their items shared clusters as all items do.
+Coefficients without a standard error have a bootstrap interval over items. It takes longer than
+counting, so it is computed later (results.refresh).
+
+The lead names an attribute of the items that belong together (Project.cluster_attribute). A worker
+reads the ratings with it, stores the design effects (CountState.cluster_effects), and values are
+widened when they are read, so that neither counts nor results depend on it. Items without the
+attribute are clusters of their own. Coefficients without an effect of their own, and values of
+raters, pairs and periods, have that of Fleiss' kappa with the same weights: as if their items
+shared clusters as all items do.
 """
 
 from __future__ import annotations
@@ -16,9 +20,12 @@ from typing import Any, Literal, TypedDict
 import numpy as np
 from django.db.models.fields.json import KeyTextTransform
 
+from metrics.agreement import bootstrap as agreement_bootstrap
+from metrics.agreement import registry
 from metrics.agreement.coefficients import fleiss
 from metrics.agreement.counts import tally
-from metrics.agreement.counts.clusters import (
+from metrics.agreement.counts.additive import PatternCounts
+from metrics.agreement.counts.wider_intervals import (
     MIN_CLUSTERS,
     compute_cluster_effects,
     widen_interval,
@@ -64,9 +71,10 @@ class QuestionClusters:
 
     @classmethod
     def from_state(cls, state: CountState | None, project: Project) -> QuestionClusters | None:
-        """Return the stored effects; None where the project has no clusters.
+        """Return the stored effects, or None where the project has no clusters.
 
-        Also None until a worker has computed the effects for the current attribute.
+        Also None until a worker has computed the effects for the current attribute; and for a
+        ``state`` of None, before anything is counted.
         """
         stored = state.cluster_effects if state is not None else {}
         if not project.cluster_attribute or stored.get("attribute") != project.cluster_attribute:
@@ -75,7 +83,10 @@ class QuestionClusters:
 
     @classmethod
     def load(cls, question_id: int, project: Project) -> QuestionClusters | None:
-        """Return the stored effects of a question; no query where the project has no clusters."""
+        """Return the stored effects of a question, or None as `from_state` does.
+
+        There is no query where the project has no clusters.
+        """
         if not project.cluster_attribute:
             return None
         state = CountState.objects.only("cluster_effects").filter(pk=question_id).first()
@@ -254,3 +265,74 @@ def compute_headline_clusters(
     if bool(is_model.any() and not is_model.all()) and not scale.pooled:
         ratings, clusters = ratings[~is_model], clusters[~is_model]
     return QuestionClusters.compute(ratings, clusters, scale, attribute)
+
+
+REPLICATES = 2000
+# Over all replicates: a question with very many patterns gets fewer replicates.
+MAX_PATTERN_DRAWS = 2_000_000
+
+
+class Interval(TypedDict):
+    """A bootstrap interval, and the number of its replicates."""
+
+    low: float | None
+    high: float | None
+    bootstrap: int
+
+
+Intervals = dict[str, Interval]  # by the name of the coefficient
+
+
+def compute_intervals(counts: np.ndarray, n_items: np.ndarray, scale: QuestionScale) -> Intervals:
+    """Return name -> {"low", "high", "bootstrap": number of replicates} for patterns (P, k).
+
+    ``n_items`` (P,): numbers of items. Percentile intervals with a fixed seed: the same counts give
+    the same interval. Coefficients without a defined replicate are left out; {} with fewer than two
+    items that can be compared.
+    """
+    names = registry.list_bootstrap_names(scale.kind)
+    if not names or n_items[counts.sum(axis=1) >= 2].sum() < 2:
+        return {}
+
+    def build_statistic(name: str) -> agreement_bootstrap.Statistic:
+        return lambda sample: scale.estimate_patterns(counts, sample, names=[name], interval=False)[
+            name
+        ]
+
+    replicates = int(np.clip(MAX_PATTERN_DRAWS // len(counts), 200, REPLICATES))
+    results = agreement_bootstrap.bootstrap_patterns(
+        n_items, {name: build_statistic(name) for name in names}, replicates=replicates
+    )
+    return {
+        name: {"low": result.low, "high": result.high, "bootstrap": result.replicates}
+        for name, result in results.items()
+        if result.low is not None
+    }
+
+
+def add_intervals(coefficients: Values, bootstrap_intervals: Intervals) -> Values:
+    """Return the values by name, with these bootstrap intervals added to defined ones."""
+    with_intervals = dict(coefficients)
+    for name, interval in bootstrap_intervals.items():
+        if name in coefficients and coefficients[name]["value"] is not None:
+            with_intervals[name] = {**coefficients[name], **interval}
+    return with_intervals
+
+
+def add_missing_interval(name: str, value: Value, bootstrap_intervals: Intervals) -> Value:
+    """Return a value, with its bootstrap interval if it is defined and has none."""
+    if value.get("low") is not None:
+        return value
+    return add_intervals({name: value}, bootstrap_intervals)[name]
+
+
+def add_headline_intervals(
+    headline: HeadlineResult, coefficients: Values, patterns: PatternCounts, scale: QuestionScale
+) -> Values:
+    """Return the coefficients with bootstrap intervals added where these exist.
+
+    The headline's value gets one too, in place, if it has none.
+    """
+    intervals = compute_intervals(patterns.counts, patterns.n_items, scale)
+    headline["value"] = add_missing_interval(headline["name"], headline["value"], intervals)
+    return add_intervals(coefficients, intervals)

@@ -1,4 +1,4 @@
-"""Find raters who are biased, nearly always give one answer, or answer opposite to the others.
+"""Compare raters with each other: funnel, bias, repeated answers, answers opposite to the others.
 
 A rater may differ from the others only because these others differ: a rater who shares items with a
 harsh rater alone looks lenient. So estimate_levels removes the levels of the others, and needs at
@@ -7,11 +7,15 @@ least three raters, as find_biased_raters does.
 The sign of the kappa with quadratic weights is that of the covariance, whatever the level of the
 rater: it is positive for a rater with a strong bias, about 0 for a guesser, and negative for one
 who answers high where the others answer low.
+
+The funnel is the range around the median rater that chance explains, narrower with more items:
+Spiegelhalter 2005, Statistics in Medicine 24, 1185-1202.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -20,15 +24,44 @@ from scipy import sparse, special
 
 from metrics.agreement.counts.additive import PairTables
 from metrics.agreement.counts.grouping import Ints, index_distinct
-from metrics.agreement.estimate import Floats
+from metrics.agreement.estimate import NORMAL_QUANTILE, Floats
 
-from .funnel import MIN_ITEMS, MIN_RATERS
+MIN_ITEMS = 30  # compared items from which a rater enters the funnel
+MIN_RATERS = 3  # with fewer raters there is no funnel
+
+
+@dataclass(frozen=True)
+class Funnel:
+    """Funnel around the median rater: its center, and the standard deviation of one item."""
+
+    center: float
+    item_sd: float
+
+    def compute_limits(self, n_items: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the lower and the upper 95 % limits (N,) for numbers of items (N,), each >= 1."""
+        half_width = NORMAL_QUANTILE * self.item_sd / np.sqrt(n_items)
+        return self.center - half_width, self.center + half_width
+
+
+def build_funnel(values: np.ndarray, ses: np.ndarray, n_items: np.ndarray) -> Funnel | None:
+    """Return the funnel of raters, or None for fewer than MIN_RATERS with MIN_ITEMS items.
+
+    values, ses (R,): coefficient and standard error of each rater, NaN where unknown; n_items (R,):
+    compared items. The variance of one item is the median of n se^2 over the raters, so that an
+    outlier moves neither the center nor the width.
+    """
+    is_usable = np.isfinite(values) & np.isfinite(ses) & (n_items >= MIN_ITEMS)
+    if np.count_nonzero(is_usable) < MIN_RATERS:
+        return None
+    variance = float(np.median(n_items[is_usable] * ses[is_usable] ** 2))
+    return Funnel(float(np.median(values[is_usable])), float(np.sqrt(variance)))
+
 
 FALSE_POSITIVE_RATE = 0.05  # of naming anyone on a question where all rate on one level
 # Standard deviations of the answers, between a small and a medium effect (Cohen 1988): smaller ones
 # are found in most raters of large studies.
 MIN_EFFECT = 0.3
-# For repeated answers, where the alert (outliers.careless_raters) asks for far more evidence:
+# For repeated answers, where the alert (outliers.rater_rules) asks for far more evidence:
 MIN_SHARE = 0.9  # of the most frequent answer: almost always
 MIN_OTHER_ANSWERS = 0.2  # share of other answers among those of the others on the same items
 SELDOM = 0.25  # of how often the others leave the answer, as for the alert

@@ -25,17 +25,15 @@ from metrics.agreement.registry import MEAN_BY_ITEMS
 from metrics.agreement.weights import UNWEIGHTED, get_weighted_name
 from metrics.models import Diagnosis, PeriodUnit, Result
 from metrics.question_scale import QuestionScale
-from metrics.results import pair_results
-from metrics.results.clusters import get_cluster_numbers
-from metrics.results.headline import sample_headline
+from metrics.results import disputed_items, pair_results
+from metrics.results.disputed_items import StoredDisputes
+from metrics.results.headline import trends
+from metrics.results.intervals import get_cluster_numbers
 from metrics.results.patterns import AllTimePatterns
 from metrics.results.question_agreement import QuestionAgreement
-from metrics.results.values import Values, get_number
+from metrics.results.values import Values, get_all_ratings_headline, get_number
 from projects.models import Project, Question
 from ratings.models import NO_CODE, Rating
-
-from . import disputed_items, recent_change
-from .disputed_items import StoredDisputes
 
 Findings = list[Mapping[str, Any]]
 Confusions = list[tuple[int, int, float]]  # two categories, their share of the disagreement
@@ -165,7 +163,7 @@ def find_question_findings(all_time: AllTimePatterns, means: Values) -> Findings
     return sort_and_filter_findings(
         [
             *list_findings(agreement, displayed, all_time.scale),
-            *recent_change.find_recent_change(all_time),
+            *trends.find_recent_change(all_time),
         ]
     )
 
@@ -206,7 +204,7 @@ def diagnose_outlying_raters(
     """Return a list of one finding with the outlying raters, or an empty list.
 
     An outlying rater agrees less with the others than the others do with each other, on the same
-    items.
+    items. ``headline_weights``: the weighting of the headline's kappa.
     """
     ratings = displayed.ratings
     raters = outlying_raters.find_outlying_raters(
@@ -242,15 +240,16 @@ def get_outlying_raters(findings: Findings) -> dict[int, tuple[float, int]]:
 
 
 def find_confusions(counts: np.ndarray, n_items: np.ndarray) -> Confusions:
-    """Return the categories that are confused most: [a, b, share of the disagreement].
+    """Return the categories that are confused most: (a, b, share of the disagreement), sorted.
 
-    ``counts`` (P, k) and ``n_items`` (P,): the patterns.
+    ``counts`` (P, k) and ``n_items`` (P,): the patterns. At most MAX_CONFUSIONS, the largest share
+    first.
     """
     return confusions.list_confusions(counts, n_items)[:MAX_CONFUSIONS] if len(n_items) else []
 
 
 def diagnose_patterns(displayed: DisplayedRatings, scale: QuestionScale) -> Findings:
-    """Return the findings that apply to the patterns and to the tables of pairs."""
+    """Return the findings on the patterns and the tables of pairs that apply, as stored."""
     results = diagnosis.diagnose(
         displayed.counts,
         displayed.n_items,
@@ -272,12 +271,12 @@ def _compare_weightings(name: str, agreement: QuestionAgreement) -> DiagnosticFi
 
 
 def find_coefficient_differences(agreement: QuestionAgreement, scale: QuestionScale) -> Findings:
-    """Return a finding, with the reason, for each coefficient that differs from the headline.
+    """Return the findings on coefficients that differ from the headline, with the reason.
 
     Weightings are compared only on ordered scales of three categories or more: without an order,
     weights would depend on the order of declaration, and with two categories they change nothing.
     """
-    headline = sample_headline.get_all_ratings_headline(agreement.headline)
+    headline = get_all_ratings_headline(agreement.headline)
     coefficients, means = agreement.population_coefficients, agreement.pairwise_means
     if not headline:
         return []

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from metrics.question_scale import QuestionScale
-from metrics.results.disagreement import disputed_items
+from metrics.results import disputed_items
 from projects.models import Rater
 from ratings.models import Rating
 

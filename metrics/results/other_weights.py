@@ -1,10 +1,12 @@
-"""Agreement on scores: numbers that represent the categories.
+"""Agreement of a question under weights that it does not have: given ones, or by scores.
 
-The scores are the categories' own values, or for each category the mean gold score of the items
-that raters put in it. With quadratic weights 1 - (s_j - s_l)^2 / span^2 on scores s, Cohen's kappa
-of two raters is Lin's concordance, 2 s_xy / (s_xx + s_yy + (mean_x - mean_y)^2) with moments of
-divisor n. ICC(A,1) differs from it by terms of order 1/n (Fleiss & Cohen 1973, Educational and
-Psychological Measurement 33, 613-619).
+`preview_weights` computes it from the stored counts, of which there are few, however many ratings.
+
+Scores are numbers that represent the categories: their own values, or for each category the mean
+gold score of the items that raters put in it. With quadratic weights 1 - (s_j - s_l)^2 / span^2 on
+scores s, Cohen's kappa of two raters is Lin's concordance, 2 s_xy / (s_xx + s_yy + (mean_x -
+mean_y)^2) with moments of divisor n. ICC(A,1) differs from it by terms of order 1/n (Fleiss & Cohen
+1973, Educational and Psychological Measurement 33, 613-619).
 """
 
 from __future__ import annotations
@@ -19,7 +21,14 @@ from metrics.agreement.coefficients.correlation import lin_ccc, pearson
 from metrics.agreement.coefficients.intraclass.icc import icc
 from metrics.agreement.counts import tally
 from metrics.agreement.estimate import divide_or_nan
-from metrics.agreement.weights import score_weights
+from metrics.agreement.headline import HeadlineFacts
+from metrics.agreement.weights import CUSTOM, get_weight_matrix, score_weights
+from metrics.counting import store
+from metrics.models import ALL_DAYS, CountState, PatternTally, Population
+from metrics.question_scale import QuestionScale
+from metrics.results.headline.headline_computation import ALL, PEOPLE, CountedRaters
+from metrics.results.patterns import GroupedPatterns, GroupValues
+from projects.models import Question
 
 from .values import Values, build_icc_value
 
@@ -37,7 +46,7 @@ class ScoredAgreement(TypedDict):
 
 
 def build_undefined_scores(reason: str) -> ScoredAgreement:
-    """Return the result for the case that scores are not available."""
+    """Return the result where there are no scores, for this reason."""
     return {"reason": reason, "scores": [], "weights": [], "coefficients": {}}
 
 
@@ -66,11 +75,12 @@ def compute_category_scores(
 def compute_score_agreement(
     item: np.ndarray, rater: np.ndarray, code: np.ndarray, scores: np.ndarray
 ) -> ScoredAgreement:
-    """Compute the agreement of ratings (M,) on the scores (k,) of their categories.
+    """Return the agreement of ratings (M,) on the scores (k,) of their categories.
 
     `coefficients` maps name -> Value. Two raters have weighted kappa, which is Lin's concordance,
     and Pearson's correlation. Any number of raters have Fleiss' kappa, alpha, and the intraclass
-    correlations of the items that all raters rated.
+    correlations of the items that all raters rated. Where all scores are equal there are none, with
+    the reason "equal_scores".
     """
     if np.ptp(scores) == 0:
         return build_undefined_scores("equal_scores")
@@ -101,3 +111,47 @@ def compute_score_agreement(
         "weights": weights.tolist(),
         "coefficients": values,
     }
+
+
+MAX_CELLS = 2_000_000  # of the patterns; a larger question gets no preview
+
+
+def preview_weights(question_id: int, weights: list[list[float]]) -> dict[str, object] | None:
+    """Return the weighted kappa under the declared weights (`now`) and under ``weights`` (`then`).
+
+    The third key is the coefficient's `name`. None before anything is counted, if ``weights`` has
+    another number of categories, and if the patterns have more than MAX_CELLS cells.
+    """
+    question = Question.objects.filter(pk=question_id).first()
+    state = CountState.objects.filter(pk=question_id).first()
+    row = PatternTally.objects.filter(
+        question_id=question_id, day=ALL_DAYS, population=Population.ALL
+    ).first()
+    if question is None or state is None or row is None:
+        return None
+    scale = QuestionScale.for_question(question)
+    if len(weights) != scale.k or len(row.patterns) // 8 > MAX_CELLS:
+        return None
+    counts, n_items = store.decode_patterns(row, scale.width)
+    groups = CountedRaters.from_state(state, scale).build_groups(
+        GroupedPatterns.from_code_counts(counts, scale), n_items, GroupValues({})
+    )
+    group = groups[ALL if scale.pooled else PEOPLE]
+    name = HeadlineFacts(scale.kind, 0, scale.weights).weighting
+    current_weights = scale.matrix if name == CUSTOM else get_weight_matrix(name, scale.k)
+    new_weights = np.array(weights, float)
+    if group.n_raters == 2:
+        tables = group.tables()
+        if not len(tables):
+            return None
+        kappas = [
+            cohen.kappa(tables[0], matrix_weights).to_value()
+            for matrix_weights in (current_weights, new_weights)
+        ]
+        return {"name": "cohen_kappa", "now": kappas[0], "then": kappas[1]}
+    patterns = group.counts, group.n_items
+    kappas = [
+        fleiss.fleiss_kappa(*patterns, weights=matrix_weights).to_value()
+        for matrix_weights in (current_weights, new_weights)
+    ]
+    return {"name": "fleiss_kappa", "now": kappas[0], "then": kappas[1]}

@@ -77,8 +77,9 @@ def find_most_disputed(
 ) -> StoredDisputes:
     """Return {"n_items": n, weighting: [[id, counts, disagreement], ...]}, the most disputed first.
 
-    ``items`` (n,): ids; ``counts`` (n, k). At most MAX_DISPUTED_ITEMS for each weighting; ties:
-    items with more ratings first, then newer ones.
+    ``items`` (n,): ids; ``counts`` (n, k): ratings by category in declared order. Each weighting
+    lists at most MAX_DISPUTED_ITEMS items that are disputed at all; of equal ones those with more
+    ratings come first, then newer ones.
     """
     result: dict[str, object] = {"n_items": len(items)}
     total = counts.sum(axis=1)
@@ -152,7 +153,7 @@ def list_pair_differences(
 ) -> list[PairDifference]:
     """Return the items on which the two raters' answers differ, newest first.
 
-    ``page``: the slice of the list to return.
+    ``page``: the slice of the list to return; ``rating_filter``: selects the ratings that count.
     """
     ratings_of_b = rating_filter.filter_ratings(
         Rating.objects.filter(question=question, item=OuterRef("item"), rater=rater_b)
@@ -229,6 +230,6 @@ def list_recent_differences(
 
 
 def get_label(code: int, scale: QuestionScale) -> str:
-    """Return the label of an active category; empty for a withdrawn rating or retired category."""
+    """Return the label of an active category; "" for a withdrawn rating or retired category."""
     indices = np.flatnonzero(scale.codes == code)
     return scale.labels[int(indices[0])] if len(indices) else ""
