@@ -282,14 +282,16 @@ def list_projects(user: Any, *, search: str, sort: str, group: str) -> ProjectLi
     if not group and not search and has_only_examples:
         group = ProjectGroup.EXAMPLES
     group_rows = [row for row in all_rows if _is_in_group(row, group, search=search)]
-    examples = {
-        row.project.name
-        for row in all_rows
-        if row.project.is_example and row.project.created_by_id == user.pk
-    }
+    examples = _get_example_names(all_rows, user)
     return ProjectListPage(
         _sort_rows(group_rows, sort), groups, search, sort, group, examples, inboxes
     )
+
+
+def _get_example_names(rows: list[ProjectRow], user: Any) -> set[str]:
+    """Return the names of the examples among the rows that the user has loaded."""
+    projects = [row.project for row in rows if row.project.is_example]
+    return {project.name for project in projects if project.created_by_id == user.pk}
 
 
 def _is_in_group(row: ProjectRow, group: str, *, search: str) -> bool:
