@@ -55,7 +55,7 @@ MAX_SEARCH_LENGTH = 200
 # What grouping, sorting and the rows of leads need of a project.
 LISTED_FIELDS = (
     "name", "overlap", "band_scheme", "guidelines_version", "archived_at", "is_example",
-    "created_by", "items_and_raters_version",
+    "created_by", "items_and_raters_version", "tags",
 )  # fmt: skip
 
 
@@ -248,7 +248,7 @@ class ProjectListPage:
 
 
 def list_projects(user: Any, *, search: str, sort: str, group: str) -> ProjectListPage:
-    """Return the user's projects in one group whose names contain ``search``.
+    """Return the user's projects in one group whose name or tags contain ``search``.
 
     At most MAX_PROJECTS are considered: those in the user's inbox, and then the newest.
 
@@ -257,7 +257,7 @@ def list_projects(user: Any, *, search: str, sort: str, group: str) -> ProjectLi
     """
     visible = Project.objects.visible_to(user).order_by("-id")
     if search:
-        visible = visible.filter(name__icontains=search)
+        visible = visible.filter(Q(name__icontains=search) | Q(tags__icontains=search))
     deletions = Deletion.objects.filter(kind=Deletion.Kind.PROJECT, finished_at=None)
     deleting = set(deletions.values_list("target", flat=True))
     is_archived = Q(archived_at__isnull=False) & ~Q(pk__in=deleting)

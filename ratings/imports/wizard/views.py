@@ -1,9 +1,14 @@
-"""Views of one import run in the wizard: columns, check with its media files, import, summary."""
+"""Views of the import wizard: list of imports, upload of a file, and the steps of one import.
+
+The pages of the steps are in `run_pages`.
+"""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import BadRequest
@@ -12,16 +17,21 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
-from projects.models import Member
+from projects.models import Member, Project
 from projects.permissions import get_project
+from ratings.files import parquet_file
+from ratings.files.upload_limits import limit_upload
 from ratings.imports import leases, services, uploads
 from ratings.imports.mapping.import_mapping import ImportMapping
+from ratings.imports.messages import ALLOWED_FORMATS
 from ratings.imports.problems import UnreadableFileError, format_error
+from ratings.imports.readers import SOURCES, TABLE_SOURCES
+from ratings.imports.readers.rejected_files import RejectedSource
 from ratings.imports.zip_archives import MediaArchive, iter_chunks
 from ratings.models import ImportRun
 
 from .check_forms import LabelsForm, MatchingForm
-from .forms import ReadingForm
+from .forms import ReadingForm, UploadForm
 from .run_pages import (
     RENDERERS,
     build_context,
@@ -30,6 +40,82 @@ from .run_pages import (
     render_columns_or_start_check,
     warn_if_not_applied,
 )
+
+logger = logging.getLogger(__name__)
+
+MAX_LISTED_RUNS = 50
+MAX_UNFINISHED_RUNS = 10  # per user; each has a file on disk
+
+
+@login_required
+@require_safe
+def show_data(request: HttpRequest, project_id: int) -> HttpResponse:
+    """Show the imports of a project and its exports."""
+    project = get_project(request.user, project_id, role=Member.Role.VIEWER)
+    runs = project.imports.select_related("by", "question")[:MAX_LISTED_RUNS]
+    context = {"project": project, "questions": project.questions.all(), "runs": runs}
+    return render(
+        request, "ratings/data.html", {**context, "has_parquet": parquet_file.has_parquet()}
+    )
+
+
+@login_required
+@limit_upload("IMPORT_MAX_BYTES")
+@require_http_methods(["GET", "HEAD", "POST"])
+def upload_to_project(request: HttpRequest, project_id: int) -> HttpResponse:
+    """Upload a file to an existing project."""
+    return _process_upload_form(
+        request, get_project(request.user, project_id, role=Member.Role.LEAD)
+    )
+
+
+@login_required
+@limit_upload("IMPORT_MAX_BYTES")
+@require_http_methods(["GET", "HEAD", "POST"])
+def upload_new_project(request: HttpRequest) -> HttpResponse:
+    """Upload a file that creates a project."""
+    return _process_upload_form(request, None)
+
+
+def _count_unfinished(request: HttpRequest) -> int:
+    final_states = (ImportRun.State.DONE, ImportRun.State.FAILED)
+    return ImportRun.objects.filter(by=request.user.pk).exclude(state__in=final_states).count()
+
+
+def _process_upload_form(request: HttpRequest, project: Project | None) -> HttpResponse:
+    form = UploadForm(request.POST, request.FILES) if request.method == "POST" else UploadForm()
+    if request.method == "POST" and _count_unfinished(request) >= MAX_UNFINISHED_RUNS:
+        template = _("At most %(n)s unfinished imports. Finish or discard one first.")
+        form.add_error("file", template % {"n": MAX_UNFINISHED_RUNS})
+    if request.method == "POST" and form.is_valid():
+        file, name = form.get_content()
+        try:
+            run = services.create_run(file=file, name=name, project=project, by=request.user)
+        except UnreadableFileError as error:
+            form.add_error("file", format_error(error))
+        except OSError:
+            logger.exception("an upload was not stored")
+            form.add_error(
+                "file",
+                _("Not saved. The server's disk may be full."),
+            )
+        else:
+            return redirect(get_run_url(run))
+    context = {
+        "form": form,
+        "project": project,
+        "limit": settings.IMPORT_MAX_BYTES,
+        "formats": ALLOWED_FORMATS,
+        "tools": [
+            source.name
+            for key, source in SOURCES.items()
+            if key not in TABLE_SOURCES and not isinstance(source, RejectedSource)
+        ],
+    }
+    return render(
+        request, "ratings/imports/upload.html", context, status=400 if form.errors else 200
+    )
+
 
 State = ImportRun.State
 

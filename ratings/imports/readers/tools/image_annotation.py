@@ -1,8 +1,4 @@
-"""CVAT: the XML format "CVAT for images 1.1".
-
-The only tag of an image is its answer, and so is each attribute of the tag. Boxes and other shapes
-are not imported. The rater is the assignee of the job or the task.
-"""
+"""Exports of tools that annotate images: CVAT, VGG Image Annotator."""
 
 from __future__ import annotations
 
@@ -31,7 +27,7 @@ from ratings.imports.records import (
     SkippedRecord,
 )
 
-from .base import Fields, build_body, to_text
+from .base import Fields, ToolSource, build_body, build_rating, parse_json, to_text
 
 TAG_QUESTION = "tag"
 AUTO_RATER = "auto"  # the source of a model's annotations
@@ -40,7 +36,11 @@ ASSIGNEES = ("job/assignee/username", "task/assignee/username", "job/assignee", 
 
 
 class CvatSource:
-    """Source of CVAT's exports."""
+    """Source of the XML format "CVAT for images 1.1".
+
+    The only tag of an image is its answer, and so is each attribute of the tag. Boxes and other
+    shapes are not imported. The rater is the assignee of the job or the task.
+    """
 
     name = "CVAT"
     extensions: tuple[str, ...] = (".xml",)
@@ -159,12 +159,12 @@ class CvatReader:
             if len(tags) > 1:
                 yield SkippedRecord(image_number, "several_labels")
                 continue
-            yield from _parse_answers(image_number, key, rater, tags[0])
+            yield from _parse_tag(image_number, key, rater, tags[0])
         if not tags_by_rater:
             yield SkippedRecord(image_number, "no_label")
 
 
-def _parse_answers(image_number: int, key: str, rater: str, tag: Element) -> Iterator[Record]:
+def _parse_tag(image_number: int, key: str, rater: str, tag: Element) -> Iterator[Record]:
     label = to_text(tag.get("label"))
     yield RatingRecord(image_number, key, rater, TAG_QUESTION, label)
     for attribute in tag.findall("attribute"):
@@ -188,3 +188,40 @@ def _parse_labels(meta: Element) -> Iterator[Record]:
 def _get_assignee(meta: Element) -> str:
     names: Iterable[str] = (to_text(meta.findtext(path)) for path in ASSIGNEES)
     return next((name for name in names if name), "")
+
+
+VIA_COLUMNS = {
+    "filename",
+    "file_attributes",
+    "region_count",
+    "region_id",
+    "region_shape_attributes",
+}
+
+
+class ViaSource(ToolSource):
+    """Source of the VGG Image Annotator's CSV with a row for each region of each image.
+
+    An attribute of the file is a question; regions and their attributes are left out. The file is
+    the work of one person.
+    """
+
+    name = "VGG Image Annotator"
+    extensions = (".csv",)
+    columns = {"item": "filename", "label": "file_attributes"}
+
+    def can_read(self, sample: FileSample) -> bool:
+        return sample.kind == "text" and set(sample.names) >= VIA_COLUMNS
+
+    def parse_record(self, line: int, fields: Fields, mapping: ImportMapping) -> Iterator[Record]:
+        if to_text(fields["region_shape_attributes"]) not in ("", "{}"):
+            yield SkippedRecord(line, "boxes")
+        if to_text(fields["region_id"]) not in ("", "0"):
+            return  # the file's attributes stand in the row of its first region, too
+        key = to_text(fields["filename"])
+        yield ItemRecord(line, key, {"image": key})
+        attributes = parse_json(fields["file_attributes"])
+        for question, answer in attributes.items() if isinstance(attributes, dict) else ():
+            # Checked boxes are an object of their options.
+            label = list(answer) if isinstance(answer, dict) else answer
+            yield build_rating(line, key, mapping.default_rater, label, question=question)

@@ -17,15 +17,16 @@ from projects.services import item_upsert, question_validation, rater_changes
 from ratings.imports import records
 from ratings.imports.problems import ImportProblem, ProblemList, truncate_text
 from ratings.imports.records import SkippedRecordCounts
-from ratings.imports.staging.database import (
+from ratings.imports.values.label_interpretation import LabelOptions
+from ratings.services.rating_times import InvalidTime, parse_rated_at, validate_rated_at
+
+from .database import (
     EncodedContent,
     EncodedRating,
     StagingDatabase,
     to_microseconds,
 )
-from ratings.imports.staging.key_and_label_ids import KeyResolver, QuestionLabels, is_unicode
-from ratings.imports.values.label_interpretation import LabelOptions
-from ratings.services.rating_times import InvalidTime, parse_rated_at, validate_rated_at
+from .key_and_label_ids import KeyResolver, QuestionLabels, is_unicode
 
 MAX_COMMENT_LENGTH = 10_000  # characters, as in the API
 MAX_GUIDELINES_VERSION = 32_767  # the largest value of the database column

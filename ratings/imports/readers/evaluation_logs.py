@@ -1,8 +1,8 @@
-"""Results of LLM evaluation tools: promptfoo, Inspect, OpenAI Evals, Braintrust.
+"""Results of programs that evaluate language models, such as promptfoo, Inspect and DeepEval.
 
-An output is an item. A scorer or grader is a rater of kind model, a person who graded by hand a
-person. Grades of one kind (passed, correct) answer one question, so that graders can be compared;
-other scores are a question each.
+An output or test case is an item. A scorer, grader or metric is a rater of kind model, a person who
+graded by hand a person. Grades of one kind (passed, correct) answer one question, so that graders
+can be compared; other scores and metrics are a question each.
 """
 
 from __future__ import annotations
@@ -292,3 +292,77 @@ def _get_name(value: Any) -> str:
     if isinstance(value, dict):
         return to_text(value.get("label") or value.get("id"))
     return to_text(value)
+
+
+DEEPEVAL_CONTENT_FIELDS = ("input", "actualOutput", "expectedOutput", "context", "retrievalContext")
+# Fields of a sample of lm-evaluation-harness that are no metrics.
+LM_EVAL_FIELDS = {
+    "doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics",
+    "doc_hash", "prompt_hash", "target_hash",
+}  # fmt: skip
+PLAIN_FILTER = "none"  # of samples whose responses are compared as they are
+
+
+class DeepEvalSource(NestedSource):
+    """Source of DeepEval's test runs; the answer is whether a test case passed a metric."""
+
+    name = "DeepEval"
+    columns = {"item": "name", "rater": "evaluationModel", "label": "success"}
+    list_path = ("testCases",)
+    marks = (b'"testCases"', b'"metricsData"')
+
+    def __init__(self) -> None:
+        self.names: Counter[str] = Counter()
+
+    def open_reader(self, path: Path, mapping: ImportMapping) -> ToolReader:
+        return ToolReader(type(self)(), path, mapping)
+
+    def has_own_fields(self, fields: Fields) -> bool:
+        return {"input", "metricsData"} <= fields.keys()
+
+    def parse_record(self, line: int, fields: Fields, mapping: ImportMapping) -> Iterator[Record]:
+        name = to_text(fields.get("name")) or "test case"
+        self.names[name] += 1
+        key = f"{name}/{self.names[name]}" if self.names[name] > 1 else name
+        body = build_body({field: fields.get(field) for field in DEEPEVAL_CONTENT_FIELDS})
+        yield ItemRecord(line, key, body or None)
+        metrics = list_objects(fields.get("metricsData"))
+        for metric in metrics:
+            question = to_text(metric.get("name"))
+            if not question or not isinstance(metric.get("success"), bool) or metric.get("error"):
+                yield SkippedRecord(line, "no_label")
+                continue
+            rater = to_text(metric.get("evaluationModel")) or question
+            yield build_model_rater(line, rater)
+            label = "pass" if metric["success"] else "fail"
+            comment = to_text(metric.get("reason")) or None
+            yield build_rating(line, key, rater, label, question=question, comment=comment)
+        if not metrics:
+            yield SkippedRecord(line, "no_label")
+
+
+class LmEvalSource(ToolSource):
+    """Source of the samples that lm-evaluation-harness logs.
+
+    Each filter of the responses, such as strict-match, is a rater; the metric is the question.
+    """
+
+    name = "lm-evaluation-harness"
+    columns = {"item": "doc_id", "rater": "filter", "label": "metrics"}
+
+    def can_read(self, sample: FileSample) -> bool:
+        return sample.has_fields("doc_id", "doc", "target", "resps", "filtered_resps")
+
+    def parse_record(self, line: int, fields: Fields, mapping: ImportMapping) -> Iterator[Record]:
+        key = to_text(fields["doc_id"])
+        doc = get_object(fields, "doc") or {"text": fields["doc"]}
+        yield ItemRecord(line, key, build_body({**doc, "target": fields["target"]}))
+        filter_name = to_text(fields.get("filter"))
+        for metric, value in fields.items():
+            if metric in LM_EVAL_FIELDS:
+                continue
+            rater = metric if filter_name in ("", PLAIN_FILTER) else filter_name
+            rating = build_rating(line, key, rater, value, question=metric)
+            if isinstance(rating, RatingRecord):
+                yield build_model_rater(line, rater)
+            yield rating

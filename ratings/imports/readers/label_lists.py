@@ -1,9 +1,4 @@
-"""Data sets that list raters and labels of an item side by side.
-
-Learning with Disagreements (LeWiDi): an object of items, with annotators and annotations as texts
-separated by commas. Hugging Face data sets: lists such as `annotators` and `labels`, or
-lists of the scores of several criteria.
-"""
+"""Data sets that list raters and labels of an item side by side."""
 
 from __future__ import annotations
 

@@ -20,12 +20,12 @@ from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.problems import ProblemList, UnreadableFileError, truncate_text
 from ratings.imports.readers import TABLE_SOURCES, FileReader
 from ratings.imports.records import StoredSkippedRecords
-from ratings.imports.staging.database import Heartbeat, StagingDatabase, format_timestamp
-from ratings.imports.staging.queries import ConflictingItem, StagedRows
 from ratings.imports.values.label_notes import StoredQuestion
 from ratings.imports.zip_archives import MediaArchive
 from ratings.label_normalization import get_normal_form
 
+from .database import Heartbeat, StagingDatabase, format_timestamp
+from .queries import ConflictingItem, StagedRows
 from .row_validation import RecordValidator
 
 RECORDS_PER_BATCH = 5000  # records between two heartbeats
@@ -128,16 +128,7 @@ def validate_and_stage_file(
     report.skipped_records = validator.skipped_records.to_json()
     _add_questions(report, validator)
     if not validator.problems:
-        questions = list(validator.labels_by_question.values())
-        staging.finish(
-            [(labels.staged_id, labels.key) for labels in questions],
-            [
-                (label_id, labels.staged_id, label)
-                for labels in questions
-                for label, label_id in labels.get_label_ids().items()
-            ],
-        )
-        staged_rows = StagedRows(staging.db)
+        staged_rows = _finish_staging(staging, validator)
         create_missing, columns = mapping.create_missing, reader.columns
         _add_statistics(
             report, staged_rows, project=project, create_missing=create_missing, columns=columns
@@ -147,6 +138,20 @@ def validate_and_stage_file(
             report.changed_ratings = count_changed_ratings(staged_rows, project, heartbeat)
         _add_new_raters_and_suggestions(report, staged_rows, project, by)
     return report
+
+
+def _finish_staging(staging: StagingDatabase, validator: RecordValidator) -> StagedRows:
+    """Finish the staging database with the questions and labels of the file; return its rows."""
+    questions = list(validator.labels_by_question.values())
+    staging.finish(
+        [(labels.staged_id, labels.key) for labels in questions],
+        [
+            (label_id, labels.staged_id, label)
+            for labels in questions
+            for label, label_id in labels.get_label_ids().items()
+        ],
+    )
+    return StagedRows(staging.db)
 
 
 def _add_new_raters_and_suggestions(
@@ -297,16 +302,9 @@ def _add_statistics(
         rated_at, comment = format_timestamp(rating.rated_at), truncate_text(rating.comment or "")
         cells = [rating.line, rating.item, rating.rater, rating.label]
         report.preview.append([*cells, rated_at, comment, rating.question])
-    for first_rating, second_rating in staged_rows.list_repeats(MAX_EXAMPLES):
+    for first, second in staged_rows.list_repeats(MAX_EXAMPLES):
         report.repeat_examples.append(
-            [
-                first_rating.item,
-                first_rating.rater,
-                first_rating.line,
-                first_rating.label,
-                second_rating.line,
-                second_rating.label,
-            ]
+            [first.item, first.rater, first.line, first.label, second.line, second.label]
         )
 
 

@@ -1,11 +1,12 @@
-"""Parse answers of crowd workers as forms write them: nested objects of fields and options."""
+"""Find the answers of raters in exports: columns of tables, and nested forms."""
 
 from __future__ import annotations
 
 import datetime
+import itertools
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 from xml.etree.ElementTree import ParseError
 from zoneinfo import ZoneInfo
@@ -14,8 +15,45 @@ from defusedxml import ElementTree
 from defusedxml.common import DefusedXmlException
 
 from ratings.imports.decoding.table_times import MONTH_FIRST, parse_table_time
-from ratings.imports.readers.tools.base import Fields, to_text
+from ratings.imports.readers.tables.cells import is_empty_cell
 from ratings.imports.records import RecordTime
+
+from .base import Fields, to_text
+
+SAMPLE_RECORDS = 20_000
+MAX_ANSWERS = 50  # different values; a column with more is a text
+
+
+def find_answer_columns(
+    records: Iterable[tuple[int, Fields]], *, item_field: str, candidates: Collection[str]
+) -> list[str]:
+    """Return the candidates that are answers, in their order.
+
+    These are the columns that differ between records of the same item; without any, the columns
+    with few different values.
+    """
+    first_values: dict[str, dict[str, str]] = {name: {} for name in candidates}
+    values: dict[str, set[str]] = {name: set() for name in candidates}
+    differing: set[str] = set()
+    items: set[str] = set()
+    for _line, record in itertools.islice(records, SAMPLE_RECORDS):
+        item = to_text(record.get(item_field))
+        items.add(item)
+        for name in candidates:
+            value = record.get(name)
+            if is_empty_cell(value):
+                continue
+            text = to_text(value)
+            if len(values[name]) <= MAX_ANSWERS:
+                values[name].add(text)
+            if first_values[name].setdefault(item, text) != text:
+                differing.add(name)
+    answers = [name for name in candidates if name in differing]
+    if answers:
+        return answers
+    limit = min(MAX_ANSWERS, max(len(items) // 2, 2))
+    return [name for name in candidates if 0 < len(values[name]) <= limit]
+
 
 # Hours from UTC of the zone names that Java's date format writes.
 ZONE_HOURS = {"UTC": 0, "GMT": 0, "PST": -8, "PDT": -7, "MST": -7, "CST": -6, "EST": -5, "EDT": -4}
