@@ -25,7 +25,7 @@ def _register_pages() -> None:
     from .rater_status import views as rater_status_views
     from .review import send_to_review
 
-    listing_rows.PROJECT_INBOX.register(inbox_entries.ProjectInbox())
+    listing_rows.PROJECT_INBOX.register(inbox_entries.ProjectInbox)
     question_rows.INBOX_SOURCES.register(entry_counts.get_entries_by_question)
     raters = saved_views.SharedPage(
         rater_status_views.render_raters, {"funnel": rater_status_views.render_funnel}

@@ -1,5 +1,4 @@
-"""Tests of the repository's structure: tests mirror packages, and every package has import
-contracts."""
+"""Tests of the repository's structure: tests mirror packages, packages have import contracts."""
 
 from __future__ import annotations
 
