@@ -24,7 +24,7 @@ from django.utils import timezone
 from agreement_site.models import AuditLogEntry
 from agreement_site.monitoring import health
 from agreement_site.notifications import outbox as mail_outbox
-from agreement_site.server import web_server
+from agreement_site.server import heap
 from events.webhooks import outbox
 from metrics.integrity import schedule
 from projects import permissions
@@ -162,7 +162,7 @@ def run_due_housekeeping() -> None:
     global _cleaned_at  # noqa: PLW0603 - one clock per worker
     health.record_and_measure_lag(timezone.now())
     schedule.run_due_audits()
-    web_server.return_free_memory()
+    heap.return_free_memory()
     if time.monotonic() - _cleaned_at >= CLEANUP_INTERVAL_SECONDS or not _cleaned_at:
         _cleaned_at = time.monotonic()
         shared_folders.record_folders()

@@ -169,6 +169,7 @@ FIELD_LABELS = {
     "repeat_after_items": _("Items before a repeat"),
     "repeat_after_days": _("Days before a repeat"),
     "cluster_attribute": _("Cluster attribute"),
+    "tags": _("Tags"),
     "time_zone": _("Time zone"),
     "weight_matrix": _("Weight matrix"),
     # webhooks

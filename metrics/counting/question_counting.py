@@ -46,7 +46,7 @@ def lock_count_state(question_id: int) -> CountState:
 
     Everything that changes counts or results holds this lock. Raises Question.DoesNotExist.
     """
-    # Deferred results (results.deferred_results) are neither read nor written here.
+    # Deferred results (results.refresh) are neither read nor written here.
     rows = CountState.objects.defer(*DEFERRED_FIELDS).select_for_update()
     row = rows.filter(question_id=question_id).first()
     if row is None:

@@ -16,13 +16,13 @@ from metrics import periods
 from metrics.agreement.counts import tally
 from metrics.agreement.counts.tally import PairTables
 from metrics.question_scale import QuestionScale, list_headline_coefficients
-from metrics.results import bootstrap, question_results
-from metrics.results.clusters import QuestionClusters
-from metrics.results.disagreement import disputed_items, findings
-from metrics.results.disagreement.disputed_items import StoredDisputes
-from metrics.results.disagreement.findings import DisplayedRatings, QuestionDiagnosis
+from metrics.results import disputed_items, findings, question_results
+from metrics.results.disputed_items import StoredDisputes
+from metrics.results.findings import DisplayedRatings, QuestionDiagnosis
 from metrics.results.headline import random_sample
 from metrics.results.headline.headline_computation import build_headline_from_ratings
+from metrics.results.intervals import QuestionClusters
+from metrics.results.patterns import compute_pooled_and_people_intervals
 from metrics.results.question_agreement import AgreementParts, QuestionAgreement
 from metrics.results.values import Values, copy_sample_sizes
 from ratings.services.rating_times import date_from_day
@@ -191,9 +191,7 @@ def _compute_parts(
     """
     builder, row = build_headline_from_ratings(selected.ratings, selected.is_model, scale)
     patterns, n_items = builder.patterns, builder.n_items
-    intervals, people_intervals = bootstrap.compute_pooled_and_people_intervals(
-        patterns, n_items, scale
-    )
+    intervals, people_intervals = compute_pooled_and_people_intervals(patterns, n_items, scale)
     headline = random_sample.replace_by_sample_headline(
         builder.build_headline(row),
         selected.ratings,

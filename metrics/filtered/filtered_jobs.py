@@ -33,12 +33,12 @@ from metrics.filters import (
 )
 from metrics.models import CountState, FilteredResult
 from metrics.question_scale import QuestionScale
-from metrics.results.clusters import (
+from metrics.results.headline import random_sample
+from metrics.results.intervals import (
     QuestionClusters,
     compute_headline_clusters,
     find_cluster_numbers,
 )
-from metrics.results.headline import random_sample
 from projects.models import Item, Project, Question, Rater
 from ratings.models import NO_CODE, Rating
 
@@ -247,7 +247,7 @@ class FilteredRequest:
     kind: str
     filter: RatingFilter
     raters: tuple[int, ...] = ()
-    scores: str = ""  # source of the categories' scores (metrics.results.scored_agreement)
+    scores: str = ""  # source of the categories' scores (metrics.results.other_weights)
 
     @property
     def spec(self) -> dict[str, object]:

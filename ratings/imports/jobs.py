@@ -30,8 +30,8 @@ from .mapping.import_mapping import ImportMapping
 from .problems import UnreadableFileError
 from .readers import SOURCES
 from .staging.database import Heartbeat, StagingDatabase
+from .staging.file_validation import FileReport, validate_and_stage_file
 from .staging.queries import open_staged_rows
-from .validation.file_validation import FileReport, validate_and_stage_file
 from .zip_archives import MediaArchive
 
 logger = logging.getLogger(__name__)

@@ -26,7 +26,6 @@ from ratings.models import ImportFilePart, ImportRun
 from . import zip_archives
 from .decoding import sample
 from .decoding.encodings import build_encoding_error, detect_encoding
-from .decoding.gzip_files import iter_unpacked_chunks
 from .problems import UnreadableFileError
 from .readers import detect_source
 from .readers.tables.xlsx import is_workbook
@@ -69,7 +68,7 @@ def store_upload(upload: IO[bytes]) -> StoredFile:
     target.parent.mkdir(mode=0o700, exist_ok=True)
     try:
         with os.fdopen(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as copy:
-            size, encoding, encoding_error = _copy_chunks(iter_unpacked_chunks(upload), copy)
+            size, encoding, encoding_error = _copy_chunks(sample.iter_unpacked_chunks(upload), copy)
         if _is_archive(target):
             with zip_archives.open_manifest(target) as manifest, target.open("xb") as copy:
                 size, encoding, encoding_error = _copy_chunks(

@@ -276,7 +276,7 @@ def test_every_named_constraint_is_covered():
 
 @pytest.fixture
 def existing_rows(project, lead, stranger):
-    """({model: fields of its existing row}, {word: object} for references in VIOLATIONS)."""
+    """Return ({model: fields of an existing row}, {word in VIOLATIONS: its object})."""
     question = project.questions.get()
     first, second = (Item.objects.create(project=project, key=key) for key in ("first", "second"))
     early, late = project.raters.get(), Rater.objects.create(project=project, key="late")

@@ -1085,6 +1085,7 @@ class Project:
     overlap: int | None
     time_zone: str | None
     cluster_attribute: str | None
+    tags: list[str]
     created_at: datetime.datetime
     archived_at: datetime.datetime | None
     # What the caller is in this project  * `lead` - lead * `annotator` - annotator * `viewer` -
