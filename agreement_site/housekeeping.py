@@ -31,7 +31,8 @@ from projects import permissions
 from projects.api import idempotency
 from projects.models import ApiToken, Deletion, Project
 from projects.services import joining, tokens
-from ratings.files import shared_folders
+from ratings.exports import jobs as export_jobs
+from ratings.files import export_files, shared_folders
 from ratings.items import removal
 
 logger = logging.getLogger(__name__)
@@ -105,6 +106,7 @@ RULES = [
     ),
     RetentionRule("KEEP_TOKENS_DAYS", delete_dead_tokens, "tokens that were revoked or ended"),
     RetentionRule("KEEP_ARCHIVED_PROJECTS_DAYS", start_project_deletions, "archived projects"),
+    RetentionRule("KEEP_EXPORTS_DAYS", export_jobs.delete_old_exports, "exported files"),
 ]
 
 
@@ -169,6 +171,7 @@ def run_due_housekeeping() -> None:
         remove_expired_sessions()
         remove_abandoned_uploads(Path(settings.FILE_UPLOAD_TEMP_DIR))
         apply_retention_rules()
+        export_files.delete_abandoned_exports()
         outbox.delete_old_deliveries()
         mail_outbox.delete_old_mails()
         idempotency.delete_old_responses()
