@@ -44,7 +44,7 @@ class HistoricalRatings:
     models: set[int]
 
     def compute_digest(self) -> str:
-        """Return the SHA-256 of the ratings.
+        """Return the SHA-256 of the ratings in hexadecimal digits.
 
         The hashed text has a line with the JSON list [item, rater, code] for each rating, sorted by
         the bytes of item and rater.

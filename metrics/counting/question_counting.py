@@ -35,6 +35,8 @@ DEFERRED_FIELDS = ("bootstrap", "bootstrap_people", "mean_pairwise_kappas", "def
 
 @dataclass(frozen=True)
 class CountingProgress:
+    """Result of a call of `count_items`."""
+
     n_items: int  # counted in this call
     has_more: bool  # whether uncounted items remain
 
@@ -44,7 +46,7 @@ def lock_count_state(question_id: int) -> CountState:
 
     Everything that changes counts or results holds this lock. Raises Question.DoesNotExist.
     """
-    # Deferred results (results.deferred_results) are neither read nor written here.
+    # Deferred results (results.refresh) are neither read nor written here.
     rows = CountState.objects.defer(*DEFERRED_FIELDS).select_for_update()
     row = rows.filter(question_id=question_id).first()
     if row is None:
@@ -117,7 +119,7 @@ class CountChange:
 def count_items(question_id: int, *, limit: int | None = None) -> CountingProgress:
     """Count up to ``limit`` items with an uncounted rating, smallest ids first.
 
-    ``limit`` is ITEMS_AT_ONCE by default. Does nothing while the question has an open backlog,
+    ``limit`` is ITEMS_AT_ONCE if None. Does nothing while the question has an open backlog,
     whose ranges are counted instead.
     """
     try:

@@ -10,7 +10,7 @@ from typing import Any, Self, cast
 import numpy as np
 
 from metrics.agreement.estimate import Estimate, Value
-from metrics.results.clusters import QuestionClusters
+from metrics.results.intervals import QuestionClusters
 
 MAX_CELLS = 8_000_000  # numbers in an array in memory
 MAX_POINTS = 400  # in a trend: the newest periods
@@ -57,6 +57,7 @@ def compute_median_seconds(seconds: np.ndarray) -> float | None:
 
 
 def _to_json(part: Any) -> Any:
+    """Return a field of results as plain JSON, with dataclasses as dictionaries."""
     if isinstance(part, list):
         return [_to_json(entry) for entry in part] if part and is_dataclass(part[0]) else part
     return vars(part) if is_dataclass(part) else part

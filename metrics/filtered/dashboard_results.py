@@ -16,13 +16,13 @@ from metrics import periods
 from metrics.agreement.counts import tally
 from metrics.agreement.counts.tally import PairTables
 from metrics.question_scale import QuestionScale, list_headline_coefficients
-from metrics.results import bootstrap, question_results
-from metrics.results.clusters import QuestionClusters
-from metrics.results.disagreement import disputed_items, findings
-from metrics.results.disagreement.disputed_items import StoredDisputes
-from metrics.results.disagreement.findings import DisplayedRatings, QuestionDiagnosis
+from metrics.results import disputed_items, findings, question_results
+from metrics.results.disputed_items import StoredDisputes
+from metrics.results.findings import DisplayedRatings, QuestionDiagnosis
 from metrics.results.headline import random_sample
 from metrics.results.headline.headline_computation import build_headline_from_ratings
+from metrics.results.intervals import QuestionClusters
+from metrics.results.patterns import compute_pooled_and_people_intervals
 from metrics.results.question_agreement import AgreementParts, QuestionAgreement
 from metrics.results.values import Values, copy_sample_sizes
 from ratings.services.rating_times import date_from_day
@@ -191,9 +191,7 @@ def _compute_parts(
     """
     builder, row = build_headline_from_ratings(selected.ratings, selected.is_model, scale)
     patterns, n_items = builder.patterns, builder.n_items
-    intervals, people_intervals = bootstrap.compute_pooled_and_people_intervals(
-        patterns, n_items, scale
-    )
+    intervals, people_intervals = compute_pooled_and_people_intervals(patterns, n_items, scale)
     headline = random_sample.replace_by_sample_headline(
         builder.build_headline(row),
         selected.ratings,
@@ -214,6 +212,7 @@ def _compute_parts(
 
 
 def _add_pair_means(values: Values, means: Values) -> Values:
+    """Return the values with the means over pairs, with the sample sizes of percent agreement."""
     return values | copy_sample_sizes(means, values["percent_agreement"])
 
 
@@ -229,7 +228,8 @@ def _count_tables(ratings: np.ndarray, raters: np.ndarray, scale: QuestionScale)
 def compute_trend(ratings: np.ndarray, scale: QuestionScale) -> Trend:
     """Return the values of the newest periods with comparable items, at most MAX_POINTS.
 
-    An item belongs to the period of its second rating, as in the stored results.
+    ``ratings`` (M,): filtered_jobs.ROW. An item belongs to the period of its second rating, as in
+    the stored results.
     """
     patterns = tally.count_patterns(ratings["item"], ratings["code"], scale.k, day=ratings["day"])
     if patterns.day is None or not len(patterns.n_items):
@@ -296,7 +296,8 @@ def _iter_trend_chunks(
 def find_most_disputed(ratings: np.ndarray, scale: QuestionScale) -> StoredDisputes:
     """Return weighting -> [[item, counts, distance], ...], n_items, and is_complete.
 
-    The newest items are searched, as many as MAX_CELLS allows; ``is_complete``: these are all.
+    ``ratings`` (M,): filtered_jobs.ROW. The newest items are searched, as many as MAX_CELLS allows;
+    ``is_complete``: these are all.
     """
     items = np.unique(ratings["item"])
     max_items = max(1, MAX_CELLS // scale.k)
@@ -320,7 +321,7 @@ class ItemOrder(TypedDict):
 
 
 def compute_item_order(ratings: np.ndarray, scale: QuestionScale) -> ItemOrder:
-    """Return the first MAX_ORDERED_ITEMS items in each order of an item list."""
+    """Return the first MAX_ORDERED_ITEMS rated items in each order of an item list."""
     items = np.unique(ratings["item"])
     weightings = scale.build_weight_matrices()
     total = np.zeros(len(items), np.int64)

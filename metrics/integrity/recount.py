@@ -47,7 +47,12 @@ class Recount:
     def for_question(
         cls, question_id: int, width: int, kinds: RaterKinds, rater_id: int | None = None
     ) -> Recount:
-        """Count all ratings, or with ``rater_id`` all ratings of the items that the rater rated."""
+        """Count all ratings of a question, from which an audit computes what should be stored.
+
+        ``width``: number of codes. With ``rater_id``, only the ratings of items that this rater
+        rated are counted, and pair tables, peer tables and numbers of ratings are those of the
+        rater.
+        """
         no_rows = np.zeros(0, np.int64)
         recount = cls(
             0,
@@ -193,7 +198,8 @@ def get_expected_and_stored_periods(
 ) -> tuple[ResultsByKey, ResultsByKey]:
     """Return the expected and the stored results of periods, each by (span, first day).
 
-    An entry: [values of the period, cumulative values, headline, cumulative values of people].
+    A result is a list: values of the period, cumulative values, headline, cumulative values of
+    people.
     """
     expected = _compute_period_results(state, recount, scale)
     stored = {}
@@ -269,7 +275,7 @@ def _join_populations(
 def get_expected_and_stored_raters(
     question_id: int, recount: Recount, scale: QuestionScale
 ) -> tuple[ResultsByKey, ResultsByKey]:
-    """Return the expected and the stored results, each {rater: [number of own ratings, values]}.
+    """Return the expected and the stored results: each {rater: [number of own ratings, values]}.
 
     Results are stored over all time only; those of periods follow from the counts, which are
     compared elsewhere.

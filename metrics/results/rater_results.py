@@ -27,7 +27,7 @@ from metrics.counting import store
 from metrics.counting.store import CountScope
 from metrics.models import ALL_DAYS, CountState, PairTally, PeerTally, RaterResult
 from metrics.question_scale import QuestionScale
-from metrics.results.clusters import QuestionClusters
+from metrics.results.intervals import QuestionClusters
 from metrics.results.values import Values, build_pair_mean_value, copy_sample_sizes
 from projects.models import Rater
 from ratings.models import NO_CODE, Rating
@@ -90,7 +90,7 @@ class PeerSums:
     def compute_estimates(
         self, scale: QuestionScale, names: Collection[str] | None = None
     ) -> dict[str, Estimate]:
-        """Return name -> Estimate (G,), of all coefficients or of those named."""
+        """Return name -> Estimate (G,) of the coefficients in ``names``, or of all when None."""
         tables = scale.reorder_to_declared(self.tables, axes=2)
         moments = None if self.moments is None else scale.reorder_to_declared(self.moments, axes=3)
         return scale.estimate_peers(tables, moments, self.n_items, names=names)
@@ -115,7 +115,10 @@ class RaterAgreement:
     def from_row(
         cls, row: RaterResult, clusters: QuestionClusters | None, *, with_table: bool = False
     ) -> Self:
-        """Return the stored agreement with its intervals widened for clusters."""
+        """Return the stored agreement, with its intervals widened unless ``clusters`` is None.
+
+        ``with_table``: also the table of the rater's categories by those of the peers.
+        """
         table = row.details.get("table", []) if with_table else []
         agreement = cls(row.rater, row.n_ratings, row.coefficients, row.seconds, table)
         return agreement.widen_intervals(clusters)
@@ -278,7 +281,11 @@ def compute_mean_pairwise_by_rater(
 
 
 def _build_means(sums: list[tuple[float | None, int]]) -> Values:
-    """Return the means for the sum and the number of the defined kappas of each of WEIGHTINGS."""
+    """Return the mean kappas by name, from the sum and the number of the defined kappas.
+
+    ``sums``: a pair for each of WEIGHTINGS. A mean without kappas is undefined; that of custom
+    weights is left out.
+    """
     means: Values = {}
     for name, (total, pairs) in zip(WEIGHTINGS, sums, strict=True):
         if name == CUSTOM and not pairs:

@@ -18,12 +18,12 @@ from django.db.models import F
 from django.utils import timezone
 
 from core.jobs.lease import LeaseLost, get_leased_rows
-from metrics.agreement.rater_quality import funnel, response_tendencies
+from metrics.agreement.rater_quality import between_raters
 from metrics.models import CountState, RaterResult
 from metrics.question_scale import QuestionScale, get_weighted_name
-from metrics.results.clusters import QuestionClusters
-from metrics.results.disagreement.findings import get_outlying_raters
-from metrics.results.headline.headline_trend import get_headline_weighting
+from metrics.results.findings import get_outlying_raters
+from metrics.results.headline.trends import get_headline_weighting
+from metrics.results.intervals import QuestionClusters
 from metrics.results.pair_results import load_tables_among
 from metrics.results.values import build_uncounted_value
 from projects.models import Question, Rater
@@ -43,11 +43,11 @@ class ComparedRater(NamedTuple):
     ``n_items``: items that others rated too; value, low, high, se: kappa with the others; ``bias``,
     ``bias_low``, ``bias_high``: mean difference from the others on the same items, None on nominal
     scales; ``is_biased``: it differs from that of the other raters
-    (rater_quality.response_tendencies). ``category``: index of the rater's most frequent category;
+    (rater_quality.between_raters). ``category``: index of the rater's most frequent category;
     ``share``: its share in their answers; ``peers``: its share in the others' answers on the same
     items; ``contrast``: the same three of the category whose two shares differ most; ``level``:
     distance from the median level without the levels of the others, None where the bias is within
-    chance; ``repeats_answer``: see response_tendencies.find_repeating_raters.
+    chance; ``repeats_answer``: see between_raters.find_repeating_raters.
     """
 
     rater: int
@@ -100,11 +100,11 @@ class RaterComparison(NamedTuple):
     impacts: Mapping[int, float] = MappingProxyType({})
 
     @property
-    def funnel(self) -> funnel.Funnel | None:
+    def funnel(self) -> between_raters.Funnel | None:
         """Funnel of the raters, or None with too few of them."""
         if self.middle is None or self.spread is None:
             return None
-        return funnel.Funnel(self.middle, self.spread)
+        return between_raters.Funnel(self.middle, self.spread)
 
     def get_impact(self, rater: int) -> float | None:
         """Return the expected number of the rater's wrong ratings; near misses count in part.
@@ -233,18 +233,18 @@ class _PeopleResults:
     @cached_property
     def repeats_answer(self) -> np.ndarray:
         """Mask (M,): whether a rater gives answers other than the most frequent one too seldom."""
-        return response_tendencies.find_repeating_raters(*self.top_answers[1:], self.n_items)
+        return between_raters.find_repeating_raters(*self.top_answers[1:], self.n_items)
 
     def estimate_levels(
         self, question_id: int, scale: QuestionScale
-    ) -> dict[int, response_tendencies.RaterLevel]:
+    ) -> dict[int, between_raters.RaterLevel]:
         """Return {rater id: own level} of those whose bias is more than chance.
 
         A rater is biased if the level is distinct: not by the raters of the shared items. Raters
         who repeat one answer are no reference: how far they are from others depends on the items.
         """
         answer_sd = _compute_answer_sd(self.own_counts.sum(axis=0), scale)
-        is_biased = response_tendencies.find_biased_raters(
+        is_biased = between_raters.find_biased_raters(
             _to_array(bias["value"] for bias in self.biases),
             _to_array(bias["se"] for bias in self.biases),
             self.n_items,
@@ -257,7 +257,7 @@ class _PeopleResults:
             row for row, repeats in zip(self.rows, self.repeats_answer, strict=True) if not repeats
         ]
         references = _select_level_raters(rows, is_biased[~self.repeats_answer])
-        levels = response_tendencies.estimate_levels(
+        levels = between_raters.estimate_levels(
             load_tables_among(question_id, references, scale),
             answer_sd,
             values=scale.values,
@@ -273,10 +273,10 @@ class _PeopleResults:
         kappas, ses = (
             _to_array(value[field] for value in self.quadratic) for field in ("value", "se")
         )
-        is_negative = response_tendencies.find_negative_kappas(kappas, ses, self.n_items)
+        is_negative = between_raters.find_negative_kappas(kappas, ses, self.n_items)
         if not is_negative.any():
             return set()
-        return response_tendencies.select_reversed_raters(
+        return between_raters.select_reversed_raters(
             load_tables_among(question_id, _select_level_raters(self.rows, is_negative), scale),
             [self.rows[index][0] for index in np.flatnonzero(is_negative)],
             values=scale.values,
@@ -328,7 +328,7 @@ def _compute_body(question: Question, scale: QuestionScale) -> dict[str, object]
     weights = get_headline_weighting(question, scale)
     people = _PeopleResults.load(question, scale, get_weighted_name("vs_peers", weights))
     kappas, ses = (_to_array(value[field] for value in people.peers) for field in ("value", "se"))
-    shape = funnel.build_funnel(kappas, ses, people.n_items)
+    shape = between_raters.build_funnel(kappas, ses, people.n_items)
     labels = (category.label for category in question.categories.all())
     raters = people.list_compared(question.pk, scale)
     return {

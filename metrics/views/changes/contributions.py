@@ -84,7 +84,7 @@ class ChangeExplanation:
 
     @property
     def is_clear(self) -> bool:
-        """True if the change is more than chance (results.disagreement.recent_change).
+        """True if the change is more than chance (results.headline.trends).
 
         False if that was not tested when the explanation was stored.
         """

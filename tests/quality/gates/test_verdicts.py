@@ -11,7 +11,7 @@ import pytest
 from django.utils import timezone
 
 from metrics.agreement import report
-from metrics.agreement.counts.confidence_sequences import compute_factor
+from metrics.agreement.counts.wider_intervals import compute_factor
 from metrics.agreement.estimate import wilson_interval
 from metrics.jobs import question_updates
 from projects.models import Item, Project, Question, Rater

@@ -18,7 +18,7 @@ from metrics.agreement.comparison.before_after import compute_difference_margin
 from metrics.agreement.estimate import NORMAL_QUANTILE, Value
 from metrics.models import Attribution, PeriodUnit, Result
 from metrics.question_scale import get_weighted_name
-from metrics.results.clusters import QuestionClusters
+from metrics.results.intervals import QuestionClusters
 from metrics.views.common import display_names
 from metrics.views.common.selection import Selection, get_choice
 from projects.models import Question
