@@ -17,8 +17,7 @@ from metrics.integrity.audit_hooks import RegisteredAudit
 from metrics.question_scale import QuestionScale
 from projects.models import Item, Question
 from quality import repeats
-from quality.alerts import sweep
-from quality.alerts.detection import scan, storage
+from quality.alerts import scan, storage, sweep
 from quality.gold import recomputation as gold
 from quality.models import (
     AlertScan,

@@ -1,6 +1,5 @@
 from django.urls import path
 
-from quality.alerts import sensitivity_views
 from quality.alerts import views as alerts_views
 from quality.consensus import confusion_views
 from quality.escalation import views as escalation_views
@@ -31,7 +30,7 @@ urlpatterns = [
     path(f"{PROJECT}labels.<slug:kind>", labels_views.export_labels, name="labels_file"),
     path(f"{PROJECT}plan/", planning_views.show_plan, name="plan"),
     path(f"{PROJECT}alerts/", alerts_views.show_alerts, name="alerts"),
-    path(f"{PROJECT}alerts/settings/", sensitivity_views.edit_sensitivity, name="alert_settings"),
+    path(f"{PROJECT}alerts/settings/", alerts_views.edit_sensitivity, name="alert_settings"),
     path(f"{ALERT}/", alerts_views.show_alert, name="alert"),
     path(f"{ALERT}/step/", alerts_views.change_state, name="alert_step"),
     path(f"{ALERT}/chart.<slug:form>", alerts_views.export_chart, name="alert_chart"),

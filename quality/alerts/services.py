@@ -18,8 +18,8 @@ from projects.models import Rater
 from projects.services.raters.updates import set_rater_paused
 from quality.models import Alert, AlertCause, AlertState, AlertStep
 
-from .detection.storage import record_alert_event
 from .kinds import KINDS
+from .storage import record_alert_event
 
 MAX_REASON_LENGTH = 2_000
 

@@ -1,6 +1,6 @@
 """Texts of rater statuses and of the reasons why a question could not be scanned.
 
-The texts of alerts are in quality.alerts.texts.
+The texts of alerts are in quality.alerts.kind_texts.
 """
 
 from __future__ import annotations
