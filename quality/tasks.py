@@ -7,12 +7,12 @@ from celery import shared_task
 from quality import repeats
 from quality.alerts import sweep
 from quality.consensus import recomputation
-from quality.escalation import rating_requests
 from quality.gates import recomputation as gates
 from quality.gates import verdict_jobs
 from quality.gold import recomputation as gold
 from quality.planning import planned_queues
 from quality.rater_status import comparison
+from quality.review import rating_requests
 
 
 def sweep_labels_and_queues() -> int:

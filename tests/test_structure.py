@@ -33,7 +33,7 @@ SQL_MODULES = {
     "metrics/results/refresh.py",
     "projects/authentication.py",
     "projects/permissions.py",
-    "quality/escalation/rating_requests.py",
+    "quality/review/rating_requests.py",
     "quality/inbox/inbox_entries.py",
     "ratings/annotation/assignments/candidates.py",
     "ratings/annotation/assignments/hidden_checks.py",

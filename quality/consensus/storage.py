@@ -12,13 +12,14 @@ from django.db import connection, transaction
 from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
+from core import security_log
 from core.db import bulk
 from core.jobs.lease import LeaseLost
 from events.models import Event
 from events.services import MAX_ITEMS, add_to_batch, record_event
 from metrics.question_scale import QuestionScale
 from projects.models import AVAILABLE, Item, Question
-from quality.models import Consensus, ItemLabel, LabelSource, RaterConfusion
+from quality.models import Consensus, ConsensusMethod, ItemLabel, LabelSource, RaterConfusion
 
 from .fit import TIED, ConsensusLabels, FixedCodes, get_items_decided_since
 
@@ -308,3 +309,28 @@ def _store_confusions(question_id: int, labels: ConsensusLabels) -> None:
     deleted = sorted(set(stored.values_list("rater_id", flat=True)) - rater_ids)
     for start in range(0, len(deleted), BATCH_SIZE):
         stored.filter(rater__in=deleted[start : start + BATCH_SIZE]).delete()
+
+
+@transaction.atomic
+def set_method(*, question: Question, method: str, with_models: bool, by: Any) -> Consensus:
+    """Set the method of a question's labels, and whether ratings of models count.
+
+    The next sweep recomputes the labels. Records a security event. Raises ValueError for an unknown
+    method.
+    """
+    if method not in ConsensusMethod.values:
+        raise ValueError(f"unknown method '{method}'; one of {', '.join(ConsensusMethod.values)}")
+    row = lock_consensus(question.pk)
+    before = {"method": row.method, "with_models": row.with_models}
+    row.method = method
+    row.with_models = with_models
+    row.save(update_fields=["method", "with_models"])
+    security_log.log_event(
+        "label_method_changed",
+        project_id=question.project_id,
+        by=by.pk,
+        question=question.key,
+        before=before,
+        after={"method": method, "with_models": with_models},
+    )
+    return row

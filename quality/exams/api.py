@@ -30,7 +30,7 @@ from projects.api.base import ApiView, get_question
 from projects.models import Member, Question
 from quality.exams import attempts_and_waivers, exam_rules
 from quality.exams.attempts_and_waivers import MAX_REASON_LENGTH
-from quality.validation import InvalidSettings
+from quality.settings_changes import InvalidSettings
 from ratings.annotation.assignments import exams
 from ratings.models import Exam
 

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from core import security_log
 from projects.models import Question, Rater
-from quality import validation
+from quality.settings_changes import find_required_reason_error
 from ratings.annotation.assignments import exams
 from ratings.models import Exam
 
@@ -56,7 +56,7 @@ def _validate_action(question: Question, rater: Rater, reason: str) -> str:
     Raises InvalidExamAction for an invalid reason, and for a rater who has passed or a waiver.
     """
     reason = reason.strip()
-    if problem := validation.find_required_reason_error(reason, max_length=MAX_REASON_LENGTH):
+    if problem := find_required_reason_error(reason, max_length=MAX_REASON_LENGTH):
         raise InvalidExamAction(problem)
     final_states = (Exam.State.PASSED, Exam.State.WAIVED)
     if Exam.objects.filter(question=question, rater=rater, state__in=final_states).exists():

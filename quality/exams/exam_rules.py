@@ -19,7 +19,7 @@ from core.text import describe_range, describe_whole_range
 from metrics.agreement.rater_quality import gold
 from projects.models import Question, Rater
 from quality.models import GoldItem
-from quality.validation import InvalidSettings, record_rules_change
+from quality.settings_changes import InvalidSettings, record_rules_change
 from ratings.annotation.assignments import exams
 from ratings.annotation.assignments.exams import ExamPolicy, ExamResult
 from ratings.models import Exam, ExamRules, Rating

@@ -27,7 +27,7 @@ from quality.exams import attempts_and_waivers, exam_rules
 from quality.models import Appeal
 from quality.own_rater import get_own_rater_or_404
 from quality.review import appeals
-from quality.validation import InvalidSettings
+from quality.settings_changes import InvalidSettings
 from ratings.annotation.assignments import exams
 from ratings.items import content
 from ratings.models import Exam, ExamRules

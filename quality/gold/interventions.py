@@ -22,8 +22,8 @@ from events.services import record_event
 from metrics.agreement.rater_quality.gold import PAUSE_EVIDENCE
 from projects.models import Question, Rater
 from projects.services.raters.updates import set_rater_paused
-from quality import validation
 from quality.models import GoldIntervention, GoldScore, GoldState
+from quality.settings_changes import find_required_reason_error
 
 Step, State, Rule = GoldIntervention.Step, GoldIntervention.State, GoldState.Rule
 
@@ -106,7 +106,7 @@ def override_intervention(
     The rater may continue, and the evidence starts again. Raises InvalidIntervention.
     """
     reason = reason.strip()
-    if problem := validation.find_required_reason_error(reason, max_length=MAX_REASON_LENGTH):
+    if problem := find_required_reason_error(reason, max_length=MAX_REASON_LENGTH):
         raise InvalidIntervention(problem)
     row = _lock_intervention(intervention)
     if row.state == State.OVERRIDDEN:

@@ -22,8 +22,8 @@ from metrics.agreement.rater_quality import gold as formulas
 from metrics.question_scale import QuestionScale
 from projects.models import GoldAnswer
 from projects.services.items import gold as gold_services
-from quality import validation
 from quality.models import GoldItem, GoldReview
+from quality.settings_changes import find_reason_error
 
 from .answers import CurrentGold, GoldResponse
 
@@ -193,7 +193,7 @@ def create_review(*, gold: GoldAnswer, verdict: str, reason: str = "", by: Any) 
     """
     if verdict not in GoldReview.Verdict.values:
         raise InvalidGoldReview(_("Choose to keep or retire it."))
-    if problem := validation.find_reason_error(reason, max_length=MAX_REASON_LENGTH):
+    if problem := find_reason_error(reason, max_length=MAX_REASON_LENGTH):
         raise InvalidGoldReview(problem)
     gold_services.lock_gold_answers(gold.question)
     if not GoldAnswer.objects.in_force().filter(pk=gold.pk).exists():

@@ -22,9 +22,9 @@ from projects.models import GoldAnswer, Item, Member, Project, Question
 from projects.services import projects
 from projects.services.items.gold import set_gold_answer
 from projects.services.project_validation import InvalidProjectChange
-from quality.escalation.label_rules import get_label_rules
 from quality.models import Appeal, Decision, Escalation, LabelSource
 from quality.review import decisions as review_decisions
+from quality.review.label_rules import get_label_rules
 from quality.review.queue_filter import CONFIDENCE_LIMITS, ReviewFilter
 from ratings.annotation.forms import build_question_options
 from ratings.items import content

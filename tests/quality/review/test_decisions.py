@@ -11,10 +11,10 @@ from django.utils import timezone
 
 from projects.models import Item, Project, Question
 from quality.consensus import recomputation
-from quality.escalation.label_rules import set_label_rules
 from quality.inbox.entry_counts import count_uncertain_items
 from quality.models import Decision, ItemLabel, LabelRules, ReviewAssignment, ReviewClaim
 from quality.review import decisions, send_to_review
+from quality.review.label_rules import set_label_rules
 from ratings.models import Rating
 
 pytestmark = pytest.mark.django_db(transaction=True)

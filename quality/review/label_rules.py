@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from core.text import describe_range, describe_whole_range
 from projects.models import Question
 from quality.models import Escalation, LabelRules
-from quality.validation import InvalidSettings, record_rules_change
+from quality.settings_changes import InvalidSettings, record_rules_change
 
 
 def summarize_escalations(question: Question, rules: LabelRules) -> dict[str, object] | None:
