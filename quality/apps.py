@@ -23,7 +23,7 @@ def _register_pages() -> None:
     from .inbox import entry_counts, inbox_entries
     from .rater_status import overview_raters
     from .rater_status import views as rater_status_views
-    from .review import send_to_review
+    from .review import views as review_views
 
     listing_rows.PROJECT_INBOX.register(inbox_entries.ProjectInbox())
     question_rows.INBOX_SOURCES.register(entry_counts.get_entries_by_question)
@@ -35,7 +35,7 @@ def _register_pages() -> None:
     tables.ANNOTATION_SOURCES.register(chart_annotations.get_rater_annotations)
     overview_context.OVERVIEW_RATERS.register(overview_raters.select_overview_raters)
     document.RATER_NOTES.register(overview_raters.list_report_notes)
-    bulk_views.ACTIONS.register(send_to_review.assign_selected_items, "decide")
+    bulk_views.ACTIONS.register(review_views.assign_selected_items, "decide")
 
 
 def _register_work() -> None:

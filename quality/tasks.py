@@ -7,7 +7,6 @@ from celery import shared_task
 from quality import repeats
 from quality.alerts import sweep
 from quality.consensus import recomputation
-from quality.gates import recomputation as gates
 from quality.gates import verdict_jobs
 from quality.gold import recomputation as gold
 from quality.planning import planned_queues
@@ -47,7 +46,7 @@ def sweep_gates() -> int:
     Returns the number of questions whose gates were decided.
     """
     verdict_jobs.VERDICT_JOB.sweep()
-    return gates.sweep()
+    return verdict_jobs.sweep()
 
 
 @shared_task(ignore_result=True)

@@ -1,4 +1,7 @@
-"""Storage of a question's labels: only changed rows are written, in small transactions."""
+"""Storage of a question's labels and of the method by which they are computed.
+
+Only changed rows are written, in small transactions.
+"""
 
 from __future__ import annotations
 

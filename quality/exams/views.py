@@ -23,7 +23,7 @@ from metrics.agreement.rater_quality.gold import expected_exam_length
 from metrics.views.common.number_formats import format_percent
 from metrics.views.common.selection import Selection, get_permitted_selection
 from projects.models import Category, GoldAnswer, Item, Member, Question, Rater
-from quality.exams import attempts_and_waivers, exam_rules
+from quality.exams import exam_rules
 from quality.models import Appeal
 from quality.own_rater import get_own_rater_or_404
 from quality.review import appeals
@@ -347,14 +347,12 @@ def submit_exam_action(request: HttpRequest, project_id: int, rater_id: int) -> 
     question = selection.question
     question.exam_rules = exam_rules.get_exam_rules(question)
     is_waiver = request.POST.get("do") == "waive"
-    apply_action = (
-        attempts_and_waivers.waive_exam if is_waiver else attempts_and_waivers.grant_attempt
-    )
+    apply_action = exam_rules.waive_exam if is_waiver else exam_rules.grant_attempt
     try:
         apply_action(
             question=question, rater=rater, by=request.user, reason=request.POST.get("reason", "")
         )
-    except attempts_and_waivers.InvalidExamAction as invalid:
+    except exam_rules.InvalidExamAction as invalid:
         messages.error(request, str(invalid))
     else:
         message = (

@@ -22,7 +22,7 @@ from metrics.periods import compute_start_days
 from metrics.question_scale import QuestionScale
 from projects.models import Question
 from quality import recomputation
-from quality.gold import answers, interventions, suspected_answers
+from quality.gold import answers, services, suspected_answers
 from quality.models import GoldIntervention, GoldItem, GoldReview, GoldScore, GoldState
 from quality.recomputation import Recomputation
 from ratings.models import Assignment, Exam
@@ -228,7 +228,7 @@ def _compute_and_store_scores(state: GoldState) -> None:
     """Compute and store the raters' scores on the gold of a question."""
     started = time.monotonic()
     question = Question.objects.prefetch_related("categories").get(pk=state.question_id)
-    interventions.override_resumed_pauses(question.pk)
+    services.override_resumed_pauses(question.pk)
     # Read the input version first: later changes must make the scores outdated again.
     current_version = get_input_versions(question.pk).get(question.pk, {})
     gold_scores, items, summary = compute_gold_results(question, state.pass_mark)
@@ -260,7 +260,7 @@ def compute_gold_results(
         passed_exam_answers=answers.get_passed_exam_answers(question),
     )
     suspected_items = {item.item_id for item in items if item.suspected}
-    evidence_starts = interventions.get_evidence_starts(question.pk)
+    evidence_starts = services.get_evidence_starts(question.pk)
     gold_scores = []
     for rater, rater_responses in group_scored_responses(
         responses, gold_of_item, excluded_items=suspected_items
@@ -308,7 +308,7 @@ def _store_results(
     GoldScore.objects.bulk_create(gold_scores, batch_size=BATCH_SIZE)
     GoldItem.objects.filter(question_id=row.question_id).delete()
     GoldItem.objects.bulk_create(items, batch_size=BATCH_SIZE)
-    interventions.create_interventions(row.question, row.rule, gold_scores)
+    services.create_interventions(row.question, row.rule, gold_scores)
 
 
 RECOMPUTATION = Recomputation(

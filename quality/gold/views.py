@@ -23,7 +23,7 @@ from metrics.agreement.rater_quality.gold import MIN_ANSWERS
 from metrics.views.common.selection import Selection, get_permitted_selection, get_selection
 from projects.models import GoldAnswer, Item, Member, Question, Rater, Scale
 from projects.permissions import get_project
-from quality.gold import gold_rules, interventions, recomputation, suspected_answers
+from quality.gold import recomputation, services, suspected_answers
 from quality.models import GoldIntervention, GoldItem, GoldScore, GoldState
 from ratings.services.rating_times import date_from_day
 
@@ -204,13 +204,13 @@ def submit_intervention(
     )
     try:
         if request.POST.get("do") == "carry_out":
-            interventions.carry_out_intervention(intervention=intervention, by=request.user)
+            services.carry_out_intervention(intervention=intervention, by=request.user)
         else:
             reason = request.POST.get("reason", "")
-            interventions.override_intervention(
+            services.override_intervention(
                 intervention=intervention, reason=reason, by=request.user
             )
-    except interventions.InvalidIntervention as invalid:
+    except services.InvalidIntervention as invalid:
         messages.error(request, str(invalid))
     else:
         messages.success(request, _("Saved."))
@@ -231,14 +231,14 @@ def change_rules(request: HttpRequest, project_id: int) -> HttpResponse:
         return _redirect_to_gold(selection)
     changes = {name: value for name, value in form.get_changes().items() if value}
     try:
-        gold_rules.set_gold_rules(question=question, by=request.user, **changes)
+        services.set_gold_rules(question=question, by=request.user, **changes)
     except ValueError as error:
         return HttpResponseBadRequest(str(error), content_type="text/plain; charset=utf-8")
     return _redirect_to_gold(selection)
 
 
 class GoldRulesForm(SettingsForm):
-    """Form of the rules for gold; quality.gold.gold_rules validates them."""
+    """Form of the rules for gold; quality.gold.services validates them."""
 
     pass_mark = forms.CharField(required=False)
     tolerance = forms.CharField(required=False)

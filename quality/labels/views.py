@@ -1,4 +1,4 @@
-"""Page of final labels: how they are computed, how certain they are, and downloads."""
+"""Pages of final labels: the list, downloads, the rules of labels, and confusions of raters."""
 
 from __future__ import annotations
 

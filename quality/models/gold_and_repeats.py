@@ -74,7 +74,7 @@ class GoldState(RecomputedResult):
     """
 
     class Rule(models.TextChoices):
-        """Consequence when the evidence reaches its limits (quality.gold.interventions)."""
+        """Consequence when the evidence reaches its limits (quality.gold.services)."""
 
         OFF = "off", _("Do nothing")
         PROPOSE = "propose", _("Propose a warning or pause")
@@ -174,7 +174,7 @@ class GoldScore(models.Model):
     # [{"start": first day, "n", "right", "low", "high", "evidence"}, ...], one per ISO week.
     weeks = models.JSONField(default=list)
     # Evidence that the accuracy is below the pass mark, over answers in the order given: the
-    # current value, and the highest since the last override (quality.gold.interventions). At most
+    # current value, and the highest since the last override (quality.gold.services). At most
     # MAX_EVIDENCE (quality.gold.recomputation).
     evidence = models.FloatField()
     max_evidence = models.FloatField()

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from metrics.jobs.question_updates import update_question
 from projects.models import Item, Project, Question, Rater
-from quality.exams import attempts_and_waivers
+from quality.exams import exam_rules
 from quality.inbox import entry_counts
 from quality.models import Appeal, GoldIntervention
 from quality.rater_status import comparison
@@ -125,9 +125,7 @@ def test_decided_entries_leave_the_inbox(
     assert count_entries(project, "exam_settings") == 0
     Rater.objects.update(paused=False)
     assert count_entries(project, "exam_settings") == 1
-    attempts_and_waivers.waive_exam(
-        question=question, rater=rater, by=lead, reason="known to be good"
-    )
+    exam_rules.waive_exam(question=question, rater=rater, by=lead, reason="known to be good")
     assert count_entries(project, "exam_settings") == 0
 
 
