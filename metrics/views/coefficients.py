@@ -30,8 +30,8 @@ from metrics.results.question_agreement import QuestionAgreement
 from metrics.results.scored_agreement import CATEGORY_VALUES
 from metrics.results.values import Value, Values
 from metrics.views.common import display_names, live_updates
-from metrics.views.common.cluster_texts import build_cluster_note
 from metrics.views.common.filter_bar import FilterBar
+from metrics.views.common.headline_texts import build_cluster_note
 from metrics.views.common.live_updates import LiveSettings
 from metrics.views.common.selection import Selection, get_permitted_selection
 from metrics.views.common.sources import get_sources

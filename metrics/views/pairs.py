@@ -28,7 +28,7 @@ from metrics.views.common.selection import (
 )
 from metrics.views.common.sources import get_sources
 from metrics.views.common.sources.base import PairSource
-from metrics.views.common.trends.recent_changes import find_level_shift
+from metrics.views.common.trends.period_comparison import find_level_shift
 from metrics.views.common.trends.trend_points import TrendPoint, is_drawable, limit_to_table
 from projects.models import Rater
 

@@ -18,14 +18,13 @@ from metrics.results import pair_results
 from metrics.results.headline import headline_trend
 from metrics.results.question_agreement import QuestionAgreement
 from metrics.results.values import Value, get_number
-from metrics.views.common import display_names, heat_maps
-from metrics.views.common.cluster_texts import build_cluster_note
+from metrics.views.common import display_names, headline_texts, heat_maps
+from metrics.views.common.headline_texts import build_cluster_note
 from metrics.views.common.insights import build_confusions
 from metrics.views.common.live_updates import LiveSettings
 from metrics.views.common.selection import Selection
 from metrics.views.common.sources.base import ProjectSource
-from metrics.views.common.trends.recent_changes import RecentChange
-from metrics.views.reports import headline_texts
+from metrics.views.common.trends.period_comparison import RecentChange
 from metrics.views.reports.cautions_and_methods import MIN_ITEMS
 from projects.models import Rater
 

@@ -25,7 +25,7 @@ from metrics.results import deferred_results
 from metrics.results.clusters import QuestionClusters
 from metrics.results.disagreement import recent_change
 from metrics.results.headline import random_sample
-from metrics.views.common.cluster_texts import format_cluster_note
+from metrics.views.common.headline_texts import format_cluster_note
 from projects.models import Item, Project, Rater
 from projects.services.items import upsert
 from ratings.models import Rating

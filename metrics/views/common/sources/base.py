@@ -32,7 +32,7 @@ from metrics.views.common.insights import (
 from metrics.views.common.live_updates import Freshness
 from metrics.views.common.rater_columns import RaterColumn, Sparkline
 from metrics.views.common.selection import Selection
-from metrics.views.common.trends.recent_changes import RecentChange
+from metrics.views.common.trends.period_comparison import RecentChange
 from metrics.views.common.trends.trend_points import TrendPoint
 from projects.models import Rater
 

@@ -24,7 +24,7 @@ from metrics.views.common.live_updates import FilteredFreshness, Freshness
 from metrics.views.common.rater_columns import RaterColumn, Sparkline
 from metrics.views.common.selection import Selection
 from metrics.views.common.trends import trend_points
-from metrics.views.common.trends.recent_changes import RecentChange
+from metrics.views.common.trends.period_comparison import RecentChange
 from projects.models import Rater
 from projects.selectors import count_items
 

@@ -23,11 +23,10 @@ from metrics.results.values import HeadlineResult
 from projects.models import Question, Rater
 from ratings.services.rating_times import EPOCH, date_from_day
 
-from .period_comparison import compute_clear_change
+from .period_comparison import MIN_SHOWN_CHANGE, compute_clear_change
 
 WEEKS = 12
 COMPARED_SPAN = datetime.timedelta(weeks=4)  # the newest weeks, compared with as many before them
-MIN_SHOWN_CHANGE = 0.005  # a smaller change is shown as 0.00
 
 WeeklyValues = list[float | None]
 
