@@ -47,7 +47,6 @@ def _register_work() -> None:
     from ratings.personal_data import PERSONAL_RECORDS
 
     from . import integrity
-    from . import integrity as consensus_integrity
     from .alerts import services as alerts
     from .exams import exam_rules
     from .gates import services as gates
@@ -59,8 +58,5 @@ def _register_work() -> None:
     label_studio_hooks.AFTER_PULL.register(label_studio.write_labels)
     PERSONAL_RECORDS.register(QUALITY_RECORDS)
     exams.EXAM_POLICY.register(exam_rules.SEQUENTIAL_TEST_POLICY)
-    label_audit = audit_hooks.RegisteredAudit(
-        consensus_integrity.list_differences, consensus_integrity.repair_labels
-    )
-    for audit in (label_audit, *integrity.CHECKS):
+    for audit in integrity.CHECKS:
         audit_hooks.REGISTERED_AUDITS.register(audit)
