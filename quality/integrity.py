@@ -38,6 +38,10 @@ TOLERANCE = 1e-9  # relative and absolute: the order of sums is not defined
 
 
 def list_gold_differences(question_id: int) -> list[str]:
+    """Return a line for each difference of the stored scores on gold from the recomputed ones.
+
+    Empty if they are outdated: they are recomputed anyway.
+    """
     row = _get_current_row(GoldState, question_id, gold.get_input_versions(question_id))
     if row is None:
         return []
@@ -52,6 +56,10 @@ def list_gold_differences(question_id: int) -> list[str]:
 
 
 def list_repeat_differences(question_id: int) -> list[str]:
+    """Return a line for each difference of the stored scores on repeats from the recomputed ones.
+
+    Empty if they are outdated.
+    """
     row = _get_current_row(RepeatState, question_id, repeats.get_input_versions(question_id))
     if row is None:
         return []
@@ -64,6 +72,10 @@ def list_repeat_differences(question_id: int) -> list[str]:
 
 
 def list_drift_differences(question_id: int) -> list[str]:
+    """Return a line for each stored drift state that differs from the recomputed one.
+
+    Empty if the question must be scanned again anyway.
+    """
     if _get_current_row(AlertScan, question_id, storage.get_input_versions(question_id)) is None:
         return []
     question = _get_question(question_id)

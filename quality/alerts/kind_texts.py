@@ -202,7 +202,7 @@ def list_drift_basis(alert: Alert) -> list[str]:
 
 
 def _list_common_changes(alert: Alert) -> list[str]:
-    """Return a list with a sentence on whether others changed too; empty for a rater's bias."""
+    """Return a list with a sentence on whether other raters caused the change; empty for a bias."""
     if alert.other_rater_id is not None:
         return [_("The data don’t show which of the two caused it.")]
     if alert.measure != AlertMeasure.AGREEMENT:
@@ -219,7 +219,7 @@ def _list_common_changes(alert: Alert) -> list[str]:
 
 
 def _describe_other_drifts(alert: Alert) -> str:
-    """Return a sentence that names the raters with similar alerts at that time, if any."""
+    """Return a sentence that names the raters with similar alerts then, or says there are none."""
     overlapping = Alert.objects.filter(
         question=alert.question_id,
         kind=alert.kind,
@@ -283,9 +283,9 @@ def list_level_basis(alert: Alert) -> list[str]:
 
 
 def _list_other_falling_raters(alert: Alert) -> list[str]:
-    """Return a list with a sentence on other pairs or raters; empty for alerts of a category.
+    """Return a list with a sentence on other pairs, or on raters who fell more than the question.
 
-    It names the raters whose agreement fell further than the question's.
+    Empty for alerts of a category.
     """
     if alert.kind == AlertKind.PAIR_DIVERGED:
         return [_("Other pairs fell less.")]

@@ -215,6 +215,10 @@ KINDS: dict[str, AlertKindDefinition] = {
 
 
 def get_brief_text(alert: Alert, rater: int) -> str:
-    """Return the text of an alert to show beside the name of one of its raters (``rater``: id)."""
+    """Return the text of an alert to show beside the name of one of its raters.
+
+    ``rater``: the rater's id. Kinds of alerts that are about no rater return their whole
+    sentence.
+    """
     kind = KINDS[alert.kind]
     return kind.brief(alert, rater) if kind.brief else kind.sentence(alert)

@@ -94,7 +94,12 @@ def show_alert(request: HttpRequest, project_id: int, alert_id: int) -> HttpResp
 @login_required
 @require_POST
 def change_state(request: HttpRequest, project_id: int, alert_id: int) -> HttpResponse:
-    """Change the state of an alert: acknowledged, muted, resolved or open again."""
+    """Change the state of an alert: acknowledged, muted, resolved or open again; for leads.
+
+    ``do``: the state, followed by ":" and the cause if there is one; or PAUSE, ":" and a
+    rater's id, which confirms the alert and pauses the rater. An invalid step shows the alert
+    with the error.
+    """
     project = get_project(request.user, project_id, role=LEAD)
     alert = _get_alert_or_404(project, alert_id)
     state, _sep, cause = request.POST.get("do", "").partition(":")
@@ -127,7 +132,7 @@ def change_state(request: HttpRequest, project_id: int, alert_id: int) -> HttpRe
 @login_required
 @require_safe
 def export_chart(request: HttpRequest, project_id: int, alert_id: int, form: str) -> HttpResponse:
-    """Return the chart of an alert.
+    """Return the chart of an alert as a file; Http404 for another form than json and csv.
 
     ``form``: json (specification, rows and locale) or csv (rows).
     """
@@ -174,7 +179,10 @@ def _list_mute_choices() -> list[tuple[str, str]]:
 
 
 def _parse_date(text: str) -> datetime.date | None:
-    """Return the date, or None for an empty text; raises InvalidAlertStep."""
+    """Return the date of a text such as 2026-11-23, or None if it is empty.
+
+    Raises InvalidAlertStep for another text.
+    """
     if not text:
         return None
     try:
@@ -254,7 +262,10 @@ def edit_sensitivity(request: HttpRequest, project_id: int) -> HttpResponse:
 
 
 def _describe_option(option: sensitivity.ExpectedAlerts) -> list[str]:
-    """Return sentences on the error rate and the detection delay at one sensitivity."""
+    """Return sentences on the error rate and the detection delay at one sensitivity.
+
+    Only the rate for one rater while the project has no data.
+    """
     years = round(option.years_per_false_alert)
     sentences = [
         ngettext(

@@ -132,9 +132,10 @@ def store_labels(
 
 
 def lock_consensus(question_id: int) -> Consensus:
-    """Lock and return the question's row until the transaction ends.
+    """Lock and return the question's row of labels, which is created where it is missing.
 
-    It serializes the writing of labels and decisions.
+    Whoever writes labels or decisions holds this lock, so that they are written one after
+    another.
     """
     Consensus.objects.get_or_create(question_id=question_id)
     return Consensus.objects.select_for_update().get(question_id=question_id)
@@ -145,7 +146,8 @@ def build_fixed_row(
 ) -> LabelRow:
     """Return the row of an item whose category a decision or a gold answer fixes.
 
-    ``index``: position of the category in declared order.
+    ``index``: position of the category in declared order; ``source``: decision or gold
+    (LabelSource).
     """
     shares = np.zeros(scale.k)
     shares[index] = 1.0
@@ -218,7 +220,7 @@ def _iter_consensus_rows(
 
 
 def iter_stored_rows(question_id: int) -> Iterator[tuple[Any, ...]]:
-    """Yield (item id, values of COMPARED_COLUMNS) of the stored labels."""
+    """Yield (item id, values of COMPARED_COLUMNS...) of the stored labels, by item id."""
     rows = ItemLabel.objects.filter(question_id=question_id).order_by("item_id")
     return rows.values_list("item_id", *COMPARED_COLUMNS).iterator(chunk_size=BATCH_SIZE)
 
@@ -247,7 +249,7 @@ def _is_changed_value(old: float | None, new: float | None) -> bool:
 
 @dataclass(frozen=True)
 class _LeasedQuestion:
-    """Write labels of a question whose lease this worker holds.
+    """Writer of the labels of a question whose lease this worker holds.
 
     ``last_decision_id``: as in ``store_labels``. ``stored_codes``: {item id: stored code}.
     """
@@ -275,9 +277,9 @@ class _LeasedQuestion:
         record_label_changes(question_id, item_ids)
 
     def _lock_and_find_new_decisions(self) -> set[int]:
-        """Lock the question and return the items decided since the labels were read.
+        """Lock the question and return the ids of items decided since the labels were read.
 
-        Raises LeaseLost.
+        Raises LeaseLost if another worker has taken over the question.
         """
         question_id = self.consensus.question_id
         if lock_consensus(question_id).lease != self.consensus.lease:

@@ -63,11 +63,11 @@ def get_exam_rules(question: Question) -> ExamRules:
 def set_exam_rules(
     *, question: Question, by: Any, everybody: bool = False, **values: Any
 ) -> ExamRules:
-    """Set some of RULES and record the change.
+    """Set some of RULES for a question, record the change, and return the stored rules.
 
     When an exam becomes required, raters who have rated already get a waiver, unless
-    ``everybody`` must take it. Running exams continue unchanged. Raises InvalidSettings, without
-    changes.
+    ``everybody`` must take it. Running exams continue unchanged. Raises InvalidSettings,
+    without changes.
     """
     ExamRules.objects.get_or_create(question=question)
     row = ExamRules.objects.select_for_update().get(question=question)
@@ -141,7 +141,7 @@ def _waive_experienced_raters(question: Question, by: Any) -> int:
 
 
 def _find_problems(values: Mapping[str, float]) -> dict[str, str]:
-    """Return {name: error message} of invalid values."""
+    """Return {name of the rule: error message} of invalid values; empty if all are valid."""
     errors = {}
     low, high = values["p_fail"], values["p_pass"]
     if not _is_finite(low) or not 0.05 <= low <= 0.95:
@@ -241,7 +241,11 @@ class InvalidExamAction(ValueError):
 
 @transaction.atomic
 def grant_attempt(*, question: Question, rater: Rater, by: Any, reason: str) -> Exam:
-    """Create one more attempt for the rater. Raises InvalidExamAction."""
+    """Create one more attempt at the exam for the rater, and return it.
+
+    Raises InvalidExamAction while an attempt is open, without enough new gold items, for an
+    invalid reason, and for a rater who has passed or has a waiver.
+    """
     reason = _validate_action(question, rater, reason)
     if Exam.objects.filter(question=question, rater=rater, state=Exam.State.OPEN).exists():
         raise InvalidExamAction(_("An attempt is in progress."))
@@ -258,9 +262,10 @@ def grant_attempt(*, question: Question, rater: Rater, by: Any, reason: str) -> 
 
 @transaction.atomic
 def waive_exam(*, question: Question, rater: Rater, by: Any, reason: str) -> Exam:
-    """Create a waiver, with which the rater may rate without having passed.
+    """Create a waiver, with which the rater may rate without having passed, and return it.
 
-    Raises InvalidExamAction.
+    Raises InvalidExamAction for an invalid reason, and for a rater who has passed or has a
+    waiver.
     """
     exam = exams.waive_exam(
         question=question, rater=rater, by=by, reason=_validate_action(question, rater, reason)
@@ -272,7 +277,7 @@ def waive_exam(*, question: Question, rater: Rater, by: Any, reason: str) -> Exa
 def _validate_action(question: Question, rater: Rater, reason: str) -> str:
     """Return the stripped reason.
 
-    Raises InvalidExamAction for an invalid reason, and for a rater who has passed or a waiver.
+    Raises InvalidExamAction for an invalid one, and for a rater who has passed or has a waiver.
     """
     reason = reason.strip()
     if problem := find_required_reason_error(reason, max_length=MAX_REASON_LENGTH):

@@ -292,7 +292,10 @@ class ExamResultRow:
 
     @property
     def reason(self) -> str:
-        """Reason of the latest attempt, in the reader's language if the program wrote it."""
+        """Return the reason of the latest attempt, translated if the program wrote it.
+
+        Empty without a reason or an attempt.
+        """
         reason = self.exam.reason if self.exam is not None else ""
         return (
             _("Rated before the exam was required") if reason == exam_rules.RATED_BEFORE else reason
@@ -300,7 +303,7 @@ class ExamResultRow:
 
     @property
     def reason_with_name(self) -> str:
-        """Reason of the latest attempt, with the name of the lead who granted or waived it."""
+        """Return the reason of the latest attempt, with the lead who granted or waived it."""
         by = self.exam.by if self.exam is not None else None
         return f"{self.reason} ({by})" if self.reason and by else self.reason
 

@@ -39,9 +39,10 @@ class InvalidMoment(ValueError):
 
 
 def get_or_request_verdict(gate: Gate, as_of: datetime.datetime | None) -> Document | None:
-    """Return the verdict at a moment (default: now), or request it and return None.
+    """Return the signed verdict on a gate at a moment, or None while a worker still computes it.
 
-    The verdict on a question with few ratings is computed at once.
+    ``as_of``: the moment, None for now. The verdict on a question with few ratings is computed
+    at once; for a large one, a verdict of up to REUSE_SECONDS ago counts as current.
     """
     n_filters = len({Rule.from_stored(stored).filter for stored in gate.rules})
     limit = MAX_IMMEDIATE_RATINGS // max(n_filters, 1)
@@ -61,9 +62,10 @@ def get_or_request_verdict(gate: Gate, as_of: datetime.datetime | None) -> Docum
 
 
 def parse_moment(text: str, zone: ZoneInfo) -> datetime.datetime:
-    """Return the moment of a text like 2026-03-02T18:00+08:00. Raises InvalidMoment.
+    """Return the moment of a text like 2026-03-02T18:00+08:00, in UTC.
 
-    ``zone``: time zone that applies if the text has none.
+    ``zone``: time zone that applies if the text has none. Raises InvalidMoment for another
+    text, and for a moment in the future.
     """
     text = restore_plus(text)
     try:

@@ -115,7 +115,11 @@ def compute_gold_score(
     pass_mark: float,
     since: datetime.datetime | None = None,
 ) -> GoldScore:
-    """Return the gold score of a rater's responses; the evidence counts those after ``since``."""
+    """Return the unsaved gold score of a rater, from their responses to scored gold.
+
+    ``pass_mark``: the accuracy that a rater must reach; ``since``: evidence counts later
+    answers only.
+    """
     right = [response.code in gold_of_item[response.item].right for response in responses]
     table = _count_answers(responses, gold_of_item, scale.k)
     result = formulas.compute_score(table, None, scale.values if scale.type.numeric else None)
@@ -180,7 +184,10 @@ def _list_class_scores(
     gold_of_item: Mapping[int, CurrentGold],
     scale: QuestionScale,
 ) -> list[dict[str, float]]:
-    """Return the rater's accuracy for each gold category."""
+    """Return the rater's right answers for each gold category, with the interval of the accuracy.
+
+    Gold answers with several categories are left out. Categories are given by their code.
+    """
     outcomes: dict[int, list[bool]] = {}
     for response in responses:
         gold = gold_of_item[response.item]
@@ -198,9 +205,10 @@ def _list_class_scores(
 def _list_week_scores(
     responses: Sequence[GoldResponse], right: np.ndarray, evidence_by_answer: np.ndarray
 ) -> list[dict[str, float]]:
-    """Return the rater's accuracy of each week, and the evidence at its end.
+    """Return the rater's right answers of each week, and the evidence at the end of it.
 
-    ``evidence_by_answer`` (N,): the evidence after each response.
+    ``right`` (N,): whether each response is right; ``evidence_by_answer`` (N,): the evidence
+    after it.
     """
     weeks = compute_start_days(np.array([response.day for response in responses]), "week")
     rows = []

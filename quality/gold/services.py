@@ -40,10 +40,11 @@ def set_gold_rules(
 ) -> GoldState:
     """Set the pass mark of raters on gold, the consequence below it, and the tolerance.
 
-    ``pass_mark``: an accuracy; ``tolerance``: Question.gold_tolerance; None leaves a value
-    unchanged. The next sweep recomputes scores and evidence; earlier answers in exams keep their
-    outcome. Records a security event. Raises ValueError for a pass mark outside 0.05 to 0.99, an
-    unknown rule, and a tolerance that makes no difference on this scale or every answer right.
+    ``pass_mark``: an accuracy; ``rule``: GoldState.Rule; ``tolerance``:
+    Question.gold_tolerance; None leaves a value unchanged. The next sweep recomputes scores and
+    evidence; earlier answers in exams keep their outcome. Records a security event. Raises
+    ValueError for a pass mark outside 0.05 to 0.99, for an unknown rule, and for a tolerance on
+    a scale without order or so large that every answer is right.
     """
     if rule is not None and rule not in GoldState.Rule.values:
         raise ValueError(_("Choose an action."))
@@ -76,7 +77,11 @@ def _parse_number(text: str | float) -> float:
 
 
 def _parse_tolerance(text: str | float, question: Question) -> float:
-    """Return the tolerance. Raises ValueError if it makes no difference or every answer right."""
+    """Return the tolerance as a number.
+
+    Raises ValueError on a scale without order, and for a tolerance that makes every answer
+    right.
+    """
     tolerance, positions = _parse_number(text), get_positions(question).values()
     span = max(positions, default=0.0) - min(positions, default=0.0)
     if tolerance == 0:
@@ -119,10 +124,10 @@ def override_resumed_pauses(question_id: int) -> None:
 def create_interventions(
     question: Question, rule: str, scores: Iterable[GoldScore]
 ) -> list[GoldIntervention]:
-    """Create the warnings and pauses that the evidence calls for, unless they exist.
+    """Create the warnings and pauses that the evidence calls for, unless they exist; return them.
 
-    ``rule``: GoldState.Rule: whether they are proposed, carried out at once, or not created. Runs
-    in the transaction that stores the scores.
+    ``rule``: GoldState.Rule, whether they are proposed, carried out at once, or not created.
+    Runs in the transaction that stores the scores.
     """
     if rule == Rule.OFF:
         return []
@@ -154,7 +159,10 @@ def create_interventions(
 
 @transaction.atomic
 def carry_out_intervention(*, intervention: GoldIntervention, by: Any) -> GoldIntervention:
-    """Carry out a proposed intervention. Raises InvalidIntervention."""
+    """Carry out a proposed intervention and return it.
+
+    Raises InvalidIntervention if it was already decided.
+    """
     row = _lock_intervention(intervention)
     if row.state != State.PROPOSED:
         raise InvalidIntervention(_("Already decided."))
@@ -189,7 +197,7 @@ def _lock_intervention(intervention: GoldIntervention) -> GoldIntervention:
 
 
 def _get_current_steps(question: Question, raters: Collection[int]) -> dict[int, set[str]]:
-    """Return {rater id: steps (warn, pause) of the interventions that were not overridden}."""
+    """Return {rater id: steps (warn, pause) of the interventions in force} of these raters."""
     steps: dict[int, set[str]] = {}
     rows = GoldIntervention.objects.filter(question=question, rater__in=raters)
     for rater, step in rows.exclude(state=State.OVERRIDDEN).values_list("rater", "step"):

@@ -123,9 +123,10 @@ class _RightAnswersInOrder:
         return [self.is_right[position] for position in self.positions_of_item.get(item_id, ())]
 
     def count_others(self, item_id: int) -> formulas.RightAnswers:
-        """Return the counts of answers to other items, before and after the item's first third.
+        """Return how many answers to other items are right, before and after a moment.
 
-        They are zero if the item has fewer than three answers.
+        The moment is the last answer of the first third of those to this item. All counts
+        are zero if the item has fewer than three answers.
         """
         own = self.positions_of_item.get(item_id, [])
         first = len(own) // 3
@@ -187,9 +188,9 @@ def _count_right_answers(
 
 @transaction.atomic
 def create_review(*, gold: GoldAnswer, verdict: str, reason: str = "", by: Any) -> GoldReview:
-    """Store a lead's review of a current gold answer: keep it, or retire it.
+    """Store a lead's review of a current gold answer: keep it, or retire it; return the review.
 
-    Raises InvalidGoldReview, without changes.
+    ``verdict``: keep or retire. Raises InvalidGoldReview, without changes.
     """
     if verdict not in GoldReview.Verdict.values:
         raise InvalidGoldReview(_("Choose to keep or retire it."))

@@ -246,7 +246,7 @@ class GoldRulesForm(SettingsForm):
 
 
 def _build_shown_rules(question: Question, state: GoldState | None) -> dict[str, str]:
-    """Return the current rules as texts of the form's fields; the defaults if ``state`` is None."""
+    """Return the current rules as texts of the form's fields; for None, the default rules."""
     state = state or GoldState()
     return {
         "pass_mark": f"{state.pass_mark:.2f}",

@@ -95,7 +95,7 @@ def iter_item_bodies(labels: QuerySet[ItemLabel]) -> Iterator[Any]:
 def iter_label_rows(
     labels: QuerySet[ItemLabel], label_names: LabelNames
 ) -> Iterator[tuple[int, LabelRow]]:
-    """Yield (item id, LabelRow) of each label, in their order."""
+    """Yield (item id, LabelRow) of each label, in the order of ``labels``."""
     columns = (
         *("item_id", "item__key", "code", "source", "confidence", "distribution"),
         *("mean", "n_ratings", "reason", "computed_at"),

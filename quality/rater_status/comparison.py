@@ -101,7 +101,7 @@ class RaterComparison(NamedTuple):
 
     @property
     def funnel(self) -> funnel.Funnel | None:
-        """Funnel of the raters, or None with too few of them."""
+        """Return the funnel of the raters, or None with too few of them."""
         if self.middle is None or self.spread is None:
             return None
         return funnel.Funnel(self.middle, self.spread)
@@ -225,23 +225,28 @@ class _PeopleResults:
 
     @cached_property
     def top_answers(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The most frequent answer of each rater, its share, and its share in others' answers."""
+        """Return arrays (M,): each rater's most frequent answer, and two shares of it.
+
+        The first is its share in the rater's answers, the second in the others' answers to
+        the same items.
+        """
         answer = self.own_counts.argmax(axis=1)
         shares = [_compute_shares(part, answer) for part in (self.own_counts, self.other_counts)]
         return answer, shares[0], shares[1]
 
     @cached_property
     def repeats_answer(self) -> np.ndarray:
-        """Mask (M,): whether a rater gives answers other than the most frequent one too seldom."""
+        """Return a mask (M,) of the raters who almost always give the same answer."""
         return response_tendencies.find_repeating_raters(*self.top_answers[1:], self.n_items)
 
     def estimate_levels(
         self, question_id: int, scale: QuestionScale
     ) -> dict[int, response_tendencies.RaterLevel]:
-        """Return {rater id: own level} of those whose bias is more than chance.
+        """Return {rater id: own level} of the raters whose bias is more than chance.
 
-        A rater is biased if the level is distinct: not by the raters of the shared items. Raters
-        who repeat one answer are no reference: how far they are from others depends on the items.
+        The own level is adjusted for the levels of the raters of the same items. Raters who
+        repeat one answer are left out, also as a reference: how far they are from others
+        depends on the items.
         """
         answer_sd = _compute_answer_sd(self.own_counts.sum(axis=0), scale)
         is_biased = response_tendencies.find_biased_raters(
@@ -267,7 +272,10 @@ class _PeopleResults:
         return {ids[i]: levels[ids[i]] for i in np.flatnonzero(is_biased) if ids[i] in levels}
 
     def find_reversed(self, question_id: int, scale: QuestionScale) -> set[int]:
-        """Return the ids of the raters whose answers are opposite to those of the others."""
+        """Return the ids of the raters whose answers are opposite to those of the others.
+
+        Empty on nominal scales of more than two categories, which have no opposite.
+        """
         if not (scale.type.ordered or scale.k == 2):
             return set()
         kappas, ses = (
@@ -318,7 +326,10 @@ class _PeopleResults:
 
 
 def _widen_interval(value: Any, name: str, clusters: QuestionClusters | None) -> Mapping[str, Any]:
-    """Return the estimate, with the interval for clusters; an undefined one if it is None."""
+    """Return the estimate with the interval for clusters of items; an undefined one for None.
+
+    ``name``: its coefficient. The interval stays where the question has no clusters.
+    """
     value = value or build_uncounted_value()
     return clusters.widen_interval(name, value) if clusters else value
 
@@ -359,7 +370,10 @@ def _compute_answer_sd(counts: np.ndarray, scale: QuestionScale) -> float:
 
 
 def _find_contrasts(own_counts: np.ndarray, other_counts: np.ndarray) -> np.ndarray:
-    """Return (R,): the category whose shares in the two rows of counts (R, k) differ most."""
+    """Return (R,): the category of each rater whose own share and others' share differ most.
+
+    ``own_counts``, ``other_counts`` (R, k): answers by category.
+    """
     own, other = (
         counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
         for counts in (own_counts, other_counts)
@@ -368,7 +382,11 @@ def _find_contrasts(own_counts: np.ndarray, other_counts: np.ndarray) -> np.ndar
 
 
 def _get_margins(table: list[list[int]] | None, k: int) -> np.ndarray:
-    """Return counts (2, k) of own and others' answers; zeros if the table is of another scale."""
+    """Return counts (2, k) of a rater's own answers, and of the others' to the same items.
+
+    ``table``: own category against those of the others. Zeros if it is None or of another
+    scale.
+    """
     if not table or len(table) != k:
         return np.zeros((2, k), np.int64)
     counts = np.array(table, np.int64)

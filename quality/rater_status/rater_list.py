@@ -168,7 +168,7 @@ class RaterList:
 
     @cached_property
     def raters(self) -> list[RaterListEntry]:
-        """All people who rate, with status and flags, unordered; models are left out."""
+        """Return all people who rate, with status and flags, unordered; models are left out."""
         people = Rater.objects.filter(project=self.question.project_id, kind=Rater.Kind.HUMAN)
         alerts = get_unresolved_alerts_by_rater(self.question)
         drift_states = DriftState.objects.filter(question=self.question, watched=True)
@@ -217,12 +217,18 @@ class RaterList:
 
     @cached_property
     def gold_values(self) -> dict[int, tuple[float | None, int]]:
-        """Kappa with gold of each rater (see _get_kappas)."""
+        """Return {rater id: (kappa with gold answers, number of items)}.
+
+        Kappa is None where it is undefined.
+        """
         return _get_kappas(GoldScore.objects.filter(question=self.question))
 
     @cached_property
     def repeat_values(self) -> dict[int, tuple[float | None, int]]:
-        """Kappa of each rater with their own repeated answers (see _get_kappas)."""
+        """Return {rater id: (kappa with the rater's own repeated answers, number of items)}.
+
+        Kappa is None where it is undefined.
+        """
         return _get_kappas(RepeatScore.objects.filter(question=self.question))
 
 

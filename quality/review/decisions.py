@@ -250,9 +250,10 @@ def get_review_queue(
 def count_uncertain_items_with_one_rating(
     question: Question, *, review_filter: ReviewFilter = NO_FILTER
 ) -> int:
-    """Return how many items with one rating have less confidence than the filter's.
+    """Return how many items with a single rating have less confidence than the filter's limit.
 
-    They are not in the review queue, unless a lead sent them, because a second rating comes first.
+    They are not in the review queue, unless a lead sent them, because a second rating comes
+    first.
     """
     if review_filter.contested:
         return 0
@@ -267,9 +268,9 @@ def count_uncertain_items_with_one_rating(
 
 
 def _get_min_doubt(question: Question, review_filter: ReviewFilter) -> float:
-    """Return the doubt (1 - confidence) above which labels are listed.
+    """Return the doubt (1 - confidence) above which labels are listed for review.
 
-    The limit of the filter applies, else the question's threshold.
+    It follows from the limit of the filter, or else from the question's threshold.
     """
     return 1 - (review_filter.confidence_limit or get_label_rules(question).certain_from)
 

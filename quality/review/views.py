@@ -320,7 +320,10 @@ def assign_for_review(*, question: Question, item_ids: Sequence[int], by: Any) -
 
 
 def assign_selected_items(request: HttpRequest, project: Project, ids: list[int]) -> None:
-    """Put the selected items first in the review queue and report how many were accepted."""
+    """Put the selected items first in the review queue, and show how many were accepted.
+
+    ``ids``: of items; the question is that of the posted form. Http404 for an unknown question.
+    """
     question = get_object_or_404(project.questions, key=request.POST.get("question", ""))
     n_assigned = assign_for_review(question=question, item_ids=ids, by=request.user)
     message = ngettext(
