@@ -10,7 +10,7 @@ from quality.consensus import recomputation
 from quality.gates import verdict_jobs
 from quality.gold import recomputation as gold
 from quality.planning import planned_queues
-from quality.rater_status import comparison
+from quality.rater_status import recomputation as raters
 from quality.review import rating_requests
 
 
@@ -37,7 +37,7 @@ def sweep_gold_and_repeats() -> int:
 
 def sweep_raters() -> int:
     """Recompute outdated comparisons of raters and return how many."""
-    return comparison.sweep()
+    return raters.sweep()
 
 
 def sweep_gates() -> int:

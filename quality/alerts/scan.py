@@ -188,16 +188,28 @@ def scan_question(question: Question, *, today: datetime.date) -> ScanResult:
         drift_result, scale.k, segment_starts=known_changes.segment_starts, seconds=seconds
     )
     candidates = [
+        *_build_candidates(drift_result, outlier_result, scale, level),
+        *list_missing_rating_candidates(question, ratings, today),
+    ]
+    volume = sensitivity.compute_rating_volume(drift_result)
+    return ScanResult(drift_result, "", ratings.size, level, candidates, volume)
+
+
+def _build_candidates(
+    drift_result: drift.DriftResult,
+    outlier_result: outliers.OutlierResult,
+    scale: QuestionScale,
+    level: float,
+) -> list[AlertCandidate]:
+    """Return the candidates for the outliers, and for the drifts that no outlier explains."""
+    drifts = [
         build_drift_candidate(alert, level)
         for index, alert in enumerate(drift_result.alerts)
         if index not in outlier_result.explained
     ]
-    candidates += [
+    return drifts + [
         build_outlier_candidate(outlier, scale, level) for outlier in outlier_result.findings
     ]
-    candidates += list_missing_rating_candidates(question, ratings, today)
-    volume = sensitivity.compute_rating_volume(drift_result)
-    return ScanResult(drift_result, "", ratings.size, level, candidates, volume)
 
 
 def build_drift_context(question: Question) -> drift.DriftContext:

@@ -115,19 +115,14 @@ def compute_gold_score(
     pass_mark: float,
     since: datetime.datetime | None = None,
 ) -> GoldScore:
-    """Return the unsaved gold score of a rater, from their responses to scored gold.
-
-    ``pass_mark``: the accuracy that a rater must reach; ``since``: evidence counts later
-    answers only.
-    """
+    """Return the unsaved score of a rater on gold; the evidence counts answers after ``since``."""
     right = [response.code in gold_of_item[response.item].right for response in responses]
     table = _count_answers(responses, gold_of_item, scale.k)
     result = formulas.compute_score(table, None, scale.values if scale.type.numeric else None)
     n, n_right = len(responses), sum(right)
     low, high = wilson_interval(n_right, n)
-    start = 0 if since is None else sum(response.at <= since for response in responses)
-    evidence = np.minimum(formulas.compute_evidence(right[start:], pass_mark), MAX_EVIDENCE)
-    evidence_by_answer = np.concatenate([np.ones(start), evidence])  # 1 before the first answer
+    n_before = 0 if since is None else sum(response.at <= since for response in responses)
+    evidence_by_answer = _compute_evidence_by_answer(right, n_before, pass_mark)
     reached = formulas.find_pause(evidence_by_answer)
     return GoldScore(
         question_id=question_id,
@@ -149,6 +144,15 @@ def compute_gold_score(
         n_until_pause=reached,
         pause_reached_at=None if reached is None else responses[reached - 1].at,
     )
+
+
+def _compute_evidence_by_answer(right: list[bool], n_before: int, pass_mark: float) -> np.ndarray:
+    """Return (N,): the evidence against the rater after each answer.
+
+    ``right``: whether each of the N answers is right; of the first ``n_before`` it stays 1.
+    """
+    evidence = np.minimum(formulas.compute_evidence(right[n_before:], pass_mark), MAX_EVIDENCE)
+    return np.concatenate([np.ones(n_before), evidence])
 
 
 def _compute_chance(

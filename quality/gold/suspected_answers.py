@@ -94,15 +94,25 @@ def build_gold_items(
         )
         if item_id in suspects:
             suspect, codes = suspects[item_id], codes_of_people.get(item_id, {})
-            row.probability, row.n_people = suspect.probability, suspect.n_raters
-            row.likely_code = int(scale.codes[suspect.likely_code])
-            row.suspected = suspect.is_suspect and not gold.is_confirmed
+            _set_suspicion(row, suspect, scale, is_confirmed=gold.is_confirmed)
             accuracies = _compute_other_accuracies(gold.single_category, codes, tally)
             _set_passing_rater_counts(
                 row, codes, accuracies, pass_mark=pass_mark, likely_code=suspect.likely_code
             )
         rows.append(row)
     return rows
+
+
+def _set_suspicion(
+    row: GoldItem, suspect: formulas.SuspectGold, scale: QuestionScale, *, is_confirmed: bool
+) -> None:
+    """Set the probability that the gold answer is wrong, and the category that is likely right.
+
+    ``is_confirmed``: a lead has kept the answer, which is then not suspected.
+    """
+    row.probability, row.n_people = suspect.probability, suspect.n_raters
+    row.likely_code = int(scale.codes[suspect.likely_code])
+    row.suspected = suspect.is_suspect and not is_confirmed
 
 
 class _RightAnswersInOrder:

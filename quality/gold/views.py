@@ -75,12 +75,7 @@ def show_gold(request: HttpRequest, project_id: int) -> HttpResponse:
     )
     in_force = GoldItem.objects.filter(question=question, gold__retired_at=None)
     items = in_force.select_related("item", "gold")
-    by_exposure: QuerySet[Any] = items.order_by("-exposures", "item__id")
-    if not by_exposure.exists():  # nobody has rated: no row of the answers is computed yet
-        no_value = Value(None, output_field=FloatField())
-        uncounted = {"exposures": Value(0), "right": Value(0), "probability": no_value}
-        answers = GoldAnswer.objects.in_force().filter(question=question)
-        by_exposure = answers.select_related("item").order_by("item_id").annotate(**uncounted)
+    by_exposure = _sort_by_exposure(items, question)
     state = GoldState.objects.filter(question=question).first()
     context = {
         "project": selection.project,
@@ -108,6 +103,21 @@ def show_gold(request: HttpRequest, project_id: int) -> HttpResponse:
         "ordered": Scale(question.scale).ordered,
     }
     return render(request, "quality/gold/overview.html", context)
+
+
+def _sort_by_exposure(items: QuerySet[GoldItem], question: Question) -> QuerySet[Any]:
+    """Return the gold items by how often they were shown, or uncounted ones while there are none.
+
+    ``items``: of the question. They are computed when somebody has rated; until then the rows are
+    gold answers with the same fields.
+    """
+    by_exposure = items.order_by("-exposures", "item__id")
+    if by_exposure.exists():
+        return by_exposure
+    no_value = Value(None, output_field=FloatField())
+    uncounted = {"exposures": Value(0), "right": Value(0), "probability": no_value}
+    answers = GoldAnswer.objects.in_force().filter(question=question)
+    return answers.select_related("item").order_by("item_id").annotate(**uncounted)
 
 
 def _get_readable_selection(request: HttpRequest, project_id: int) -> Selection:

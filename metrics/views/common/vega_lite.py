@@ -139,13 +139,7 @@ def build_trend_chart(
         "scale": {"domain": domain, "zero": False, "nice": False},
         "axis": {"minExtent": 40, "tickCount": 5},
     }
-    tooltip = [
-        build_field("start", "temporal", _("from"), format="%Y-%m-%d"),
-        build_decimal_field("value", title),
-        build_decimal_field("low", _("95% from")),
-        build_decimal_field("high", pgettext("upper end of an interval", "to")),
-        build_count_field("n_items", _("items")),
-    ]
+    tooltip = _build_trend_tooltip(title)
     band = {"x": x, "y": {**y, "field": "low", "title": title}, "y2": {"field": "high"}}
     line = {"x": x, "y": {**y, "field": "value", "title": title}}
     layers = [
@@ -160,6 +154,17 @@ def build_trend_chart(
     layers.append(_build_crosshair(x, tooltip))
     layers += _build_annotation_layers(x, annotations)  # above, so that their flags have tooltips
     return build_chart(180 if bias else 260, layer=layers)
+
+
+def _build_trend_tooltip(title: str) -> list[Spec]:
+    """Return the fields of a point's tooltip; ``title`` names the value."""
+    return [
+        build_field("start", "temporal", _("from"), format="%Y-%m-%d"),
+        build_decimal_field("value", title),
+        build_decimal_field("low", _("95% from")),
+        build_decimal_field("high", pgettext("upper end of an interval", "to")),
+        build_count_field("n_items", _("items")),
+    ]
 
 
 CUMULATIVE_LINE = {

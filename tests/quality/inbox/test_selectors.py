@@ -16,7 +16,7 @@ from projects.models import Item, Project, Question, Rater
 from quality.exams import exam_rules
 from quality.inbox import entry_counts
 from quality.models import Appeal, GoldIntervention
-from quality.rater_status import comparison
+from quality.rater_status import recomputation as rater_recomputation
 from ratings.models import Exam, ExamRules
 
 pytestmark = pytest.mark.django_db
@@ -157,7 +157,7 @@ def test_rater_tables_show_alerts_and_proposed_pauses(
         for key in ("ann", "ben"):
             rate(question, f"i{number}", key, "minor")
     update_question(question.pk)
-    comparison.recompute_question(question.pk, at_once=True)
+    rater_recomputation.recompute_question(question.pk, at_once=True)
     alert = make_alert(question, intervention.rater)
     base = f"/projects/{project.pk}/"
     alert_link = f'href="{base}alerts/{alert.pk}/">'
