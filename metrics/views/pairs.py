@@ -133,7 +133,10 @@ def _render_pair_list(request: HttpRequest, selection: Selection) -> HttpRespons
 def build_context(
     selection: Selection, a: Rater, b: Rater, source: PairSource
 ) -> dict[str, object]:
-    """Return the template context of a pair; the trend may be pending when the table is not."""
+    """Return the template context of a pair of raters, from their source.
+
+    Its trend may still be computed by a worker when the table is there.
+    """
     clusters = QuestionClusters.load(selection.question.pk, selection.project)
     details = PairDetails.from_table(source.get_table(), selection.scale, clusters)
     names = [get_weighted_name("cohen_kappa", selection.weights)]

@@ -54,7 +54,7 @@ def _get_change_template(change: float, *, is_clear: bool) -> str:
 def build_sentences(comparison: PeriodComparison, explanation: ChangeExplanation) -> list[str]:
     """Return sentences on the change, whether it may be chance, and its main causes.
 
-    If agreement is undefined in either period, a sentence says why.
+    If agreement is undefined in either period, the only sentence says why.
     """
     before = explanation.result["before"]
     after = explanation.result["after"]
@@ -133,7 +133,7 @@ def _list_opposing_raters(explanation: ChangeExplanation, move: float) -> list[C
 
 
 def _describe_contribution(part: Contribution) -> str:
-    """Return the sentence on how agreement would have changed without this part of the ratings."""
+    """Return the sentence on how agreement would have changed without a part of the ratings."""
     if part.rater:
         name = part.name
     elif part.of_items:

@@ -74,15 +74,19 @@ def describe_random_sample(headline: HeadlineResult) -> str:
 
 
 def build_cluster_note(project: Project, clusters: Any, name: str) -> str:
-    """Return the note on the interval of a coefficient; empty where the project has no clusters.
+    """Return the note on the clusters of a coefficient's interval.
 
-    ``clusters``: a QuestionClusters, or None while a worker computes it.
+    Empty where the project has no clusters. ``clusters``: a QuestionClusters, or None while a
+    worker computes it; ``name``: of the coefficient.
     """
     return format_cluster_note(describe_clusters(project, clusters, name))
 
 
 def format_cluster_note(cluster: Mapping[str, Any] | None) -> str:
-    """Return the note on a description by `describe_clusters`; empty for None, or without items."""
+    """Return the note on clusters; empty for None, and where no items are compared.
+
+    ``cluster``: a description by `describe_clusters`.
+    """
     if cluster is None:
         return ""
     params = {"attribute": cluster["attribute"]}

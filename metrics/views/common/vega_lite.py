@@ -54,7 +54,10 @@ def build_locale() -> Spec:
 
 
 def build_chart(height: int, **parts: Any) -> Spec:
-    """Return a specification with the common parts of all charts."""
+    """Return a specification with the common parts of all charts, and ``parts``.
+
+    ``height``: in pixels.
+    """
     return {
         "$schema": SCHEMA,
         "height": height,
@@ -91,10 +94,10 @@ DAY_MS = 86_400_000
 
 
 def build_time_axis(period: str) -> Spec:
-    """Return the time axis.
+    """Return the encoding of the time axis of a chart whose points are periods.
 
     Dates of the project's time zone are drawn as UTC, so that the browser's zone does not shift
-    them.
+    them. ``period``: "day", "week" or "month".
     """
     if period == "month":
         time_format, min_days = pgettext("time format of a month (d3)", "%b %Y"), 30
@@ -263,8 +266,8 @@ def _build_crosshair(x: Spec, tooltip: list[Spec]) -> Spec:
 def build_versions_chart(rows: list[Row], names: Sequence[str], *, title: str, period: str) -> Spec:
     """Return a chart with a line for each prompt version of a model.
 
-    rows: version, start, end, value, low, high, enough_items, n_items. ``names``: the versions,
-    oldest first.
+    Fields of rows: version, start, end, value, low, high, enough_items, n_items. ``names``: the
+    versions, oldest first; ``title``: of the value.
     """
     x = build_time_axis(period)
     y: Spec = {

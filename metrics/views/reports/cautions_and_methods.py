@@ -274,7 +274,7 @@ _GROUP_NAMES = {
 
 
 def _describe_interval_method(name: str, value: Value) -> str:
-    """Return how the interval was computed."""
+    """Return the sentence on how the interval of the coefficient ``name`` was computed."""
     if "bootstrap" in value:
         return _("percentile bootstrap over items (%(n)s replicates)") % {
             "n": format_count(value["bootstrap"])
@@ -285,7 +285,7 @@ def _describe_interval_method(name: str, value: Value) -> str:
 
 
 def get_unweighted(facts: ReportFacts) -> tuple[str, Value] | None:
-    """Return name and Value of the headline without weights; None if weights change nothing."""
+    """Return (name, Value) of the headline without weights; None if weights change nothing."""
     headline = facts["headline"]
     if "unweighted" not in headline:
         return None

@@ -125,7 +125,7 @@ class PeriodComparison:
 
     @property
     def attribution_fields(self) -> dict[str, object]:
-        """Fields of the Attribution that explains the change; empty without two periods."""
+        """Return the fields of the Attribution that explains the change; empty without periods."""
         if self.before is None or self.after is None:
             return {}
         return {
@@ -230,7 +230,7 @@ def _build_requested_comparison(
 
 
 def find_attribution(comparison: PeriodComparison, selection: Selection) -> Attribution | None:
-    """Return the stored explanation of the change, or None."""
+    """Return the stored explanation of the change; None without one, or without two periods."""
     if not comparison.attribution_fields:
         return None
     rows = Attribution.objects.filter(
@@ -248,7 +248,7 @@ MIN_BIAS_CHANGE = (
 
 @dataclass(frozen=True)
 class RecentChange:
-    """A sentence, and the URL of its explanation; empty if there is none."""
+    """A sentence on a change, and the URL of its explanation; the URL is empty if there is none."""
 
     text: str
     url: str
@@ -321,9 +321,9 @@ class LevelShift:
 
 
 def find_level_shift(points: Sequence[TrendPeriod | TrendPoint]) -> LevelShift | None:
-    """Return the clearest shift between the weeks before and from one week on, None without any.
+    """Return the clearest lasting shift of the mean difference of two raters, or None.
 
-    ``points``: oldest first.
+    Compared are the weeks before, and from, each week. ``points``: oldest first.
     """
     valid_points = [
         point
