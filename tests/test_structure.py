@@ -21,9 +21,9 @@ LONG_MODULES = {
     "metrics/agreement/handbook_sections.py",
 }
 MAX_LINES = 400  # of a module
-MAX_MODULES = 749  # of the product; join what is one subject before you raise it
+MAX_MODULES = 731  # of the product; join what is one subject before you raise it
 MAX_FUNCTION_LINES = 40
-MAX_LONG_FUNCTIONS = 49  # of the product; split one before you add one
+MAX_LONG_FUNCTIONS = 45  # of the product; split one before you add one
 # SQL as text: hot statements, locks and the tables of an import (docs/decisions/raw-bulk-sql.md).
 SQL_MODULES = {
     "core/db/bulk.py",

@@ -68,7 +68,7 @@ class QuestionRow:
 
     @property
     def unweighted(self) -> Value | None:
-        """Return the estimate without weights of a weighted headline; None if they change nothing."""
+        """Return the estimate of the headline without weights; None if they have no effect."""
         named = self.agreement.get_unweighted(self.name) if self.agreement else None
         return named[1] if named else None
 
