@@ -21,7 +21,7 @@ from django.utils.translation import gettext_lazy
 
 from core import security_log
 from projects.admin_base import AuditedAdmin, ReadOnlyAdmin, register_read_only
-from projects.services.members.usernames import reject_misleading_username
+from projects.services.membership import reject_misleading_username
 
 from .audit_log import selectors
 from .models import (

@@ -1,7 +1,8 @@
-"""Configuration of the site's app: listeners, Sentry and tracing are set up at start."""
+"""Configuration of the site's app and of the admin: what is set up at the start."""
 
 from django.apps import AppConfig
 from django.conf import settings
+from django.contrib.admin.apps import SimpleAdminConfig
 from django.core.exceptions import ImproperlyConfigured
 
 from core import security_log
@@ -9,6 +10,7 @@ from core import security_log
 
 class SiteConfig(AppConfig):
     name = "agreement_site"
+    default = True
 
     def ready(self) -> None:
         # Tasks bind to this Celery application. Not in __init__.py: the supervisor imports this
@@ -31,8 +33,26 @@ class SiteConfig(AppConfig):
             configure_opentelemetry(releases.get_release())
 
 
+class AdminConfig(SimpleAdminConfig):
+    """Use our admin site without loading the admin modules, which the URLs load later.
+
+    They load the API, which workers do not need.
+    """
+
+    default_site = "agreement_site.navigation.admin_site.ConcordAdminSite"
+
+    def ready(self) -> None:
+        from .navigation.admin_site import set_model_names
+
+        super().ready()
+        set_model_names()
+
+
 def configure_sentry(dsn: str) -> None:
-    """Send errors to Sentry: tracebacks, without request bodies or names of people."""
+    """Send errors to Sentry: tracebacks, without request bodies or names of people.
+
+    Raises ImproperlyConfigured if Sentry's client is not installed.
+    """
     try:
         import sentry_sdk
     except ImportError:

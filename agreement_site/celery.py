@@ -133,7 +133,7 @@ class Sweeper(bootsteps.StartStopStep):
     def find_schema_mismatch(self, interval_seconds: float) -> str | None:
         """Return a sentence if the schema is of another release, else None.
 
-        Also None if the database was asked less than ``interval_seconds`` ago.
+        It is also None if the database was asked less than ``interval_seconds`` ago.
         """
         from agreement_site import releases
 

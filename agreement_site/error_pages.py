@@ -34,7 +34,10 @@ LIST_PAGES = {  # URL name of a list page -> text of the link to it
 def render_error(
     request: HttpRequest, status: int, message: str, hints: Sequence[str] = (), **extra_context: Any
 ) -> HttpResponse:
-    """Return an error page, or the API's error body; ``hints``: what the user can do."""
+    """Return an error page, or for API paths the API's error body.
+
+    ``hints``: sentences on what the user can do; ``extra_context``: further variables of the page.
+    """
     if request.path.startswith("/api/"):
         return build_error_response(status, message)
     context = {"status": status, "message": message, "hints": hints, **extra_context}
@@ -72,7 +75,7 @@ def forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpR
 
 
 def _build_contact_hints(request: HttpRequest, project: Project) -> list[str]:
-    """Return a hint that names the project's leads; for members only."""
+    """Return a hint that names the project's other leads, for members only; empty without any."""
     leads = get_leads(project).exclude(user=request.user.pk).select_related("user")
     names = [lead.user.get_full_name() or lead.user.get_username() for lead in leads[:MAX_LEADS]]
     if not names:

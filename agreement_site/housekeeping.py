@@ -27,11 +27,10 @@ from agreement_site.notifications import outbox as mail_outbox
 from agreement_site.server import web_server
 from events.webhooks import outbox
 from metrics.integrity import schedule
-from projects import legal_hold
+from projects import permissions
 from projects.api import idempotency
 from projects.models import ApiToken, Deletion, Project
-from projects.services import tokens
-from projects.services.members import joining
+from projects.services import joining, tokens
 from ratings.files import shared_folders
 from ratings.items import removal
 
@@ -42,7 +41,10 @@ MAX_PROJECTS_PER_RUN = 10
 
 
 class RetentionRule(NamedTuple):
-    """A setting in days, the function that removes older data, and a description of the data."""
+    """A setting in days, the function that removes older data, and a description of the data.
+
+    ``remove`` takes a moment and returns how many objects it removed that are older.
+    """
 
     setting: str
     remove: Callable[[Moment], int]  # removes data before the moment and returns how many
@@ -55,13 +57,13 @@ def delete_old_audit_log_entries(before: Moment) -> int:
 
 
 def clear_old_audit_log_addresses(before: Moment) -> int:
-    """Clear the addresses of old entries; the entries stay."""
+    """Clear the addresses of older entries, which stay; return how many."""
     entries = AuditLogEntry.objects.filter(created_at__lt=before).exclude(address="")
     return _exclude_held(entries).update(address="")
 
 
 def delete_dead_tokens(before: Moment) -> int:
-    """Delete tokens revoked or expired before ``before``.
+    """Delete tokens that were revoked or expired before ``before``; return how many.
 
     They grant no access, but show who had them and when they were used.
     """
@@ -70,9 +72,10 @@ def delete_dead_tokens(before: Moment) -> int:
 
 
 def start_project_deletions(before: Moment) -> int:
-    """Start the deletion of projects archived before ``before``, a few at a time.
+    """Start the deletion of projects archived before ``before``; return how many.
 
-    Like a lead's deletion, it leaves a record, and workers carry it out.
+    At most MAX_PROJECTS_PER_RUN are started. Like a lead's deletion, each leaves a record, and
+    workers carry it out.
     """
     running = Deletion.objects.filter(kind=Deletion.Kind.PROJECT, finished_at=None)
     projects = Project.objects.filter(archived_at__lt=before).exclude(
@@ -88,9 +91,9 @@ def start_project_deletions(before: Moment) -> int:
 
 def _exclude_held(rows: QuerySet[Any], *, project_column: str = "project_id") -> QuerySet[Any]:
     """Return the rows without those of projects under legal hold."""
-    if legal_hold.is_site_held():
+    if permissions.is_site_under_legal_hold():
         return rows.none()
-    is_held = Q(**{f"{project_column}__in": legal_hold.list_held_projects()})
+    is_held = Q(**{f"{project_column}__in": permissions.list_projects_under_legal_hold()})
     # Not by exclude(), which would leave out rows of no project, too.
     return rows.filter(Q(**{project_column: None}) | ~is_held)
 

@@ -21,7 +21,7 @@ Migrations = frozenset[tuple[str, str]]  # app, name
 
 @functools.cache
 def get_release() -> str:
-    """Return the version, with the commit in a checkout: "0.1.0+3f2a9c1"."""
+    """Return the version, with the commit where it is known: "0.1.0+3f2a9c1"."""
     with (settings.BASE_DIR / "pyproject.toml").open("rb") as file:
         version: str = tomllib.load(file)["project"]["version"]
     commit = _read_commit()

@@ -25,7 +25,10 @@ ATTRIBUTES = {
 
 
 def parse_provider_metadata(path: str) -> dict[str, Any]:
-    """Return the only provider in a metadata file, in python3-saml's form."""
+    """Return the only provider in a metadata file, in python3-saml's form.
+
+    Raises ImproperlyConfigured for another file, and if the SAML library does not load.
+    """
     try:
         import onelogin.saml2.auth  # noqa: F401 - needed for responses later, xmlsec too
         from onelogin.saml2.idp_metadata_parser import OneLogin_Saml2_IdPMetadataParser as Parser
@@ -52,6 +55,12 @@ def parse_provider_metadata(path: str) -> dict[str, Any]:
     # One of the other fields asks for signed requests, for which this site has no key.
     fields = ("entityId", "singleSignOnService", "x509cert", "x509certMulti")
     provider = {name: idp[name] for name in fields if name in idp}
+    _validate_provider(provider, path)
+    return provider
+
+
+def _validate_provider(provider: Mapping[str, Any], path: str) -> None:
+    """Raise ImproperlyConfigured if a field is missing without which nobody could sign in."""
     certificate = provider.get("x509cert") or provider.get("x509certMulti", {}).get("signing")
     sign_in_url = urlsplit(provider.get("singleSignOnService", {}).get("url", ""))
     if not provider.get("entityId") or not certificate or not sign_in_url.hostname:
@@ -61,7 +70,6 @@ def parse_provider_metadata(path: str) -> dict[str, Any]:
         )
     if sign_in_url.scheme != "https" and sign_in_url.hostname not in ("localhost", "127.0.0.1"):
         raise ImproperlyConfigured(f"SAML_METADATA={path!r}: its address starts with https://")
-    return provider
 
 
 def build_allauth_app(name: str, provider: Mapping[str, Any]) -> dict[str, object]:

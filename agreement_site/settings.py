@@ -41,7 +41,11 @@ def env_list(name: str, default: str = "") -> list[str]:
 
 
 def env_url(name: str, schemes: Collection[str], *, needs_host: bool = True) -> str:
-    """Return a URL, empty where none is set. Raises ImproperlyConfigured, without the password."""
+    """Return the URL in an environment variable, empty if it is not set.
+
+    Raises ImproperlyConfigured, without the password, for another scheme than ``schemes`` and for a
+    URL without a host if it ``needs_host``.
+    """
     url = os.environ.get(name, "").strip()
     if not url:
         return ""
@@ -57,7 +61,10 @@ def env_url(name: str, schemes: Collection[str], *, needs_host: bool = True) -> 
 
 
 def require_env(name: str) -> str:
-    """Return a variable that another setting needs. Raises ImproperlyConfigured without it."""
+    """Return the value of an environment variable that another setting needs.
+
+    Raises ImproperlyConfigured if it is not set.
+    """
     text = os.environ.get(name, "").strip()
     if not text:
         raise ImproperlyConfigured(f"{name} is needed")
@@ -85,9 +92,9 @@ TIMEOUT_OPTIONS = {
 
 
 def parse_database_url(url: str) -> dict:
-    """Return the DATABASES entry of a URL.
+    """Return the entry of DATABASES for a URL.
 
-    Either sqlite:///relative-or-/absolute/path or postgres[ql]://user:password@host:port/name.
+    It is sqlite:///relative-or-/absolute/path or postgres[ql]://user:password@host:port/name.
     """
     parts = urlsplit(url)
     if parts.scheme == "sqlite":
@@ -184,7 +191,7 @@ if HTTPS and (DEBUG or "*" in ALLOWED_HOSTS):
 CSRF_TRUSTED_ORIGINS = env_list("CSRF_TRUSTED_ORIGINS")
 
 INSTALLED_APPS = [
-    "agreement_site.navigation.apps.AdminConfig",
+    "agreement_site.apps.AdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -213,7 +220,7 @@ MIDDLEWARE = [
     "agreement_site.monitoring.logs.RequestLogMiddleware",
     "agreement_site.middleware.security.AllowedMethodsMiddleware",
     "agreement_site.middleware.security.NulCharacterMiddleware",
-    "agreement_site.middleware.wake_workers.WakeWorkersMiddleware",
+    "core.jobs.wakeup.WakeWorkersMiddleware",
     "agreement_site.middleware.security.TokenRedirectMiddleware",  # before redirects to https
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -373,7 +380,7 @@ if SAML_METADATA:
     SOCIALACCOUNT_PROVIDERS["saml"] = {
         "APPS": [saml_metadata.build_allauth_app(SAML_NAME, _provider)]
     }
-SOCIALACCOUNT_ADAPTER = "agreement_site.accounts.identity_providers.oidc.SocialAdapter"
+SOCIALACCOUNT_ADAPTER = "agreement_site.accounts.identity_providers.SocialAdapter"
 SOCIALACCOUNT_EMAIL_VERIFICATION = "none"
 
 # Address of the site in mails and chat messages; without it, that of the first host.
@@ -508,7 +515,7 @@ if SECOND_PERSON not in ("nobody", "lead", "administrator"):
     raise ImproperlyConfigured(
         f"SECOND_PERSON={SECOND_PERSON!r}: one of nobody, lead, administrator"
     )
-# Projects of which nothing is deleted, by their numbers, or "all" (projects/legal_hold.py).
+# Projects of which nothing is deleted, by their numbers, or "all" (projects/permissions.py).
 LEGAL_HOLD = env_list("LEGAL_HOLD")
 for _text in LEGAL_HOLD:
     if _text != "all" and not _text.isdecimal():
@@ -534,7 +541,7 @@ SESSION_COOKIE_NAME = f"{_host}sessionid"
 CSRF_COOKIE_NAME = f"{_host}csrftoken"
 LANGUAGE_COOKIE_NAME = f"{_host}django_language"
 THEME_COOKIE_NAME = f"{_host}theme"
-MESSAGE_STORAGE = "agreement_site.middleware.message_storage.MessageStorage"
+MESSAGE_STORAGE = "agreement_site.middleware.security.MessageStorage"
 # A session ends after this time without use, and after 14 days in any case.
 SESSION_ENGINE = "agreement_site.accounts.sessions"
 SESSION_IDLE_HOURS = env_int("SESSION_IDLE_HOURS", 72)

@@ -181,7 +181,7 @@ def _list_audit_problems(audit: schedule.AuditSummary | None) -> list[str]:
 
 
 def _list_mail_problems(mails: outbox.MailQueueState | None) -> list[str]:
-    """Return the problems of queued mails; ``mails`` is None where the site sends no mail."""
+    """Return the problems of queued mails; none if ``mails`` is None: the site sends no mail."""
     if mails is None:
         return []
     sentences = []
@@ -221,7 +221,7 @@ def show_system_status(request: HttpRequest) -> HttpResponse:
 
 
 def _iter_rows(status: SystemStatus, now: datetime.datetime) -> Iterator[tuple[str, str]]:
-    """Yield the label and the text of each detail."""
+    """Yield (label, text) of each line of the page."""
     version = ".".join(map(str, connection.get_database_version()))
     yield _("Release"), status.release
     yield _("Database"), f"{connection.display_name} {version}"

@@ -19,7 +19,7 @@ from scipy import special
 
 from metrics.agreement import estimate_coefficient
 from metrics.agreement.coefficients import cohen, groups
-from metrics.agreement.coefficients.light import PairKappas, mean_kappa_by_items
+from metrics.agreement.coefficients.cohen import PairKappas, mean_kappa_by_items
 from metrics.agreement.counts.tally import count_pair_tables, count_patterns
 from metrics.agreement.estimate import Estimate
 from metrics.agreement.weights import build_weightings

@@ -14,7 +14,7 @@ import itertools
 import numpy as np
 
 from metrics.agreement import Estimate, estimate_coefficient
-from metrics.agreement.counts.confidence_sequences import widen_to_sequence
+from metrics.agreement.counts.wider_intervals import widen_to_sequence
 
 LOOKS = 200
 GOAL = 0.05

@@ -29,7 +29,7 @@ django.setup()
 from metrics.agreement.counts.tally import count_patterns
 from metrics.agreement.explain.diagnosis import diagnose
 from metrics.agreement.explain.outlying_raters import find_outlying_raters
-from metrics.results.disagreement import recent_change
+from metrics.results.headline import trends
 
 GOAL, RATER_GOAL, CONFUSION_GOAL = 0.05, 0.01, 0.01
 Design = tuple[int, int, float, float]  # items, raters, prevalence, error
@@ -54,7 +54,7 @@ def to_patterns(codes: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
 
 def has_change(rng: np.random.Generator, design: Design) -> bool:
     weeks = [to_patterns(simulate(rng, design), 2) for _week in range(2)]
-    return bool(recent_change.compare_periods(weeks[0], weeks[1], None)[2])
+    return bool(trends.compare_periods(weeks[0], weeks[1], None)[2])
 
 
 def has_outlier(rng: np.random.Generator, design: Design) -> bool:

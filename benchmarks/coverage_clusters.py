@@ -22,8 +22,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from metrics.agreement import sample_size
 from metrics.agreement.coefficients import fleiss
-from metrics.agreement.counts.clusters import compute_cluster_effects, widen_interval
 from metrics.agreement.counts.tally import PatternCounts, count_patterns
+from metrics.agreement.counts.wider_intervals import compute_cluster_effects, widen_interval
 from metrics.agreement.estimate import Value
 
 ITEMS = 10  # of a document

@@ -12,7 +12,7 @@ import sys
 import numpy as np
 
 from metrics.agreement.coefficients import cohen
-from metrics.agreement.coefficients.light import PairKappas, mean_kappa_by_items
+from metrics.agreement.coefficients.cohen import PairKappas, mean_kappa_by_items
 from metrics.agreement.counts.tally import count_pair_tables, count_patterns
 from metrics.agreement.estimate import Estimate
 

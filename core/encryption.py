@@ -14,7 +14,7 @@ from django.utils.crypto import salted_hmac
 
 
 class UndecryptableError(Exception):
-    """The text was encrypted with a key that the settings no longer have."""
+    """The text is not encrypted with a key of the settings."""
 
 
 def encrypt_text(text: str) -> str:
@@ -23,7 +23,11 @@ def encrypt_text(text: str) -> str:
 
 
 def decrypt_text(encrypted: str) -> str:
-    """Return the text that was given to `encrypt_text`. Raises UndecryptableError."""
+    """Return the text that was given to ``encrypt_text``.
+
+    Raises UndecryptableError if the settings no longer have its key, or if it is not an encrypted
+    text.
+    """
     try:
         return _build_cipher().decrypt(encrypted.encode()).decode()
     except InvalidToken:

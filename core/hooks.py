@@ -19,7 +19,7 @@ Value = TypeVar("Value")
 
 
 class Hook(Generic[Entry]):
-    """The registered entries, in the order of their registration."""
+    """An extension point: the entries that packages above have registered, in that order."""
 
     BY_NAME: ClassVar[dict[str, Hook[Any]]] = {}
 

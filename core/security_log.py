@@ -38,8 +38,8 @@ def log_event(event_type: str, **fields: Any) -> None:
 def get_client_address(request: HttpRequest) -> str:
     """Return the client address of a request.
 
-    Behind a proxy, it is the address that the nearest proxy reports; the proxy's own address if the
-    header contains no valid address.
+    Behind a proxy, it is the address that the nearest proxy reports, or the proxy's own one if the
+    header has no valid address. Empty if the request came through a Unix socket.
     """
     forwarded: str = request.META.get("HTTP_X_FORWARDED_FOR", "")
     if getattr(settings, "SECURE_PROXY_SSL_HEADER", None) and forwarded:
@@ -51,9 +51,8 @@ def get_client_address(request: HttpRequest) -> str:
 
 
 def hash_username(name: str) -> str:
-    """Return a short hash of a username that was entered at sign-in.
+    """Return a short hash of what was entered as a username, for the log.
 
-    It lets the same name be recognized in the log without storing it: some people type their
-    password there.
+    It lets the same name be recognized without storing it: some people type their password there.
     """
     return hashlib.sha256(name.casefold().encode("utf-8", "replace")).hexdigest()[:12]

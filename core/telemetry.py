@@ -63,7 +63,7 @@ span_factory: SpanFactory = _start_null_span
 
 
 def start_span(kind: str, name: str, headers: Mapping[str, str] | None = None) -> Any:
-    """Return a context manager that traces the code inside as one span.
+    """Return a context manager that traces the code inside as one span, and yields the span.
 
     ``kind`` is server, consumer or client. ``headers`` may carry the parent's trace context.
     """

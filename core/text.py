@@ -1,16 +1,19 @@
-"""Checks and normalization of texts from forms, API, files and addresses.
+"""Checks and normalization of texts from forms, API, files and addresses; limits of JSON texts.
 
 No database column takes a NUL character, and no key, label or name has a line end or another
 control character. NULs in addresses and cookies are replaced earlier
-(agreement_site/middleware/security.py), as are those in JSON (core/api/parsers.py); Django's own
-form fields reject them, too.
+(agreement_site/middleware/security.py). JSON with NULs is rejected (core/api/parsers.py), and so
+are NULs by Django's own form fields.
 """
 
 from __future__ import annotations
 
+import itertools
+import math
 import re
 import unicodedata
-from typing import Any, cast
+from collections.abc import Iterable
+from typing import Any, NoReturn, cast
 
 from django.utils.functional import Promise, keep_lazy_text
 from django.utils.text import format_lazy
@@ -89,9 +92,10 @@ def has_mixed_scripts(text: str) -> bool:
 
 
 def classify_key_problem(key: str, *, max_length: int) -> str:
-    """Return the problem of an item's or rater's key: "empty", "long", "blanks" or "control".
+    """Return the problem of an item's or rater's key; an empty text when the key is valid.
 
-    Return an empty string when the key is valid. ``max_length`` counts characters.
+    It is "empty", "long" (more than ``max_length`` characters), "blanks" (at its beginning or end)
+    or "control" (control or invisible characters).
     """
     if not key:
         return "empty"
@@ -112,6 +116,17 @@ def truncate_to_line(text: str, *, max_length: int) -> str:
     return words if len(words) <= max_length else words[:max_length].rstrip() + "…"
 
 
+def get_initials(name: object) -> str:
+    """Return one or two letters or digits: AL for Ada Lovelace, 39 for w0039, W2 for w2."""
+    words = [word for word in str(name).replace("_", " ").replace("-", " ").split() if word]
+    last = words[-1] if words else "?"
+    if last[-2:].isdecimal():
+        return last[-2:]
+    if len(words) > 1:
+        return (words[0][0] + last[0]).upper()
+    return last[0].upper() + last[-1] if len(last) > 1 and last[-1].isdecimal() else last[0].upper()
+
+
 def describe_range(lowest: float, highest: float) -> str:
     """Return the error message for a number outside a range."""
     return _("Enter a number from %(lowest)s to %(highest)s.") % {
@@ -128,6 +143,14 @@ def describe_whole_range(lowest: int, highest: int) -> str:
     }
 
 
+def describe_invalid_choice(value: object, allowed: Iterable[str]) -> str:
+    """Return the error message for a value that is none of the allowed ones; it lists them."""
+    return _("“%(found)s” isn't valid. Choose one of %(allowed)s.") % {
+        "found": str(value)[:40],
+        "allowed": ", ".join(allowed),
+    }
+
+
 def describe_length(max_length: int) -> str:
     """Return the error message for a text that is too long or contains NUL."""
     return _("Use at most %(most)s characters, without NUL.") % {"most": max_length}
@@ -136,6 +159,50 @@ def describe_length(max_length: int) -> str:
 def describe_line(max_length: int) -> str:
     """Return the error message for a text that is not one line, or too long."""
     return _("Enter one line of at most %(most)s characters.") % {"most": max_length}
+
+
+# --- limits of JSON texts, counted before they are parsed: an empty list is two characters of a
+# text and 56 bytes of memory
+
+_STRING = re.compile(r'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
+_NO_BRACKETS = re.compile(r"[^\[\]{}]++")
+_STEPS = {"[": 1, "{": 1, "]": -1, "}": -1}
+
+
+def has_more_parts(text: str, limit: int) -> bool:
+    """Return True if a JSON text has more objects, lists and commas than a limit."""
+    return _count_parts(text) > limit and _count_parts(_STRING.sub("", text)) > limit
+
+
+def is_nested_deeper(text: str, limit: int) -> bool:
+    """Return True if objects and lists of a JSON text are nested deeper than a limit."""
+    if text.count("[") + text.count("{") <= limit:
+        return False
+    brackets = _NO_BRACKETS.sub("", _STRING.sub("", text))
+    return max(itertools.accumulate(map(_STEPS.__getitem__, brackets)), default=0) > limit
+
+
+def _count_parts(text: str) -> int:
+    return text.count("[") + text.count("{") + text.count(",")
+
+
+def reject_constant(name: str) -> NoReturn:
+    """Raise ValueError for NaN and Infinity (``parse_constant`` of JSON decoders)."""
+    raise ValueError(f"{name} is not a JSON number")
+
+
+def parse_finite_float(text: str) -> float:
+    """Return the number that a text of JSON denotes (``parse_float`` of JSON decoders).
+
+    Raises ValueError if it is too large for a float.
+    """
+    value = float(text)
+    if math.isinf(value):
+        raise ValueError(f"the number {text[:40]} is too large")
+    return value
+
+
+# --- words in sentences
 
 
 @keep_lazy_text

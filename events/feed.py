@@ -68,12 +68,15 @@ def _record_due_batches() -> None:
 
 
 def get_project_feed(project: Project, role: str) -> QuerySet[Event]:
-    """Return the published events of a project that its members with this role may see."""
+    """Return the published events of a project that members with this role may see, by number."""
     return _get_published_events().filter(project=project, kind__in=list_kinds(role))
 
 
 def get_user_feed(user: Any, *, project_id: int | None = None) -> QuerySet[Event]:
-    """Return the published events that the user may see, of all projects or of one."""
+    """Return the published events that the user may see, by number.
+
+    ``project_id``: only those of this project.
+    """
     events = _get_published_events()
     if project_id is not None:
         events = events.filter(project=project_id)

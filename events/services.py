@@ -57,8 +57,8 @@ def add_to_batch(
 ) -> None:
     """Add changed items to the batch of this kind and subject, which later becomes one event.
 
-    Call it in the transaction of the change. ``items``: keys of some of the changed items, the
-    event names the first ones; ``changes``: the number of all changed items.
+    Call it in the transaction of the change. ``question``: its key. ``items``: keys of some of the
+    changed items, the event names the first ones; ``changes``: the number of all changed items.
     """
     batch, _created = EventBatch.objects.get_or_create(
         project_id=project_id,

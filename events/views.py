@@ -140,7 +140,7 @@ def show_webhook(
 def apply_webhook_action(
     request: HttpRequest, webhook_id: int, project_id: int | None = None
 ) -> HttpResponse:
-    """Test, pause, resume or delete a webhook, make a new secret, or send a delivery again."""
+    """Carry out ``do``: test, pause, resume, delete, rotate (the secret) or again (a delivery)."""
     webhook = services.get_webhook(request.user, project_id, webhook_id)
     action = request.POST.get("do")
     by: Any = request.user

@@ -32,7 +32,10 @@ register_read_only(
 
 
 class CountsAdmin(ReadOnlyAdmin):
-    """Admin of rows with large arrays: hides ``hidden_fields`` and does not load them."""
+    """Read-only admin of rows with large arrays, which it neither shows nor loads.
+
+    ``hidden_fields``: the names of these fields.
+    """
 
     show_full_result_count = False
 

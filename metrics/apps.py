@@ -8,7 +8,7 @@ class MetricsConfig(AppConfig):
         from metrics import saved_views
         from metrics.filtered import item_ranking
         from metrics.jobs import hints
-        from metrics.results.headline import weights_preview
+        from metrics.results import other_weights
         from metrics.views import raters
         from projects import hooks as project_hooks
         from projects import selectors
@@ -17,5 +17,5 @@ class MetricsConfig(AppConfig):
         selectors.COLUMN_PROVIDERS.register(raters.build_columns)
         item_ranking.register_rankings()
         record.RATINGS_CHANGED.register(hints.send_hint)
-        project_hooks.WEIGHTS_PREVIEW.register(weights_preview.preview_weights)
+        project_hooks.WEIGHTS_PREVIEW.register(other_weights.preview_weights)
         project_hooks.RATERS_RENAMED.register(saved_views.rename_raters_in_views)

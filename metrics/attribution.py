@@ -32,8 +32,8 @@ from metrics.agreement.explain.attribution import (
 from metrics.agreement.headline import FLEISS
 from metrics.models import Attribution, CountState
 from metrics.question_scale import QuestionScale, get_weighted_name
-from metrics.results.clusters import QuestionClusters
-from metrics.results.disagreement import recent_change
+from metrics.results.headline import trends
+from metrics.results.intervals import QuestionClusters
 from projects.models import Item, Question
 from ratings.models import NO_CODE, Rating
 from ratings.services.rating_times import EPOCH
@@ -80,7 +80,7 @@ class _Change:
     ) -> list[ContributionEntry]:
         """Return an entry for each part of the ratings that ``leave_out`` leaves out in turn.
 
-        ``names`` are those of the parts, by default their keys.
+        ``names``: those of the parts; their keys when None.
         """
         without = leave_out(self.two_periods, np.ones(len(self.two_periods.code), bool))
         is_distinct = np.zeros(without.keys.size, bool)
@@ -97,7 +97,7 @@ def compute_attribution(
     """Return the JSON object that explains a change: both values, the change and contributions.
 
     It has the contributions of raters, categories and values of item attributes. ``clusters``: the
-    clusters of the items, whose design effect widens the intervals.
+    clusters of the items, whose design effect widens the intervals; None without any.
     """
     items = _filter_items_of_periods(row)
     ratings, period = _load_ratings(row, scale)
@@ -109,7 +109,7 @@ def compute_attribution(
     name = get_weighted_name(FLEISS, row.weights)
     effect = 1.0 if clusters is None else clusters.get_effect(name)
     before, after = _count_patterns(ratings, period, scale)
-    is_clear = bool(recent_change.compare_periods(before, after, weights, effect=effect)[2])
+    is_clear = bool(trends.compare_periods(before, after, weights, effect=effect)[2])
     change = _Change(two_periods, float(kappa.value[1] - kappa.value[0]), is_clear, effect)
     raters = sorted(change.build_entries(_leave_out_raters), key=_get_sort_key)
     shown_raters = raters[:MAX_RATERS]
@@ -159,7 +159,10 @@ def _filter_counted(row: Attribution) -> Any:
 
 
 def _compute_bounds(row: Attribution) -> list[tuple[int, int]]:
-    """Return the first day of both periods, and the first day after each."""
+    """Return (first day, first day after) of the earlier and of the later period.
+
+    Days are integers since 1970-01-01.
+    """
     bounds = []
     for start in (row.earlier_start, row.later_start):
         end = periods.get_end_date(start, row.period_unit)
@@ -198,7 +201,7 @@ def _load_ratings(row: Attribution, scale: QuestionScale) -> tuple[np.ndarray, n
 
 def _count_patterns(
     ratings: np.ndarray, period: np.ndarray, scale: QuestionScale
-) -> list[recent_change.Patterns]:
+) -> list[trends.Patterns]:
     """Return the patterns and numbers of items of both periods; ``period`` (M,): 0 or 1."""
     patterns = []
     for number in (0, 1):
@@ -253,10 +256,10 @@ def _get_sort_key(entry: ContributionEntry) -> float:
 
 
 def _group_by_attributes(items: Any, item: np.ndarray) -> list[tuple[str, list[Any], np.ndarray]]:
-    """Return (name, values, indices (M,) of the ratings in values) of attributes that group items.
+    """Return (name, values, group (M,) of each rating) for the attributes that group the items.
 
-    ``item`` (M,): item ids; None is the value of items without the attribute. Attributes with one
-    value, or with more than MAX_ATTRIBUTE_VALUES, are left out.
+    A group is an index into the values. ``item`` (M,): item ids; None is the value of items without
+    the attribute. Attributes with one value, or with more than MAX_ATTRIBUTE_VALUES, are left out.
     """
     ids, index = np.unique(item, return_inverse=True)
     item_index = {pk: index_in_items for index_in_items, pk in enumerate(ids.tolist())}

@@ -148,7 +148,10 @@ class RatingFilter:
         return {name: value for name, value in parameters.items() if value}
 
     def validate(self, choices: FilterChoices) -> None:
-        """Raise BadRequest if the filter names values that do not occur; the message lists them."""
+        """Raise BadRequest if the filter names values that do not occur; the message lists them.
+
+        ``choices``: the values that occur in the question.
+        """
         if self.group and self.group not in choices["groups"]:
             raise build_invalid_value_error("group", self.group, choices["groups"])
         newest = choices["versions"]
@@ -221,7 +224,8 @@ NO_FILTER = RatingFilter()
 def is_filterable_attribute(name: str) -> bool:
     """Return True if items can be filtered by an attribute of this name.
 
-    Names that are numbers are excluded: databases take a number as an index into a JSON list.
+    Names that are numbers are excluded: databases take a number as an index into a JSON list. So
+    are empty and too long names.
     """
     return (
         0 < len(name) <= MAX_NAME_LENGTH and "\0" not in name and not name.lstrip("+-").isdecimal()
@@ -239,7 +243,7 @@ def join_keys(keys: Iterable[str]) -> str:
 
 
 def build_invalid_value_error(name: str, value: str, allowed: Any) -> BadRequest:
-    """Return a BadRequest that lists the allowed values."""
+    """Return the BadRequest for an invalid value of a filter; it lists the allowed values."""
     values = [str(choice) for choice in allowed]
     listed = ", ".join(values[:MAX_LISTED_VALUES]) + (
         " …" if len(values) > MAX_LISTED_VALUES else ""

@@ -18,7 +18,7 @@ MIN_ITEMS = 10  # in a period; a value of fewer items is noise
 def compute_start_days(days: np.ndarray, span: str) -> np.ndarray:
     """Return the first day (n,) of the period that contains each of ``days`` (n,).
 
-    Days are integers since 1970-01-01; ``span``: "day", "week" or "month".
+    Days are integers since 1970-01-01. ValueError unless ``span`` is "day", "week" or "month".
     """
     days = np.asarray(days, np.int64)
     if span == "day":
@@ -47,12 +47,12 @@ def list_period_days(days: Iterable[int]) -> list[int]:
 
 
 def has_enough_items(estimate: Value) -> bool:
-    """Return whether a period's value is of MIN_ITEMS items or more."""
+    """Return whether a value is of MIN_ITEMS items or more; False where their number is unknown."""
     return (estimate.get("n_items") or 0) >= MIN_ITEMS
 
 
 def get_end_date(start: datetime.date, span: str) -> datetime.date:
-    """Return the first day after the period."""
+    """Return the first day after the period that begins on ``start``; ``span`` as in SPANS."""
     if span == "month":
         return (start.replace(day=1) + datetime.timedelta(days=32)).replace(day=1)
     return start + datetime.timedelta(days={"day": 1, "week": 7}[span])

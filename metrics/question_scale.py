@@ -12,7 +12,7 @@ from metrics.agreement import Estimate, batch, registry
 from metrics.agreement.coefficients import cohen
 from metrics.agreement.counts.score_intervals import solve_together
 from metrics.agreement.counts.tally import PatternCounts
-from metrics.agreement.explain.missing_ratings import MissingDataPolicy, compute_by_policy
+from metrics.agreement.explain.headline_differences import MissingDataPolicy, compute_by_policy
 from metrics.agreement.headline import HeadlineFacts
 from metrics.agreement.scales import ScaleType, get_scale_type
 from metrics.agreement.weights import (
@@ -49,7 +49,10 @@ class QuestionScale:
     def for_question(
         cls, question: Question, categories: Collection[Category] | None = None
     ) -> QuestionScale:
-        """Return the scale of a question; ``categories``: all its categories, also retired ones."""
+        """Return the scale of a question.
+
+        ``categories``: all its categories, also retired ones; loaded when None.
+        """
         if categories is None:
             categories = question.categories.all()
         return cls.from_declaration(
@@ -87,13 +90,13 @@ class QuestionScale:
         return get_scale_type(self.kind)
 
     def reorder_to_declared(self, counts: np.ndarray, *, axes: int = 1) -> np.ndarray:
-        """Reorder the last ``axes`` axes from codes to categories in declared order."""
+        """Return the counts with their last ``axes`` axes in declared order, instead of by code."""
         for axis in range(-axes, 0):
             counts = np.take(counts, self.codes, axis=axis)
         return counts
 
     def get_code_indices(self, codes: np.ndarray) -> np.ndarray:
-        """Return indices of codes among the declared categories; -1 for other codes."""
+        """Return the positions of codes (n,) among the declared categories, -1 for other codes."""
         index_of_code = np.full(max(self.width, codes.max(initial=-1) + 1), -1, np.int64)
         index_of_code[self.codes] = np.arange(self.k)
         return index_of_code[codes]
@@ -150,9 +153,10 @@ class QuestionScale:
         names: Collection[str] | None = None,
         interval: bool = True,
     ) -> dict[str, Estimate]:
-        """Return name -> Estimate (...) of all pattern coefficients, or of those named.
+        """Return name -> Estimate (...) of the pattern coefficients.
 
-        ``counts``: patterns (P, k) in declared order; ``n_items`` (..., P): numbers of items.
+        ``counts``: patterns (P, k) in declared order; ``n_items`` (..., P): numbers of items;
+        ``names``: compute these only, all when None; ``interval``: False for values alone.
         """
         return batch.pattern_coefficients(
             counts,
@@ -184,9 +188,10 @@ class QuestionScale:
         *,
         names: Collection[str] | None = None,
     ) -> dict[str, Estimate]:
-        """Return name -> Estimate (G,) of all peer coefficients, or of those named.
+        """Return name -> Estimate (G,) of each rater's coefficients against the peers.
 
-        ``tables`` (G, k, k) in declared order.
+        ``tables`` (G, k, k), ``moments`` (G, k, k, k) or None, in declared order; ``n_items`` (G,):
+        as in PeerTables; ``names``: compute these only, all when None.
         """
         return batch.compute_peer_coefficients(
             tables,

@@ -24,7 +24,7 @@ from metrics.counting.store import encode_json
 from metrics.filters import NO_FILTER, RatingFilter
 from projects import locks
 from projects.models import Item, Question, Rater
-from projects.services.raters import fields
+from projects.services.rater_changes import lock_raters_and_get_model_ids
 from ratings.models import NO_CODE, Revision
 
 ROW = np.dtype([("item", "i8"), ("rater", "i8"), ("code", "i8"), ("rated", "f8")])
@@ -44,7 +44,7 @@ class HistoricalRatings:
     models: set[int]
 
     def compute_digest(self) -> str:
-        """Return the SHA-256 of the ratings.
+        """Return the SHA-256 of the ratings in hexadecimal digits.
 
         The hashed text has a line with the JSON list [item, rater, code] for each rating, sorted by
         the bytes of item and rater.
@@ -88,7 +88,7 @@ def get_ratings_at(
         (*ints, rated_at.timestamp()) for *ints, rated_at in columns.iterator(chunk_size=20_000)
     )
     rows = np.fromiter(records, dtype=ROW)
-    raters, models = fields.lock_raters_and_get_model_ids(set(rows["rater"].tolist()), moment)
+    raters, models = lock_raters_and_get_model_ids(set(rows["rater"].tolist()), moment)
     if rating_filter.kind:
         is_model = np.isin(rows["rater"], list(models))
         rows = rows[is_model == (rating_filter.kind == Rater.Kind.MODEL)]

@@ -25,12 +25,11 @@ from metrics.agreement.estimate import Value
 from metrics.agreement.weights import get_weighted_name
 from metrics.models import Report
 from metrics.question_scale import QuestionScale
-from metrics.results import bootstrap, clusters
-from metrics.results.clusters import ClusterDescription
-from metrics.results.disagreement import findings
-from metrics.results.disagreement.findings import DisplayedRatings, Findings
+from metrics.results import findings, intervals
+from metrics.results.findings import DisplayedRatings, Findings
 from metrics.results.headline import random_sample
 from metrics.results.headline.headline_computation import RaterGroup, build_headline_from_ratings
+from metrics.results.intervals import ClusterDescription
 from metrics.results.patterns import GroupedPatterns
 from metrics.results.question_agreement import QuestionAgreement
 from metrics.results.question_results import compute_details
@@ -170,12 +169,12 @@ class AgreementFacts:
     headline: HeadlineResult
     coefficients: Values
     patterns: PatternCounts
-    question_clusters: clusters.QuestionClusters | None
+    question_clusters: intervals.QuestionClusters | None
     of_independent_items: QuestionAgreement
     group: RaterGroup
     scale: QuestionScale
 
-    def widen_intervals(self, question_clusters: clusters.QuestionClusters) -> AgreementFacts:
+    def widen_intervals(self, question_clusters: intervals.QuestionClusters) -> AgreementFacts:
         """Return the facts with intervals widened for clusters of items."""
         return replace(
             self,
@@ -185,7 +184,10 @@ class AgreementFacts:
         )
 
     def get_value(self, name: str) -> Value:
-        """Return the Value of a coefficient, also of one of two raters."""
+        """Return the Value of a coefficient, also of one of two raters.
+
+        It is computed if it is neither the headline nor among the coefficients.
+        """
         if name == self.headline["name"]:
             return self.headline["value"]
         if name in self.coefficients:
@@ -215,7 +217,7 @@ def compute_agreement_facts(
     if row.people is not None and not scale.pooled:
         group_ratings, coefficients = rows[~is_model], row.people
     patterns = tally.count_patterns(group_ratings["item"], group_ratings["code"], scale.k)
-    coefficients = bootstrap.add_headline_intervals(headline, coefficients, patterns, scale)
+    coefficients = intervals.add_headline_intervals(headline, coefficients, patterns, scale)
     coefficients |= headline["values"]
     of_independent_items = QuestionAgreement(coefficients, headline, {}, {})
     if not with_requested:
@@ -225,17 +227,16 @@ def compute_agreement_facts(
         )
     if "sample" in headline:
         coefficients = headline["sample"].pop("coefficients", {}) | headline["values"]
-    groups = builder.raters.build_groups(builder.patterns, builder.n_items, row)
-    group = groups[builder.group_name]
+    group = builder.raters.build_groups(builder.patterns, builder.n_items, row)[builder.group_name]
     facts = AgreementFacts(
         headline, coefficients, patterns, None, of_independent_items, group=group, scale=scale
     )
     if not project.cluster_attribute:
         return facts
-    numbers = clusters.get_cluster_numbers(rows["item"], project)
+    numbers = intervals.get_cluster_numbers(rows["item"], project)
     attribute = project.cluster_attribute
     return facts.widen_intervals(
-        clusters.compute_headline_clusters(rows, numbers, is_model, scale, attribute=attribute)
+        intervals.compute_headline_clusters(rows, numbers, is_model, scale, attribute=attribute)
     )
 
 
@@ -252,7 +253,7 @@ def _compute_result_facts(
     if facts.question_clusters is not None:
         details = facts.question_clusters.widen_details(details)
     return {
-        "cluster": clusters.describe_clusters(
+        "cluster": intervals.describe_clusters(
             project, facts.question_clusters, facts.headline["name"]
         ),
         "headline": facts.headline,
@@ -280,7 +281,7 @@ def _compute_outlying_facts(
         facts.patterns.n_items,
         _build_empty_pairs(facts.scale),
         group_rows,
-        clusters.get_cluster_numbers(group_rows["item"], project)
+        intervals.get_cluster_numbers(group_rows["item"], project)
         if project.cluster_attribute
         else None,
     )
@@ -325,9 +326,9 @@ class ReportDateInFuture(ValueError):
 def get_or_request_report(
     question: Question, *, as_of: datetime.datetime | None, by: Any
 ) -> Report:
-    """Return the report on a question as of a moment (default: now), or request it.
+    """Return the report on a question as of a moment (now when None), or request it.
 
-    Raises ReportDateInFuture.
+    ``by``: the user who requests it. Raises ReportDateInFuture for a later moment.
     """
     now = timezone.now()
     if as_of is not None and as_of > now:

@@ -68,7 +68,7 @@ def build_query(page: str, parameters: QueryDict, *, question: str) -> str:
 
 
 def list_saved_views(project: Project) -> list[SavedView]:
-    """Return the views that the caller (``project.role``) may open.
+    """Return the views of a project that its current user (``project.role``) may open.
 
     Views that show gold answers are for leads only.
     """
@@ -80,7 +80,11 @@ def list_saved_views(project: Project) -> list[SavedView]:
 
 @transaction.atomic
 def create_saved_view(*, project: Project, page: str, name: str, query: str, by: Any) -> SavedView:
-    """Save a view. Raises InvalidSavedView."""
+    """Save a view under a name, and return it.
+
+    ``page``: a ViewPage; ``query``: its query string; ``by``: the acting user. Raises
+    InvalidSavedView.
+    """
     if page not in QUERY_PARAMETERS:
         raise InvalidSavedView(name=_("This page can't be saved as a view."))
     if len(query) > MAX_QUERY_LENGTH or has_control_character(query):
@@ -199,7 +203,7 @@ def revoke_share_link(*, link: ShareLink, by: Any) -> None:
 
 
 def find_share_link(secret: str) -> ShareLink | None:
-    """Return the link with this secret, active or not; None if there is none."""
+    """Return the link with this secret, also a revoked or expired one; None if there is none."""
     links = ShareLink.objects.filter(digest=compute_digest(secret))
     return links.select_related("view__project", "created_by").first()
 
@@ -216,7 +220,10 @@ def record_link_opened(link: ShareLink) -> None:
 
 
 def rename_raters_in_views(project_id: int, renamed: Mapping[str, str]) -> None:
-    """Replace the keys of renamed raters in the queries of saved views."""
+    """Replace the keys of renamed raters in the queries of a project's saved views.
+
+    ``renamed``: old key -> new key.
+    """
     for view in SavedView.objects.filter(project=project_id, query__contains="rater="):
         parameters = QueryDict(view.query).dict()
         if parameters.get("rater") in renamed:

@@ -18,7 +18,7 @@ from ratings.imports import leases
 
 @shared_task(ignore_result=True)
 def count_question(question_id: int) -> None:
-    """Count a question's uncounted ratings and refresh its results, after its pause (hints)."""
+    """Count a question's uncounted ratings and refresh its results, once its pause has passed."""
     hints.wait_for_turn(question_id)
     # After the pause: ratings that arrived meanwhile need no hint of their own.
     hints.clear_hint(question_id)
@@ -67,7 +67,7 @@ def compute_report(report_id: int) -> None:
 def sweep_all() -> int:
     """Do all pending work of this package: questions and on-demand jobs.
 
-    Returns how many questions had uncounted ratings or stale results.
+    Return how many questions had uncounted ratings or stale results.
     """
     n_pending = question_updates.sweep_questions()
     attribution.ATTRIBUTION_JOB.sweep()

@@ -12,6 +12,9 @@ from django.http import HttpRequest
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
+from projects.services import pseudonyms
+from projects.services.rater_changes import record_previous_kinds
+
 from .admin_base import AuditedAdmin, ReadOnlyAdmin, register_read_only
 from .models import (
     ApiToken,
@@ -32,7 +35,6 @@ from .models import (
     ScaleVersion,
 )
 from .services import tokens
-from .services.raters import fields, pseudonyms
 
 
 class CategoryInline(admin.TabularInline):
@@ -130,7 +132,7 @@ class RaterAdmin(AuditedAdmin):
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         if "kind" in form.changed_data:
-            fields.record_previous_kinds({obj.pk: form.initial["kind"]})
+            record_previous_kinds({obj.pk: form.initial["kind"]})
         super().save_model(request, obj, form, change)
         pseudonyms.assign_pseudonyms(obj.project_id)
         Project.objects.filter(pk=obj.project_id).increment_items_and_raters_version()

@@ -9,6 +9,6 @@ class ProjectsConfig(AppConfig):
     def ready(self) -> None:
         """Register the counter of gold answers that use a category."""
         from projects import hooks
-        from projects.services.items import gold
+        from projects.services import gold
 
         hooks.COUNT_IN_USE.register(gold.count_gold_uses)

@@ -11,7 +11,7 @@ from typing import Any
 
 from core.hooks import Hook
 
-from .models import Member, MemberOffer, Project, Rater
+from .models import Member, MemberOffer, Project, Question, Rater
 
 # (question id, codes of categories) -> {code: number of uses}, without codes that are not used
 COUNT_IN_USE: Hook[Callable[[int, Iterable[int]], dict[int, int]]] = Hook("count_in_use")
@@ -26,6 +26,8 @@ WEIGHTS_PREVIEW: Hook[Callable[[int, list[list[float]]], dict[str, object] | Non
 )
 # After raters got new keys: (project id, {old key: new key})
 RATERS_RENAMED: Hook[Callable[[int, Mapping[str, str]], None]] = Hook("raters_renamed")
+# After a project was copied, with {question of the original: its copy} and the acting user
+PROJECT_COPIED: Hook[Callable[[Mapping[Question, Question], Any], None]] = Hook("project_copied")
 # After a new version of the guidelines, and after a pause or its end, with the acting user
 GUIDELINES_CHANGED: Hook[Callable[[Project, Any], None]] = Hook("guidelines_changed")
 RATER_PAUSED: Hook[Callable[[Rater, Any], None]] = Hook("rater_paused")

@@ -1,12 +1,18 @@
-"""Permissions: fetch a project for a user (404 for strangers, 403 for roles without the right)."""
+"""Permissions: fetch a project for a user, and legal holds, under which nothing may be deleted.
+
+A project is answered with 404 for strangers, and 403 for members whose role is not sufficient. The
+operator sets a legal hold, not a lead (setting LEGAL_HOLD: numbers of projects, or ``all``).
+"""
 
 from __future__ import annotations
 
+import datetime
 from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
+from django.db import connection
 from django.db.models import Q, QuerySet
 from django.http import Http404
 from django.utils.translation import gettext as _
@@ -67,7 +73,7 @@ def can_create_projects(user: Any) -> bool:
 
 
 def get_addable_users(by: Any) -> QuerySet[User]:
-    """Return the active accounts that ``by`` may add to projects without asking their holders.
+    """Return the active accounts that ``by`` may add to projects without asking their owners.
 
     For superusers these are all; for others the accounts in projects that ``by`` leads, and their
     own. The existence of all other accounts is not disclosed to ``by``.
@@ -114,8 +120,8 @@ def get_project(user: Any, project_id: int, *, role: str = ANY_ROLE, token: Any 
 def get_project_or_site(user: Any, project_id: int | None, *, token: Any = None) -> Project | None:
     """Return the project if the user leads it; None (the whole site) if ``project_id`` is None.
 
-    Raises Http404 or PermissionDenied. The site is only for superusers, and for none of their
-    tokens that are restricted to a project.
+    Raises Http404 or PermissionDenied. Only superusers may have the site, and not with a token that
+    is restricted to a project.
     """
     if project_id is not None:
         return get_project(user, project_id, role=Member.Role.LEAD, token=token)
@@ -124,7 +130,15 @@ def get_project_or_site(user: Any, project_id: int | None, *, token: Any = None)
     return None
 
 
-# One plain query instead of two of the ORM, because every page and API request runs it.
+# Plain SQL, because every page and API request runs it: the ORM takes ten times as long to build
+# these queries, and needs two of them for a project and a role.
+_ACTIVE_TOKEN_SQL = (
+    "SELECT t.id, t.user_id, t.project_id, t.scope, u.username, u.is_staff, u.is_superuser,"  # noqa: S105
+    " t.last_used_at IS NULL OR t.last_used_at < %s"
+    " FROM projects_apitoken t JOIN auth_user u ON u.id = t.user_id"
+    " WHERE t.digest = %s AND t.revoked_at IS NULL"
+    " AND (t.expires_at IS NULL OR t.expires_at > %s) AND u.is_active"
+)
 _PROJECT = RowMapper(Project)
 _WITH_ROLE = (
     f"SELECT {_PROJECT.build_select_list('p')}, m.role FROM projects_project p"  # noqa: S608 - only fixed names
@@ -136,13 +150,22 @@ _WITH_ROLE_OF_TOKEN = _WITH_ROLE.replace(
 MAX_ID = 2**63 - 1
 
 
-def build_token_project_query(digest: str, project_id: int) -> list[Statement]:
-    """Build the query by which ``get_project`` finds the project and the token owner's role in it.
+def build_token_queries(
+    digest: str, project_id: int | None, *, now: datetime.datetime, used_before: datetime.datetime
+) -> list[Statement]:
+    """Build the queries of an API token with its user, and of the project that it is used for.
 
-    Executed together with the token's own query; ``get_project`` reads its result, stored as
-    ``token.prefetched_project``: (project_id, rows). Empty for an id that no row can have.
+    The token's query has at most one row; its last column says whether the token was never used, or
+    last used before ``used_before``. The project's has the row by which ``get_project`` finds the
+    project and the token owner's role in it, where it is stored as ``token.prefetched_project``:
+    (project_id, rows). It is left out for None and for an id that no row can have.
     """
-    return [(_WITH_ROLE_OF_TOKEN, [digest, project_id])] if project_id <= MAX_ID else []
+    adapt_datetime = connection.ops.adapt_datetimefield_value
+    token_values = [adapt_datetime(used_before), digest, adapt_datetime(now)]
+    queries: list[Statement] = [(_ACTIVE_TOKEN_SQL, token_values)]
+    if project_id is not None and project_id <= MAX_ID:
+        queries.append((_WITH_ROLE_OF_TOKEN, [digest, project_id]))
+    return queries
 
 
 def _fetch_project_with_role(user: Any, project_id: int, token: Any) -> Any:
@@ -165,3 +188,28 @@ def _fetch_project_with_role(user: Any, project_id: int, token: Any) -> Any:
     role = Member.Role.LEAD.value if user.is_superuser else role
     project.role = get_effective_role(project, role)
     return project
+
+
+ALL = "all"
+
+
+def is_site_under_legal_hold() -> bool:
+    """Return True where nothing on the site may be deleted."""
+    return ALL in settings.LEGAL_HOLD
+
+
+def list_projects_under_legal_hold() -> list[int]:
+    """Return the ids of the projects that LEGAL_HOLD names; none for ``all``, which names none."""
+    return [int(text) for text in settings.LEGAL_HOLD if text != ALL]
+
+
+def is_under_legal_hold(project_id: int) -> bool:
+    return is_site_under_legal_hold() or project_id in list_projects_under_legal_hold()
+
+
+def raise_if_under_legal_hold(project_id: int) -> None:
+    """Raise PermissionDenied where nothing of the project may be deleted."""
+    if is_under_legal_hold(project_id):
+        raise PermissionDenied(
+            _("Until an administrator ends the legal hold, nothing can be deleted.")
+        )

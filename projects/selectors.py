@@ -57,8 +57,8 @@ def get_item_counts_by_project(projects: Sequence[Project]) -> dict[int, ItemCou
     """Return {project id: item counts}, with one query for the projects that are not cached.
 
     Cached counts are valid for one items_and_raters_version, which is incremented when items
-    change. The version is read before counting: counts may be newer than it, and are then just
-    counted again.
+    change. The version is read before the items are counted: the counts may then be newer than
+    their version, and are counted once more than needed.
     """
     cached = cache.get_many([_get_cache_key(project) for project in projects])
     counts, uncached = {}, []
@@ -178,10 +178,10 @@ COLUMN_PROVIDERS: Hook[Callable[[Project, Collection[int]], ProvidedColumns]] = 
 
 
 class PersonEntry(NamedTuple):
-    """An entry of the complete list of people, with the ids of member and rater.
+    """A line of the list of people: a member, a rater, or a member with their own rater.
 
     ``member`` is 0 for a rater without a role in the project, ``rater`` for a member who does not
-    rate.
+    rate; otherwise they are ids.
     """
 
     member: int
@@ -192,7 +192,10 @@ class PersonEntry(NamedTuple):
 
 @dataclass(frozen=True)
 class Person:
-    """A person as shown on a page. ``account`` is the username, if it may be shown."""
+    """A person of a page. ``account`` is the username, empty if it must not be shown.
+
+    ``member`` or ``rater`` is None as in PersonEntry. ``cells``: (format, value) of each column.
+    """
 
     member: Member | None
     rater: Rater | None
@@ -211,7 +214,7 @@ class Person:
 
 
 def list_people(project: Project, search: str = "") -> list[PersonEntry]:
-    """Return members and raters, sorted by role and name, that contain ``search`` in any name."""
+    """Return members and raters with ``search`` in any of their names, sorted by role and name."""
     members = project.members.values_list("user_id", "pk", "user__username", "role")
     unlisted_members = {user: (pk, username, role) for user, pk, username, role in members}
     lines = []
@@ -248,7 +251,7 @@ def _get_sort_key(name: str) -> list[Any]:
 
 @dataclass(frozen=True)
 class PeoplePage:
-    """The people of one page, and the columns about those who rate."""
+    """The people of one page, the columns about those who rate, and notes on these columns."""
 
     people: list[Person]
     columns: list[PeopleColumn]
@@ -274,7 +277,7 @@ def build_people_page(project: Project, entries: Sequence[PersonEntry]) -> Peopl
 
 
 def get_selected_people(project: Project, texts: Sequence[str]) -> tuple[list[Member], list[Rater]]:
-    """Return the members and raters that ``texts`` select, such as ``m7``, ``r12`` and ``m7r12``.
+    """Return (members, raters) that ``texts`` select, such as ``m7``, ``r12`` and ``m7r12``.
 
     Raises BadRequest for people who are not in the project, and for more than MAX_SELECTED.
     """
@@ -296,5 +299,5 @@ def get_selected_people(project: Project, texts: Sequence[str]) -> tuple[list[Me
 
 
 def build_selection_error() -> BadRequest:
-    """Return the error for a selection of too many people, or of people not in the project."""
+    """Build the error for a selection of too many people, or of people not in the project."""
     return BadRequest(_("Select at most %(most)s rows, or reload.") % {"most": MAX_SELECTED})

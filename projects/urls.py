@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from projects.views import approvals, people, project_settings, questions, tokens
+from projects.views import people, project_settings, questions, tokens
 
 SETTINGS_PATH = "projects/<int:project_id>/settings/"
 QUESTION_PATH = SETTINGS_PATH + "questions/<str:key>/"
@@ -26,15 +26,16 @@ urlpatterns = [
         name="guidelines_settings",
     ),
     path(SETTINGS_PATH + "checks/", project_settings.change_quality_checks, name="quality_checks"),
+    path("projects/<int:project_id>/copy/", project_settings.copy_project, name="project_copy"),
     path(
         "projects/<int:project_id>/archive/",
         project_settings.archive_project,
         name="project_archive",
     ),
-    path(SETTINGS_PATH + "approvals/", approvals.list_approvals, name="approvals"),
+    path(SETTINGS_PATH + "approvals/", project_settings.list_approvals, name="approvals"),
     path(
         SETTINGS_PATH + "approvals/<int:approval_id>/",
-        approvals.decide_approval,
+        project_settings.decide_approval,
         name="approval_decide",
     ),
     path(

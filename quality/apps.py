@@ -40,13 +40,13 @@ def _register_pages() -> None:
 
 def _register_work() -> None:
     """Register the functions that lower packages call at events of projects, imports and audits."""
-    from metrics.integrity import audit_hooks
+    from metrics.integrity.audit import REGISTERED_AUDITS
     from projects import hooks as project_hooks
     from ratings.annotation.assignments import exams
     from ratings.label_studio import services as label_studio_hooks
     from ratings.personal_data import PERSONAL_RECORDS
 
-    from . import integrity
+    from . import integrity, project_copies
     from .alerts import services as alerts
     from .exams import exam_rules
     from .gates import services as gates
@@ -54,9 +54,10 @@ def _register_work() -> None:
     from .personal_records import QUALITY_RECORDS
 
     project_hooks.RATERS_RENAMED.register(gates.rename_raters_in_gates)
+    project_hooks.PROJECT_COPIED.register(project_copies.copy_settings)
     project_hooks.RATER_PAUSED.register(alerts.resolve_alerts_of_paused)
     label_studio_hooks.AFTER_PULL.register(label_studio.write_labels)
     PERSONAL_RECORDS.register(QUALITY_RECORDS)
     exams.EXAM_POLICY.register(exam_rules.SEQUENTIAL_TEST_POLICY)
     for audit in integrity.CHECKS:
-        audit_hooks.REGISTERED_AUDITS.register(audit)
+        REGISTERED_AUDITS.register(audit)

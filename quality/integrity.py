@@ -13,7 +13,7 @@ from typing import Any
 from django.db.models import Model
 from django.utils import timezone
 
-from metrics.integrity.audit_hooks import RegisteredAudit
+from metrics.integrity.audit import RegisteredAudit
 from metrics.question_scale import QuestionScale
 from projects.models import Item, Question
 from quality import repeats

@@ -20,7 +20,7 @@ from django.utils import timezone
 from core import security_log
 from core.hooks import Hook
 from events.models import Event
-from projects import legal_hold
+from projects import permissions
 from projects.models import Category, Deletion, Project, Rater, RaterIdentity
 from ratings.models import (
     Assignment,
@@ -220,7 +220,7 @@ def pseudonymize_rater(*, rater: Rater, by: Any, comments: bool) -> Rater:
 
     Texts are cleared unless ``comments`` is True. A Deletion row records the numbers.
     """
-    legal_hold.raise_if_held(rater.project_id)
+    permissions.raise_if_under_legal_hold(rater.project_id)
     locked_rater = Rater.objects.select_for_update().get(pk=rater.pk)
     counts = {
         "ratings": Rating.objects.filter(rater=locked_rater).current().count(),

@@ -25,8 +25,7 @@ from events.models import Event
 from projects import hooks
 from projects.models import Approval, Member, Project
 from projects.permissions import get_project
-from projects.services import approvals
-from projects.services.raters import pseudonyms
+from projects.services import approvals, pseudonyms
 
 RATER_KEY_FIELDS = ("rater", "other_rater")  # fields of an event's data that contain a rater's key
 EVENTS_PER_BATCH = 500

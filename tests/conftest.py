@@ -93,8 +93,10 @@ RUN_ON_SQLITE_ALONE = {
         "tests/ratings/imports/wizard/",
     ),
     REQUESTS: (
-        "tests/agreement_site/accounts/identity_providers/",
         "tests/agreement_site/accounts/test_account_mail.py",
+        "tests/agreement_site/accounts/test_oidc.py",
+        "tests/agreement_site/accounts/test_provider_access.py",
+        "tests/agreement_site/accounts/test_saml.py",
         "tests/agreement_site/accounts/test_second_factor.py",
         "tests/agreement_site/audit_log/test_actions.py",
         "tests/agreement_site/audit_log/test_stream.py",

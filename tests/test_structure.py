@@ -21,20 +21,16 @@ LONG_MODULES = {
     "metrics/agreement/handbook_sections.py",
 }
 MAX_LINES = 400  # of a module
-MAX_MODULES = 731  # of the product; join what is one subject before you raise it
+MAX_MODULES = 696  # of the product; join what is one subject before you raise it
 MAX_FUNCTION_LINES = 40
-MAX_LONG_FUNCTIONS = 45  # of the product; split one before you add one
+MAX_LONG_FUNCTIONS = 39  # of the product; split one before you add one
 # SQL as text: hot statements, locks and the tables of an import (docs/decisions/raw-bulk-sql.md).
 SQL_MODULES = {
     "core/db/bulk.py",
     "core/db/transactions.py",
     "metrics/counting/rating_rows.py",
-    "metrics/results/rater_results.py",
-    "metrics/results/refresh.py",
-    "projects/authentication.py",
     "projects/permissions.py",
     "quality/review/rating_requests.py",
-    "quality/inbox/inbox_entries.py",
     "ratings/annotation/assignments/candidates.py",
     "ratings/annotation/assignments/hidden_checks.py",
     "ratings/annotation/assignments/queue.py",
@@ -48,7 +44,6 @@ SQL_MODULES = {
     "ratings/services/permissions.py",
     "ratings/services/record_sql.py",
     "ratings/services/slots.py",
-    "ratings/services/uncounted.py",
 }
 SQL_TEXT = re.compile(
     r"\b(SELECT .+ FROM |SELECT [1{]|INSERT INTO |UPDATE \S+ SET |DELETE FROM |SET (LOCAL|TRANSACTION) )"

@@ -33,7 +33,7 @@ from core.web.tables import escape_formula
 from events.models import Webhook
 from metrics.models import ShareLink
 from projects.models import ApiToken, Member, MemberOffer
-from projects.services.members.joining import OFFER_DAYS
+from projects.services.joining import OFFER_DAYS
 from ratings.models import LabelStudioConnection
 
 ROWS_PER_CHUNK = 500
@@ -42,7 +42,7 @@ OFFER_LIFETIME = datetime.timedelta(days=OFFER_DAYS)
 
 @dataclass(frozen=True, slots=True)
 class AccessRow:
-    """A way to access the site: account, kind of access, project and last use.
+    """One way in which an account can access the site or a project.
 
     ``kind``: superuser, staff, member, offer (not accepted yet, so no access), token, link, or
     another server that gets data (webhook, connection). ``account``: who has it; of links and

@@ -26,7 +26,7 @@ from django.utils.translation import gettext_lazy
 
 from agreement_site.accounts import sessions
 from core import security_log
-from projects.services.members.usernames import reject_misleading_username
+from projects.services.membership import reject_misleading_username
 
 from . import required_actions
 from .sign_in import get_landing_url
@@ -101,9 +101,9 @@ class AccountAdapter(DefaultAccountAdapter):
             super().add_message(request, level, *args, **kwargs)
 
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
-        """Send a mail at once.
+        """Send a mail in this request; log an error instead of raising it.
 
-        An error is logged, and shown to the user unless the mail is about a password reset.
+        The user is shown that the mail could not be sent, unless it is about a password reset.
         """
         try:
             super().send_mail(template_prefix, email, context)
@@ -121,7 +121,7 @@ class AccountAdapter(DefaultAccountAdapter):
         context: dict[str, object],
         headers: dict[str, str] | None = None,
     ) -> Any:
-        """Return the mail; notices of an account change use this site's template, not allauth's."""
+        """Build the mail; notices of an account change use this site's template, not allauth's."""
         if change := ACCOUNT_CHANGES.get(template_prefix):
             template_prefix = "account/email/notification"
             context = {**context, "change": change % context}
@@ -154,7 +154,7 @@ class FactorAdapter(DefaultMFAAdapter):
         return _("Passkey %(number)s") % {"number": n_existing + 1}
 
     def can_delete_authenticator(self, authenticator: Authenticator) -> bool:
-        """Return False for the last factor of a user who must have one."""
+        """Return False for the last factor of a user who must have one, else True."""
         authenticators = Authenticator.objects.filter(user=authenticator.user_id)
         remaining = authenticators.exclude(type=Authenticator.Type.RECOVERY_CODES).exclude(
             pk=authenticator.pk

@@ -72,7 +72,7 @@ def count_attempt_and_get_wait(username: str, address: str) -> int:
 def count_code_and_get_wait(user_id: int) -> int:
     """Count an attempt at a second-factor code; return the seconds to wait, 0 if it is allowed.
 
-    Who guesses codes knows the password, so attempts are counted by account only.
+    A person who guesses codes knows the password, so attempts are counted by account only.
     """
     now, account = timezone.now(), str(user_id)
     wait_seconds = _count_attempt(_hash_key("code", account), MAX_ATTEMPTS_PER_NAME, WINDOW, now)
@@ -84,7 +84,7 @@ def count_code_and_get_wait(user_id: int) -> int:
 
 
 def count_network_attempt_and_get_wait(address: str) -> int:
-    """Count an attempt of the network of ``address`` that names no account.
+    """Count an attempt that names no account, for the client's network.
 
     Return the seconds to wait before the next attempt, 0 if this one is allowed.
     """
@@ -123,7 +123,10 @@ def clear_code_attempts(user_id: int) -> None:
 
 
 def raise_if_limited(seconds: int, **details: Any) -> None:
-    """Raise TooManyAttempts and log it, unless ``seconds`` is 0."""
+    """Raise TooManyAttempts and log it, unless ``seconds`` is 0.
+
+    ``details``: fields of the logged event.
+    """
     if seconds:
         security_log.log_event("rate_limited", **details)
         raise TooManyAttempts(seconds)

@@ -57,7 +57,8 @@ class IdleSessionMiddleware(BaseMiddleware):
     def refresh_or_end(self, session: Any) -> None:
         """Flush a session that is idle for too long or must be renewed; else update its last use.
 
-        The last use is stored at most once in LAST_SEEN_INTERVAL_SECONDS.
+        ``session``: the request's. The last use is stored at most once in
+        LAST_SEEN_INTERVAL_SECONDS.
         """
         last_seen = session.get(LAST_SEEN_KEY)
         if last_seen is None:  # a new session, or one from an older release
@@ -97,7 +98,7 @@ SYSTEMS = {"Android": "Android", "iPhone": "iOS", "iPad": "iPadOS", "Windows": "
 
 
 def describe_browser(user_agent: str) -> str:
-    """Return browser and system, such as "Firefox, Windows"; else the start of the user agent."""
+    """Return browser and system, such as "Firefox, Windows"; else the first 40 characters."""
     labels = [
         next((name for token, name in names.items() if token in user_agent), "")
         for names in (BROWSERS, SYSTEMS)

@@ -32,17 +32,16 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from agreement_site.accounts import identity_providers
 from agreement_site.middleware.base import BaseMiddleware
 from agreement_site.models import PasswordChangeRequired
 from core import security_log
 from core.web.forms import InvalidFormStatusMixin
 from projects.models import ApiToken, Member
 from projects.permissions import Capability, may
-from projects.services import tokens
-from projects.services.members import joining
+from projects.services import joining, tokens
 
 from . import attempt_limits
-from .identity_providers import oidc
 
 
 def get_landing_url(user: Any) -> str:
@@ -72,7 +71,7 @@ class SignIn(InvalidFormStatusMixin, views.LoginView):
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         extra_context = {
-            "providers": oidc.list_identity_providers(),
+            "providers": identity_providers.list_identity_providers(),
             "with_mail": bool(settings.SMTP_URL),
         }
         return {**super().get_context_data(**kwargs), **extra_context}

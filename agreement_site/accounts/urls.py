@@ -5,10 +5,9 @@ from allauth.mfa.webauthn import views as webauthn_views
 from allauth.socialaccount import views as social_views
 from django.urls import path, re_path
 
-from agreement_site.accounts import preferences, sessions
+from agreement_site.accounts import identity_providers, oidc, preferences, saml, sessions
 
 from . import second_factor, sign_in
-from .identity_providers import oidc, saml
 
 urlpatterns = [
     path("sign-in/", sign_in.SignIn.as_view(), name="sign_in"),
@@ -92,7 +91,11 @@ urlpatterns = [
         social_views.login_cancelled,
         name="socialaccount_login_cancelled",
     ),
-    path("account/connected/", oidc.ManageConnections.as_view(), name="socialaccount_connections"),
+    path(
+        "account/connected/",
+        identity_providers.ManageConnections.as_view(),
+        name="socialaccount_connections",
+    ),
     # e-mail
     path(
         "password/forgotten/",

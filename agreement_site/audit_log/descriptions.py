@@ -252,7 +252,10 @@ ISO_DATETIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
 
 
 def format_value(name: str, value: Any, zone: datetime.tzinfo) -> str:
-    """Return a value as a line of text; times are in ``zone``."""
+    """Return a value of an entry as one line of text, translated where it has a label.
+
+    ``name``: of its field, by which labels of values are found; ``zone``: of times.
+    """
     if isinstance(value, list):
         return ", ".join(format_value(name, element, zone) for element in value)
     if isinstance(value, dict):
@@ -270,7 +273,7 @@ def format_value(name: str, value: Any, zone: datetime.tzinfo) -> str:
 
 
 def _format_time(value: Any, zone: datetime.tzinfo) -> str:
-    """Return a time as pages show it; anything else unchanged."""
+    """Return an ISO date and time as pages show it, in ``zone``; another value as its text."""
     text = "" if value is None else str(value)
     try:
         moment = parse_datetime(text) if ISO_DATETIME.match(text) else None

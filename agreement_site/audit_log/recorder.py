@@ -1,10 +1,10 @@
-"""Listener that stores security events as entries of the audit log, and in a file.
+"""Listener that stores security events as entries of the audit log, and in a file or syslog.
 
-An entry is written in the transaction of the change it describes. The setting AUDIT_LOG_FILE names
-the file, of JSON lines, each with the hash of the line before; without it nothing is written. Each
-machine has a file of its own. The owner of the database can change its entries; a collector that
-reads this file at once has them as they were. The chain shows a line that was changed, removed or
-inserted later.
+An entry is written in the transaction of the change it describes. With the setting AUDIT_LOG_FILE
+it is also a line of JSON in that file, which has the hash of the line before; with AUDIT_LOG_SYSLOG
+it is sent to syslog. Each machine has a file of its own. The owner of the database can change its
+entries; a collector that reads this file at once has them as they were. The chain of hashes shows a
+line that was changed, removed or inserted later.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ logger = logging.getLogger(__name__)
 
 FIRST_HASH = "0" * 64  # "previous" of the first line of a file
 COLUMNS = (
-    *("id", "created_at", "action", "actor_id", "actor", "project_id", "address", "request_id"),
-    *("before", "after", "details"),
-)
+    "id", "created_at", "action", "actor_id", "actor", "project_id", "address", "request_id",
+    "before", "after", "details",
+)  # fmt: skip
 TAIL_BYTES = 1 << 16
 
 
 def append_entry(entry: AuditLogEntry) -> None:
-    """Append an entry to AUDIT_LOG_FILE; called after the commit of the entry's transaction.
+    """Append an entry to AUDIT_LOG_FILE, after the commit of the entry's transaction.
 
     An error is logged and never fails a request: the entry is in the database.
     """
@@ -67,7 +67,7 @@ def format_line(values: Mapping[str, Any], previous: str) -> bytes:
 
 @dataclass(frozen=True)
 class AuditFileProblem:
-    """A problem of an audit log file at a line, counted from 1."""
+    """A problem of an audit log file: its line, counted from 1, and a description in English."""
 
     line: int
     description: str
@@ -75,13 +75,16 @@ class AuditFileProblem:
 
 @dataclass
 class WrittenEntries:
-    """Ids of the entries that occur in audit log files."""
+    """The ids of the entries that audit log files contain, and the number of their lines."""
 
     ids: set[int] = field(default_factory=set)
     n_lines: int = 0
 
     def iter_missing(self) -> Iterator[int]:
-        """Yield ids of stored entries missing in the files, within the files' range of ids."""
+        """Yield the ids of stored entries that are missing in the files.
+
+        Only ids between the first and the last one of the files count.
+        """
         if self.ids:
             between = (min(self.ids), max(self.ids))
             stored = AuditLogEntry.objects.filter(pk__range=between).order_by("pk")
@@ -167,7 +170,7 @@ _paused_until = 0.0
 
 
 def send_to_syslog(entry: AuditLogEntry) -> None:
-    """Send an entry to syslog; called after the commit of the entry's transaction.
+    """Send an entry to syslog, after the commit of the entry's transaction.
 
     An error is logged and never fails a request; nothing is sent for SYSLOG_PAUSE_SECONDS then.
     """

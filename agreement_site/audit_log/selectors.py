@@ -19,12 +19,13 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from agreement_site.models import AuditLogEntry
-from core.text import has_nul
+from core.text import describe_invalid_choice, has_nul
 from core.web.tables import escape_formula
 from projects.models import Project
-from projects.services.raters import pseudonyms
+from projects.services import pseudonyms
 
 from .descriptions import ACTIONS
+from .recorder import COLUMNS
 
 # Prefixes of actions whose entries concern raters, and the fields that identify a person.
 RATER_ACTION_PREFIXES = ("rater", "exam_", "gold_", "person_", "deletion_", "admin_")
@@ -39,10 +40,10 @@ def return_unmasked(_what: str, values: Any) -> Any:
 
 
 def build_mask(project: Project | None, user: Any) -> Mask:
-    """Return the function (action, values) that hides raters' names from this user in entries.
+    """Return a function (action, values) that hides raters' identities in entries from this user.
 
-    It returns the values unchanged for superusers, for entries of the site, and for projects that
-    do not hide their raters.
+    It returns the values unchanged for superusers, for entries of the site (``project`` is None),
+    and for projects that do not hide their raters.
     """
     if project is None or not project.hides_raters or user.is_superuser:
         return return_unmasked
@@ -75,15 +76,11 @@ MAX_ACTOR_LENGTH = 150
 CSV_BATCH_SIZE = 1_000
 # Clocks of machines may differ by this much, so ids and times may be in a different order.
 CLOCK_SKEW = datetime.timedelta(hours=1)
-COLUMNS = (
-    "id", "created_at", "action", "actor_id", "actor", "project_id", "address", "request_id",
-    "before", "after", "details",
-)  # fmt: skip
 ACTION_COLUMN = COLUMNS.index("action")
 
 
 class InvalidAuditLogFilter(ValueError):
-    """A filter is invalid; ``fields``: name -> error message."""
+    """A filter is invalid; ``fields`` maps the name of the parameter to its error message."""
 
     def __init__(self, fields: dict[str, str]) -> None:
         super().__init__("; ".join(fields.values()))
@@ -92,7 +89,7 @@ class InvalidAuditLogFilter(ValueError):
 
 @dataclass(frozen=True)
 class AuditLogFilter:
-    """A filter of entries; empty fields match everything. Both days are inclusive."""
+    """Conditions on entries; empty ones match everything. Both days are inclusive."""
 
     actor: str = ""
     action: str = ""
@@ -107,10 +104,7 @@ class AuditLogFilter:
         if len(actor) > MAX_ACTOR_LENGTH or has_nul(actor):
             errors["actor"] = _("Enter a username.")
         if action and action not in ACTIONS:
-            errors["action"] = _("“%(found)s” isn't valid. Choose one of %(allowed)s.") % {
-                "found": action[:40],
-                "allowed": ", ".join(ACTIONS),
-            }
+            errors["action"] = describe_invalid_choice(action, ACTIONS)
         days = {name: _parse_day(query.get(name) or "", name, errors) for name in ("from", "to")}
         if days["from"] and days["to"] and days["from"] > days["to"]:
             errors["from"] = _("“from” must not be later than “to”.")
@@ -137,7 +131,7 @@ def _parse_day(text: str, name: str, errors: dict[str, str]) -> datetime.date | 
 
 
 def filter_entries(project: Project | None, filters: AuditLogFilter) -> QuerySet[AuditLogEntry]:
-    """Return the entries of a project, or of the site if it is None, newest first.
+    """Return the entries of a project, or all entries if it is None, newest first.
 
     Days of the filters are in the project's time zone, or in UTC.
     """
@@ -193,7 +187,7 @@ def _filter_until(
 
 
 def iter_csv(entries: QuerySet[AuditLogEntry], mask: Mask = return_unmasked) -> Iterator[bytes]:
-    """Yield all entries as CSV, in batches."""
+    """Yield all entries as CSV, in batches; ``mask`` changes their values (see ``build_mask``)."""
     yield _format_rows([COLUMNS])
     last_id: int | None = None
     while True:

@@ -141,9 +141,9 @@ def build_row(
 
 
 def _diff_lists(before: Any, after: Any) -> tuple[Any, Any]:
-    """Return the elements only in ``before`` and those only in ``after``.
+    """Return (elements only in ``before``, elements only in ``after``) of two different lists.
 
-    Both are returned as they are unless they are different lists.
+    Other values are returned as they are.
     """
     if not (isinstance(before, list) and isinstance(after, list)) or before == after:
         return before, after

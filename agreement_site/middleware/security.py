@@ -1,4 +1,4 @@
-"""Middleware that hardens requests and responses: methods, NUL characters, bodies, caching, CSP.
+"""Middleware that hardens requests and responses: methods, NUL, bodies, caching, CSP, cookies.
 
 Limits on request bodies are checked before any of the body is read. Forms are small. Views that
 accept files read them (ratings/files/upload_limits.py) after checking the sender; any other
@@ -13,6 +13,9 @@ from typing import Any
 
 from csp.utils import build_policy
 from django.conf import settings
+from django.contrib.messages.storage.cookie import CookieStorage
+from django.contrib.messages.storage.fallback import FallbackStorage
+from django.contrib.messages.storage.session import SessionStorage
 from django.core.files.uploadhandler import FileUploadHandler, SkipFile
 from django.http import (
     HttpRequest,
@@ -217,3 +220,15 @@ class DiscardUploadHandler(FileUploadHandler):
 
     def file_complete(self, file_size: int) -> None:
         return None
+
+
+class HostCookieStorage(CookieStorage):
+    """Bind the message cookie to the host, like the site's other cookies."""
+
+    cookie_name = "__Host-messages" if settings.HTTPS else "messages"
+
+
+class MessageStorage(FallbackStorage):
+    """Storage of messages that a redirect shows once: in a cookie, long ones in the session."""
+
+    storage_classes = (HostCookieStorage, SessionStorage)

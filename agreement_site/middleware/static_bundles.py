@@ -48,7 +48,7 @@ TYPEFACE = "vendor/inter.woff2"
 
 
 class StaticBundle(NamedTuple):
-    """A bundle: digest of its content, content, and content compressed by gzip."""
+    """A bundle: the digest of its content, the content, and the content compressed by gzip."""
 
     digest: str
     body: bytes

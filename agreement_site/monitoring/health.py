@@ -51,7 +51,7 @@ class ResultLag:
 
     @property
     def n_late(self) -> int:
-        """Return the number of late questions."""
+        """Number of late questions."""
         return len(self.late)
 
     def get_lag_seconds(self, now: datetime.datetime) -> float:
@@ -114,7 +114,10 @@ def probe_liveness() -> HealthResponse:
 
 
 def build_not_ready(status: str, message: str) -> HealthResponse:
-    """Return a 503; ``status`` is database, release or disk, ``message`` a sentence for people."""
+    """Return status 503 and its body.
+
+    ``status`` is database, release or disk, ``message`` a sentence for people.
+    """
     body = {"status": status, "message": message, "release": releases.get_release()}
     return 503, body
 
@@ -124,7 +127,7 @@ def build_no_database() -> HealthResponse:
 
 
 def probe_readiness() -> HealthResponse:
-    """Check disk, schema and database; return 503 if any is not ready or a query fails."""
+    """Return status 200 and the lag of results; 503 if disk, schema or database are not ready."""
     if connection.vendor == "sqlite" and get_free_bytes() < MIN_FREE_BYTES:
         return build_not_ready("disk", "The disk of the database is full.")
     try:

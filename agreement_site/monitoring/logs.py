@@ -162,9 +162,9 @@ def redact_path(request: HttpRequest) -> str:
 
 
 class RedactPathsFilter(logging.Filter):
-    """Redact paths in Django's own records.
+    """Redact secrets in the paths of Django's own records.
 
-    Records of failed requests without a traceback are dropped.
+    Records of failed requests without a traceback are dropped: each request has its own line.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:
@@ -242,7 +242,7 @@ class LoggedTask(Task):
 
 
 class JsonFormatter(logging.Formatter):
-    """Format as one line of ASCII JSON: time, level, logger, message, the context, trace if any."""
+    """Format a record as one line of ASCII JSON, with its context and any traceback."""
 
     def format(self, record: logging.LogRecord) -> str:
         line = {
@@ -261,7 +261,7 @@ class JsonFormatter(logging.Formatter):
 
 
 class PlainFormatter(logging.Formatter):
-    """Format for people: the fields after the message, and the indented traceback below."""
+    """Format a record for people: fields after the message, and the traceback indented below."""
 
     def format(self, record: logging.LogRecord) -> str:
         fields = {**getattr(record, "fields", {}), **get_log_context()}

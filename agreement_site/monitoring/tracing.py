@@ -66,7 +66,7 @@ def build_span_starter(tracer: Any) -> telemetry.SpanFactory:
 
 
 def trace_connection(connection: Any, **_signal: Any) -> None:
-    """Record each statement of this connection as a span, inside a request or task."""
+    """Make each statement of a new connection a span, inside a request or task (signal handler)."""
     if trace_statement not in connection.execute_wrappers:
         connection.execute_wrappers.append(trace_statement)
 

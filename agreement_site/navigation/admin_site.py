@@ -168,7 +168,10 @@ MODEL_NAMES = {
 
 
 def set_model_names() -> None:
-    """Name the models; English keeps their own names in the singular."""
+    """Set names of the models that are in the reader's language.
+
+    In English the singular stays the model's own.
+    """
     for label, plural in MODEL_NAMES.items():
         options = apps.get_model(label)._meta
 

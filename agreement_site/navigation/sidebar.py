@@ -165,9 +165,9 @@ PROJECT_ENTRIES = (
             NavigationTab("project_audit_log", _("Audit log"), Capability.MANAGE, ("audit-log",)),
             NavigationTab(
                 "project_archive",
-                _("Archive and delete"),
+                _("Copy, archive, delete"),
                 Capability.MANAGE,
-                ("archive", "delete", "settings/approvals"),
+                ("archive", "copy", "delete", "settings/approvals"),
             ),
         ),
     ),
@@ -364,7 +364,7 @@ def count_skipped_or_flagged_items(project: Project) -> int:
 
 
 def list_inbox_entries(project: Any) -> list[entry_counts.EntryCount]:
-    """Return the inbox of the project for its leads; empty for other roles."""
+    """Return the counts of the project's inbox for its leads; empty for other roles."""
     if not may(project.role, Capability.MANAGE):
         return []
     return entry_counts.get_entries_by_project({project.pk: project.role}).get(project.pk, [])

@@ -43,6 +43,7 @@ PAGE_SYNONYMS = {
     "raters": ("annotators", "coders", "workers", "pause", "暂停"),
     "people": ("users", "roles", "add model", "成员"),
     "coefficients": ("alpha", "fleiss", "scott", "krippendorff", "gwet", "斯科特", "克里彭多夫"),
+    "project_archive": ("duplicate", "clone", "remove"),
     "tokens": (
         "dark",
         "light",
@@ -60,7 +61,7 @@ PAGE_SYNONYMS = {
 
 @dataclass(frozen=True)
 class PaletteResult:
-    """A result of the search: kind of the object, label, and URL."""
+    """A result of the search: the kind of thing that was found, its label, and its URL."""
 
     kind: str | Promise
     label: str | Promise

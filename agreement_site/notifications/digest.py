@@ -37,7 +37,7 @@ MAX_EVENTS = 2_000  # the newest ones
 
 
 def compose_digest(mail: QueuedMail, _row: NotificationSettings) -> MailContent | None:
-    """Return the digest of a person; None if the inbox is empty and there is nothing to report."""
+    """Compose the digest of a person; None if the inbox is empty and there is nothing to report."""
     user = mail.user
     scope = inbox_entries.InboxScope.for_user(user)
     size = inbox_entries.count_entries(scope)
@@ -72,7 +72,7 @@ def _build_inbox_sections(
 
 
 def _list_raters(user: Any) -> list[Section]:
-    """Return a section of the active raters with the status act or check, worst first."""
+    """Return one section with the active raters to check, worst first; none without such raters."""
     people = [
         person
         for person in site_raters.list_people(site_raters.query_results(user), "status")
@@ -93,7 +93,10 @@ def _list_raters(user: Any) -> list[Section]:
 
 
 def _list_changes(user: Any, after: int, until: int) -> list[Section]:
-    """Return a section for each project, about its events after one number, up to another."""
+    """Return a section for each project with events that the digest reports.
+
+    These have numbers above ``after`` and up to ``until``.
+    """
     events = feed.get_user_feed(user).filter(
         number__gt=after,
         number__lte=until,

@@ -24,7 +24,7 @@ from events.models import Event
 from metrics.views.common.number_formats import format_count
 from projects.models import Member, Project, Rater
 from projects.models.roles import Capability, may
-from projects.services.members import joining, membership
+from projects.services import joining, membership
 from quality.alerts.kinds import KINDS
 from quality.gates import verdict_texts
 from quality.models import Alert, AlertState, Gate, VerdictValue
@@ -53,7 +53,7 @@ class Section:
 class MailContent:
     """The content of a mail: paragraphs, a text quoted from a person, lists, and a main link.
 
-    ``is_first``: the recipient cannot sign in yet.
+    ``is_first``: the recipient cannot sign in yet, and so not change the settings.
     """
 
     subject: str
@@ -65,8 +65,9 @@ class MailContent:
 
 
 def compose_invitation(mail: QueuedMail, _row: NotificationSettings) -> MailContent | None:
-    """Return the mail to a new member; with a link to choose a password for a new account.
+    """Compose the mail to a new member; with a link to choose a password for a new account.
 
+    None if the person is no member any more, the project is archived, or their address is unknown.
     The link is created when the mail is sent, so that it is not stored in the queue. Using a mailed
     link also confirms the address.
     """
@@ -102,7 +103,7 @@ def compose_invitation(mail: QueuedMail, _row: NotificationSettings) -> MailCont
 
 
 def compose_offer(mail: QueuedMail, _row: NotificationSettings) -> MailContent | None:
-    """Return the mail about an offer that the owner of the account may accept."""
+    """Compose the mail about an offered role; None if the offer is not open any more."""
     offer = joining.list_open_offers(mail.user).filter(project=mail.project_id).first()
     project: Any = mail.project
     if offer is None:
@@ -125,7 +126,7 @@ def _build_values(mail: QueuedMail, project: Project) -> dict[str, str]:
 
 
 def compose_message(mail: QueuedMail, _row: NotificationSettings) -> MailContent | None:
-    """Return the mail with a lead's message; None if the rater has read it on the page or left."""
+    """Compose the mail with a lead's message; None if the rater has read it on the page or left."""
     messages = RaterMessage.objects.filter(pk=mail.message_id or 0, rater__user=mail.user_id)
     message = messages.filter(read_at=None).select_related("rater", "sender").first()
     if message is None or not _can_read(message.rater):
@@ -142,7 +143,7 @@ def compose_message(mail: QueuedMail, _row: NotificationSettings) -> MailContent
 
 
 def compose_pause(mail: QueuedMail, _row: NotificationSettings) -> MailContent | None:
-    """Return the mail about a pause; None if the rater was resumed or paused again since."""
+    """Compose the mail about a pause; None if the rater was resumed or paused again since."""
     raters = Rater.objects.filter(project=mail.project_id, user=mail.user_id, paused=True)
     rater = raters.first()
     later = QueuedMail.objects.filter(
@@ -184,10 +185,10 @@ CHANGE_KINDS = (*ALERT_KINDS, *GATE_VERDICTS, *RATER_KINDS)
 
 
 def describe_changes(events: Sequence[Event], *, only_open: bool = False) -> list[Line]:
-    """Return one line per subject of the events, about its last event; oldest first.
+    """Return one line for each subject of the events, about its last event; oldest first.
 
-    Left out are verdicts that differ from the gate's current one, and deleted gates and alerts.
-    ``only_open``: leave out alerts that are not open any more, too.
+    Left out are verdicts that differ from the gate's current one, and gates, alerts and raters that
+    do not exist any more. ``only_open``: leave out alerts that are not open any more, too.
     """
     last: dict[str, Event] = {event.subject: event for event in events}
     alerts = (
@@ -252,7 +253,7 @@ MAX_NEWS_LINES = 20
 
 
 def compose_news(mail: QueuedMail, row: NotificationSettings) -> MailContent | None:
-    """Return the mail about events that the person chose and may see; None if there are none."""
+    """Compose the mail about events that the person chose and may see; None if there are none."""
     project: Any = mail.project
     if project.archived_at is not None:
         return None

@@ -26,6 +26,8 @@ from events.models import Event, FeedState
 from projects.models import Member, MemberOffer, Rater
 from ratings.models import RaterMessage
 
+logger = logging.getLogger(__name__)
+
 DRIFT, ALERTS, GATES = "drift", "alerts", "gates"
 BATCH_SIZE = 200  # events in one transaction
 # Older news are in the digest: a site whose mail was off does not catch up.
@@ -64,7 +66,7 @@ def queue_mails_of_events() -> int:
 
 
 def get_feed_head() -> int:
-    """Return the number of the last published event."""
+    """Return the number of the last published event, 0 without any."""
     return FeedState.objects.values_list("last_number", flat=True).first() or 0
 
 
@@ -171,9 +173,6 @@ def _queue_personal(events: Sequence[Event]) -> int:
     return len(mails)
 
 
-logger = logging.getLogger(__name__)
-
-Kind = QueuedMail.Kind
 # Per lead, so that nobody can use the site for mass mail. Links to copy have no limit.
 MAX_INVITATIONS_A_DAY = 500
 

@@ -43,15 +43,20 @@ from core.web.links import build_absolute_url
 from .news import get_feed_head
 from .preferences import PEOPLE_PER_TRANSACTION, compute_next_digest
 
+logger = logging.getLogger(__name__)
+
+Kind, State = QueuedMail.Kind, QueuedMail.State
 MAX_SUBJECT_LENGTH = 150
 # Mail that could not be sent for longer is not sent any more: what it says is on the pages.
 MAX_AGE = datetime.timedelta(days=7)
-Kind = QueuedMail.Kind
 
 
 @dataclass(frozen=True)
 class Composer:
-    """A function that composes a kind of mail, and the subscription that sends it."""
+    """A function that composes a kind of mail, and the subscription by which people get it.
+
+    ``compose`` returns None if there is nothing to send.
+    """
 
     compose: Callable[[QueuedMail, NotificationSettings], MailContent | None]
     subscription: str = preferences.PERSONAL
@@ -68,7 +73,7 @@ COMPOSERS: dict[str, Composer] = {
 
 
 def compose_message(mail: QueuedMail) -> EmailMultiAlternatives | None:
-    """Return the mail as it is to be sent now; None if it is too old, unwanted or empty."""
+    """Build the mail as it is to be sent now; None if it is too old, unwanted or empty."""
     user, composer = mail.user, COMPOSERS[mail.kind]
     row = preferences.get_preferences(user)
     address = mail.address or user.email
@@ -127,9 +132,6 @@ def clean_header(text: str) -> str:
     return line if len(line) <= MAX_SUBJECT_LENGTH else f"{line[: MAX_SUBJECT_LENGTH - 1]}…"
 
 
-logger = logging.getLogger(__name__)
-
-Kind, State = QueuedMail.Kind, QueuedMail.State
 NEWS_INTERVAL = datetime.timedelta(minutes=15)  # between two mails about news of a project
 LEASE = datetime.timedelta(minutes=5)  # longer than a mail takes to be composed and sent
 RUN_SECONDS = 30.0
@@ -169,7 +171,8 @@ def send_due_mails() -> int:
 def _send_mail(mail_id: int, connection: Any) -> bool:
     """Send a mail unless another worker does; return whether the server accepted it.
 
-    Raises OSError where the connection cannot be opened again.
+    ``connection``: to the mail server, open. Raises OSError if it cannot be opened again after an
+    error.
     """
     mail = _claim_mail(mail_id)
     if mail is None:
@@ -219,9 +222,9 @@ def _claim_mail(mail_id: int) -> QueuedMail | None:
 
 
 def _get_next_news_time(mail: QueuedMail) -> datetime.datetime | None:
-    """Return when the mail may be sent if the project's last news was too recent, else None.
+    """Return when this news may be sent if the project's last news was too recent, else None.
 
-    None for other kinds of mail.
+    None for other kinds of mail, too.
     """
     if mail.kind != Kind.NEWS:
         return None
@@ -300,11 +303,8 @@ def delete_old_mails() -> int:
     return delete_old_rows(QueuedMail.objects.all(), column="ended_at")
 
 
-Kind, State = QueuedMail.Kind, QueuedMail.State
-
-
 def queue_due_digests() -> int:
-    """Queue the digests that are due, and set the times of the next ones; return how many.
+    """Queue the digests that are due, and set the times of the next ones; return how many were due.
 
     A site whose workers were off sends one digest, not one for each that it missed.
     """

@@ -81,7 +81,7 @@ def create_missing_settings() -> int:
 
 
 def _build_defaults(user_ids: list[int]) -> list[NotificationSettings]:
-    """Return unsaved default settings of these users."""
+    """Build unsaved default settings of these users, in the same order."""
     memberships = Member.objects.filter(user__in=user_ids).order_by("pk")
     roles: dict[int, set[str]] = {}
     zones: dict[int, str] = {}
@@ -106,9 +106,9 @@ def _build_defaults(user_ids: list[int]) -> list[NotificationSettings]:
 
 
 def compute_next_digest(row: NotificationSettings, after: datetime.datetime) -> datetime.datetime:
-    """Return the first time later than ``after`` at which a digest is due.
+    """Return the first time after ``after`` at which a person's digest is due, in UTC.
 
-    It is at the chosen hour of the person's time zone, before and after a change of its offset.
+    The hour is that of the person's time zone, before and after a change of its offset.
     """
     zone = ZoneInfo(row.time_zone)
     day = after.astimezone(zone).date()
@@ -149,7 +149,7 @@ def build_unsubscribe_url(user: Any, subscription: str) -> str:
 
 
 def parse_token(token: str) -> tuple[User, str] | None:
-    """Return the user and the subscription of an unsubscribe link; None for an invalid one."""
+    """Return (user, subscription) of an unsubscribe link; None for an invalid link."""
     try:
         user_id, subscription = signing.loads(token, salt=_SALT)
     except signing.BadSignature:

@@ -26,7 +26,7 @@ from .news import NEWS
 
 
 class NotificationForm(forms.Form):
-    """A person's choice of mail, its times and language."""
+    """Form of a person's choice of mail, its times and language."""
 
     digest = forms.ChoiceField(
         label=gettext_lazy("Digest"), choices=NotificationSettings.Digest.choices

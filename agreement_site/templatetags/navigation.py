@@ -28,7 +28,7 @@ def project_navigation(project: Any, request: HttpRequest) -> sidebar.ProjectNav
 
 @register.filter
 def summarize_inbox(inbox: list[EntryCount]) -> InboxSummary:
-    """Return the number of things in the inbox and their texts, for the bell in the header."""
+    """Return the number of things in the inbox, and a text for each kind, for the header's bell."""
     return InboxSummary(sum(entry.number for entry in inbox), [entry.text for entry in inbox])
 
 

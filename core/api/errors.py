@@ -54,7 +54,11 @@ MEDIA_TYPE = "application/problem+json"
 
 @dataclass(frozen=True, slots=True)
 class RowProblem:
-    """Problem of a row of a request: a code for programs, a field and a message."""
+    """A problem of one row of a request.
+
+    ``code`` is for programs and ``message`` for people; ``field`` is None if the problem is that of
+    the whole row.
+    """
 
     code: str
     field: str | None
@@ -62,7 +66,7 @@ class RowProblem:
 
 
 class ErrorEntry(TypedDict):
-    """An entry of ``errors`` in the body of an error response."""
+    """An entry of the list ``errors`` in the body of an error response."""
 
     row: Any  # number of the row, or None
     field: str | None
@@ -75,10 +79,11 @@ INVALID_PARAMETERS = "The query has invalid parameters."
 
 
 class BadRequest(exceptions.APIException):
-    """Error 400 of the API, which names the invalid fields.
+    """Error 400 of the API: fields or rows of the request are not valid.
 
-    ``fields`` maps a field's name to a message, or to messages by place (rows by number). ``rows``
-    has the problems of each row, by its number, or by None if the request is no list.
+    ``fields`` maps the name of a field to its message; the value of a list is {index from 0:
+    message}. ``rows`` has the problems of each row by its index from 0, or by None if the request
+    is a single object.
     """
 
     status_code = 400
@@ -142,14 +147,15 @@ def build_error_body(
 
 
 def build_error_response(status: int, message: str) -> JsonResponse:
-    """Return an error response of a view or middleware outside of Django REST framework."""
+    """Build an error response outside of Django REST framework, as in views and middleware."""
     return JsonResponse(build_error_body(status, message), status=status, content_type=MEDIA_TYPE)
 
 
 def handle_api_error(error: Exception, context: dict[str, object]) -> Response | None:
-    """Return the response for an exception of an API view: DRF's exception handler.
+    """Return the error response for an exception of an API view (DRF's EXCEPTION_HANDLER).
 
-    Return None for an unknown exception, which becomes the site's 500 in the same shape.
+    ``context`` is DRF's. None for an exception that is no error of the request: it becomes the
+    site's 500, whose body has the same shape.
     """
     error = _as_api_exception(error)
     response = exception_handler(error, context)
@@ -180,7 +186,10 @@ def _iter_bad_request_errors(error: BadRequest) -> Iterator[ErrorEntry]:
 
 
 def _iter_field_errors(detail: Any, path: tuple[str, ...] = ()) -> Iterator[ErrorEntry]:
-    """Yield the errors of nested fields; the names and indexes of a path are joined by slashes."""
+    """Yield an entry for each message in the nested errors of a serializer.
+
+    ``path``: the names and indexes that lead to ``detail``; an entry has them joined by slashes.
+    """
     if isinstance(detail, dict):
         for name, value in detail.items():
             yield from _iter_field_errors(value, (*path, str(name)))

@@ -43,8 +43,9 @@ def paginate(
     """Return one page of a list as {"next", "results"}.
 
     ``read(after, size)`` returns up to ``size`` pairs (key, result) in ascending order of their
-    keys, with keys greater than ``after``. A key has ``key_length`` integers. The list may
-    change between two pages: rows that stay are neither skipped nor repeated.
+    keys, with keys greater than ``after`` (None for the first page). A key has ``key_length``
+    integers. The list may change between two pages: rows that stay are neither skipped nor
+    repeated. Raises BadRequest for an invalid cursor or page size.
     """
     after = _decode_cursor(query["cursor"], key_length) if "cursor" in query else None
     size = parse_page_size(query, default_size)
@@ -65,8 +66,9 @@ def paginate_search(
 ) -> JsonPage:
     """Return one page of search results, found by scanning a bounded part of the rows.
 
-    ``read(after, size)`` returns up to ``size`` results greater than ``after``, and the key
-    after which to continue (None at the end).
+    ``read(after, size)`` returns up to ``size`` results greater than ``after`` (None for the first
+    page), and the key after which to continue (None at the end). Raises BadRequest for an invalid
+    cursor or page size.
     """
     after = _decode_cursor(query["cursor"], key_length) if "cursor" in query else None
     results, last_key = read(after, parse_page_size(query))
@@ -111,7 +113,10 @@ class RowOrder:
         return [getattr(row, column) for column in self.columns]
 
     def filter_after(self, rows: QuerySet[Any], cursor: str | None) -> QuerySet[Any]:
-        """Return the rows after a cursor; all without one. Raises BadRequest."""
+        """Return the rows that follow the one that a cursor names; all rows if it is None.
+
+        Raises BadRequest for an invalid cursor.
+        """
         if cursor is None:
             return rows
         *values, key = _parse_cursor(cursor) or [None]
@@ -124,7 +129,7 @@ class RowOrder:
         return rows.filter(self.build_position([*parsed, key]))
 
     def build_position(self, values: Sequence[Any]) -> Q:
-        """Return the condition of the rows after these values of the columns."""
+        """Build the filter for the rows that follow a row with these values of the columns."""
         operator = "lt" if self.is_descending else "gt"
         position = Q(pk__in=())
         for column, value in zip(reversed(self.columns), reversed(values), strict=True):
@@ -145,7 +150,7 @@ def paginate_rows(
     """Return one page of a queryset in the order of ``key``, or of the parameter ``ordering``.
 
     The rows are serialized by the class, or all together by the function ``serialize``. ``key`` and
-    ``orderings``: see RowOrder.parse.
+    ``orderings``: see RowOrder.parse. Raises BadRequest for an invalid cursor, page size or order.
     """
     order = RowOrder.parse(query, orderings or {}, key=key)
     size = parse_page_size(query)
@@ -164,7 +169,10 @@ def list_ordering_values(orderings: Mapping[str, str]) -> list[str]:
 
 
 def parse_ordering(query: Mapping[str, str], allowed: Sequence[str]) -> str:
-    """Return the parameter ``ordering``, "" without one; raise BadRequest for another value."""
+    """Return the parameter ``ordering``, "" without one.
+
+    Raises BadRequest, which lists the allowed values, for another one.
+    """
     text = query.get("ordering", "")
     if text and text not in allowed:
         message = f"unknown order '{text[:60]}'; one of {', '.join(allowed)}"
@@ -173,7 +181,10 @@ def parse_ordering(query: Mapping[str, str], allowed: Sequence[str]) -> str:
 
 
 def _parse_cursor_value(field: Any, value: Any) -> Any:
-    """Convert a value of a cursor to the model field's type. Raises BadRequest if it is invalid."""
+    """Convert a value of a cursor to the type of the model field.
+
+    Raises BadRequest for a value that the column cannot have.
+    """
     try:
         if isinstance(value, str):
             value.encode()  # fails for half of a surrogate pair
@@ -188,9 +199,9 @@ def _parse_cursor_value(field: Any, value: Any) -> Any:
 
 
 def render_json_page(page_data: JsonPage) -> HttpResponse:
-    """Return the response for a page (see ``paginate``) whose results are JSON texts already.
+    """Return the HTTP response of a page (see ``paginate``) whose results are JSON texts already.
 
-    Stored JSON is not parsed only to be serialized again.
+    Stored JSON is thus not parsed only to be serialized again.
     """
     texts = ",".join(page_data["results"])
     return HttpResponse(

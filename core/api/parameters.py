@@ -57,7 +57,7 @@ def _describe_allowed(allowed: Sequence[str]) -> str:
 
 
 def get_choice(query: dict[str, str], name: str, allowed: Sequence[str], *, default: str) -> str:
-    """Return a query parameter that must be one of ``allowed``.
+    """Return a query parameter that must be one of ``allowed``; ``default`` without it.
 
     Raises BadRequest, which lists the allowed values, for another value.
     """
@@ -89,9 +89,9 @@ def parse_rows(data: Any) -> list[Any]:
 
 
 def build_rows_error(noun: str, errors: Mapping[int, Sequence[RowProblem]]) -> BadRequest:
-    """Return a 400 that lists the problems of each row, by its index in the request.
+    """Build the BadRequest that lists the problems of each row.
 
-    Nothing was stored.
+    ``noun``: what a row is, such as "item". ``errors``: {index of the row, from 0: its problems}.
     """
     count = f"1 {noun} is" if len(errors) == 1 else f"{len(errors)} {noun}s are"
     rows = {index: errors[index] for index in sorted(errors)}

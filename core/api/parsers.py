@@ -1,4 +1,4 @@
-"""Parsers of request bodies: strict JSON, and forms with a file; the format of responses.
+"""Parsers of request bodies: strict JSON, and forms with a file; the choice of a response format.
 
 The JSON parser rejects NaN, duplicate keys, NUL characters, and unbounded numbers, nesting or
 numbers of values.
@@ -18,7 +18,7 @@ from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.parsers import BaseParser, MultiPartParser
 from rest_framework.request import Request
 
-from core.json_limits import has_more_parts, is_nested_deeper, parse_finite_float, reject_constant
+from core.text import has_more_parts, is_nested_deeper, parse_finite_float, reject_constant
 
 
 class FastContentNegotiation(DefaultContentNegotiation):
@@ -104,9 +104,9 @@ class UploadParser(MultiPartParser):
 
 
 def _get_max_body_bytes(context: Any) -> int:
-    """Return the bytes that a body may have.
+    """Return the number of bytes that a body may have.
 
-    This is the view's ``max_body_bytes``, at most the site's limit.
+    It is the view's ``max_body_bytes``, at most the site's limit.
     """
     site_limit: int = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
     view_limit = getattr((context or {}).get("view"), "max_body_bytes", None)
@@ -114,7 +114,7 @@ def _get_max_body_bytes(context: Any) -> int:
 
 
 def _reject_encodings(context: Any, media_type: str | None) -> None:
-    """Reject compressed bodies, which could expand to any size."""
+    """Raise UnsupportedMediaType for a compressed body, which could expand to any size."""
     request = (context or {}).get("request")
     encoding = request.META.get("HTTP_CONTENT_ENCODING", "") if request is not None else ""
     if encoding not in ("", "identity"):

@@ -1,4 +1,4 @@
-"""Describe API operations for OpenAPI: parameters, responses, errors and pages."""
+"""Describe API operations for OpenAPI: parameters, responses, errors, pages and files."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from drf_spectacular.utils import (
     inline_serializer,
 )
 from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.views import APIView
 
 from .errors import MEDIA_TYPE
 from .pagination import MAX_PAGE_SIZE, PAGE_SIZE, list_ordering_values
@@ -80,7 +82,7 @@ def build_parameter(
 
 
 def build_attribute_parameter(description: str) -> OpenApiParameter:
-    """Return the parameter attributes[NAME]=VALUE, an object of names and values."""
+    """Build the OpenAPI parameter attributes[NAME]=VALUE, an object of names and values."""
     return OpenApiParameter(
         "attributes",
         {"type": "object", "additionalProperties": {"type": "string"}},
@@ -118,9 +120,9 @@ def build_ordering_parameter(
     *,
     further: Sequence[str] = (),
 ) -> OpenApiParameter:
-    """Return the parameter ``ordering`` of a list (core.api.pagination.RowOrder).
+    """Build the OpenAPI parameter ``ordering`` of a list (core.api.pagination.RowOrder).
 
-    ``default``: the order without it; ``further``: values that name no column.
+    ``default`` describes the order without it; ``further``: values that name no column.
     """
     values = [*list_ordering_values(orderings), *further]
     return build_parameter("ordering", f"{default}; with `-` descending", enum=values)
@@ -134,7 +136,7 @@ DRY_RUN_PARAMETER = build_flag_parameter("dry_run", "true: only check the rows, 
 
 
 def build_page_serializer(name: str, result: Any) -> Any:
-    """Return the serializer of a page (``next`` and ``results``) of ``result``."""
+    """Build the serializer of a page: ``next``, and ``results`` of the class ``result``."""
     return inline_serializer(
         f"{name}Page",
         {
@@ -168,9 +170,10 @@ def describe_get(
     *,
     may_be_pending: bool = False,
 ) -> Any:
-    """Decorate a GET with its description.
+    """Decorate a GET of an API view with its description for OpenAPI.
 
-    ``may_be_pending`` adds the 202 of a result that a worker is still computing.
+    ``response``: the serializer of the body. ``may_be_pending`` adds the 202 of a result that a
+    worker is still computing.
     """
     return extend_schema(
         operation_id=operation_id,
@@ -194,7 +197,11 @@ def describe_write(
     parameters: Sequence[OpenApiParameter] = (),
     examples: Mapping[str, Any] | None = None,
 ) -> Any:
-    """Decorate a POST or PATCH with its description; ``examples`` are bodies by their name."""
+    """Decorate a POST or PATCH of an API view with its description for OpenAPI.
+
+    ``body`` and ``response``: their serializers; ``status``: of the response. ``examples``: bodies
+    by the name of the example.
+    """
     return extend_schema(
         operation_id=operation_id,
         summary=summary,
@@ -213,11 +220,50 @@ class DeletedOut(serializers.Serializer):
 
 
 def describe_delete(operation_id: str, summary: str, response: Any) -> Any:
-    """Decorate a DELETE with its description."""
+    """Decorate a DELETE of an API view with its description for OpenAPI.
+
+    ``response``: the serializer of the body.
+    """
     return extend_schema(
         operation_id=operation_id,
         summary=summary,
         responses={200: response, **build_error_responses((*READ_ERROR_STATUSES, 409, 503))},
+    )
+
+
+class FileView(APIView):
+    """A view whose file may be requested with any ``Accept`` header."""
+
+    def perform_content_negotiation(self, request: Request, force: bool = False) -> Any:
+        return super().perform_content_negotiation(request, force=True)
+
+
+def describe_file(
+    operation_id: str,
+    summary: str,
+    content_types: Mapping[str, str],
+    parameters: Sequence[OpenApiParameter] = (),
+    *,
+    default: Any = None,
+) -> Any:
+    """Decorate a GET that responds with a file, with its description for OpenAPI.
+
+    ``content_types``: {value of the parameter ``format``: content type}. ``default``: the
+    serializer of the JSON response without that parameter, None if there is none; it comes first,
+    because generated clients read the first type of a response.
+    """
+    responses: dict[Any, Any] = {} if default is None else {(200, "application/json"): default}
+    for kind, content_type in content_types.items():
+        file_type = OpenApiTypes.BINARY if kind == "parquet" else OpenApiTypes.STR
+        responses[200, content_type.partition(";")[0]] = file_type
+    return extend_schema(
+        operation_id=operation_id,
+        summary=summary,
+        parameters=[
+            build_parameter("format", "Format of the file", enum=list(content_types)),
+            *parameters,
+        ],
+        responses={**responses, **build_error_responses(READ_ERROR_STATUSES)},
     )
 
 

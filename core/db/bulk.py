@@ -16,6 +16,7 @@ from operator import is_, itemgetter
 from typing import Any
 
 from django.db import connection
+from django.db.models import QuerySet
 
 CHUNK_ROWS = 10_000  # rows formatted as text at a time
 
@@ -84,9 +85,7 @@ _FORMATTERS = _CopyFormatters(
 
 MAX_PIPELINED_ROWS = 8  # rows; up to this many are updated by one statement each in one pipeline
 COPY_MIN_ROWS = 200  # rows; from here on, COPY into a temporary table is faster on PostgreSQL
-MAX_INLINE_VALUES = (
-    10  # up to this many values are part of the condition itself, more become one list parameter
-)
+MAX_INLINE_VALUES = 10  # up to this many values are parameters of their own, more become one list
 
 Statement = tuple[str, Sequence[Any]]  # SQL and its parameters
 
@@ -94,10 +93,9 @@ Statement = tuple[str, Sequence[Any]]  # SQL and its parameters
 def execute_statements(statements: Iterable[Statement]) -> list[list[tuple[Any, ...]]]:
     """Execute the statements and return the rows of each (empty where it returns none).
 
-    This takes one round trip to the database where it supports that.
-
-    A small request spends most of its time on the way to PostgreSQL and back. Each statement sees
-    what was committed when that statement began, as if they had been sent one by one.
+    This takes one round trip to the database where it supports that: a small request spends most of
+    its time on the way to PostgreSQL and back. Each statement sees what was committed when that
+    statement began, as if they had been sent one by one.
 
     Raises Django's DatabaseError for the first statement that fails; those after it are not
     executed.
@@ -114,9 +112,9 @@ def execute_statements(statements: Iterable[Statement]) -> list[list[tuple[Any, 
 def _execute_in_pipeline(
     cursor: Any, statements: Sequence[Statement]
 ) -> list[list[tuple[Any, ...]]]:
-    """Execute the statements in psycopg's pipeline.
+    """Execute the statements in psycopg's pipeline; return the rows of each.
 
-    Django's cursor wraps a separate psycopg cursor for each statement.
+    ``cursor`` is Django's, which wraps a separate psycopg cursor for each statement.
     """
     psycopg: Any = connection.Database  # type: ignore[attr-defined]  # Django's name for the driver
     raw = connection.connection
@@ -138,6 +136,30 @@ def _execute_in_pipeline(
 
 def _fetch_rows(cursor: Any) -> list[tuple[Any, ...]]:
     return cursor.fetchall() if cursor.description else []
+
+
+def select_from_query(
+    query: QuerySet[Any, Any], columns: str, tail: str = ""
+) -> list[tuple[Any, ...]]:
+    """Return the rows of a SELECT over the rows of a query; Django cannot aggregate a union.
+
+    ``columns`` and ``tail`` are the SELECT list and the end of the statement, as SQL.
+    """
+    sql, values = query.query.sql_with_params()
+    return execute_statements([(f"SELECT {columns} FROM ({sql}) AS selected {tail}", values)])[0]
+
+
+def insert_from_query(table: str, columns: Sequence[str], query: QuerySet[Any, Any]) -> None:
+    """Insert the rows of a query into these columns."""
+    sql, values = query.query.sql_with_params()
+    execute_statements([(f"INSERT INTO {table} ({_quote_columns(columns)}) {sql}", values)])
+
+
+def delete_rows_by_id(table: str, ids: Sequence[int]) -> None:
+    """Delete the rows with these ids, of a table to which no other one refers."""
+    if ids:
+        condition, values = build_in_condition("id", ids)
+        execute_statements([(f"DELETE FROM {table} WHERE {condition}", values)])
 
 
 def upsert(
@@ -214,7 +236,10 @@ def execute_follow_up(
     key: Sequence[str],
     follow_up: Statement,
 ) -> None:
-    """Execute ``follow_up`` after selecting the written rows again, by their integer ``key``."""
+    """Execute ``follow_up`` (see ``upsert``) on rows that were written by another statement.
+
+    They are selected again by their ``key``, whose columns are integers.
+    """
     positions = [columns.index(column) for column in key]
     keys = json.dumps([[row[position] for position in positions] for row in rows])
     if connection.vendor == "postgresql":
@@ -354,16 +379,12 @@ def build_key_lookup(
     if not keys:
         return []
     condition, values = build_in_condition("key", list(keys))
-    return [
-        (
-            f"SELECT key, {columns} FROM {table} WHERE project_id = %s AND {condition}",
-            [project_id, *values],
-        )
-    ]
+    sql = f"SELECT key, {columns} FROM {table} WHERE project_id = %s AND {condition}"
+    return [(sql, [project_id, *values])]
 
 
 def build_in_condition(column: str, values: Sequence[str] | Sequence[int]) -> Statement:
-    """Build the condition that a column is one of these values, with its parameters.
+    """Build the SQL condition that a column has one of these values; return it with its parameters.
 
     The values are texts or integers, at least one.
     """

@@ -41,9 +41,10 @@ class RowMapper(Generic[ModelT]):
         return self._model.from_db(connection.alias, self._names, converted)
 
     def _list_converters(self, vendor: str) -> list[tuple[int, Any, Any]]:
-        """List (position of the value, its column, converter).
+        """List (position of a value, its column, converter) of the fields that need conversion.
 
-        A converter turns this database's value into Python's.
+        A converter turns the database's value into Python's. ``vendor`` is only the key of the
+        cache.
         """
         columns = [(position, field.cached_col) for position, field in enumerate(self._fields)]
         return [

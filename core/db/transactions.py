@@ -26,14 +26,22 @@ def take_advisory_lock(lock_key: int, object_id: int, *, shared: bool = False) -
     execute_statements(build_advisory_lock(lock_key, object_id, shared=shared))
 
 
-def lock_row_shared(table: str, row_id: int) -> None:
-    """Lock a row against exclusive locks until the transaction ends; wait for one that is held."""
+def lock_row_shared(
+    table: str, row_id: int, *, key: str = "id", allows_updates: bool = True
+) -> None:
+    """Lock a row against exclusive locks until the transaction ends; wait for one that is held.
+
+    ``key``: the column that ``row_id`` identifies the row by. With ``allows_updates``, others may
+    still change columns that are no key. SQLite has no such locks.
+    """
     if connection.vendor == "postgresql":
-        execute_statements([(f"SELECT 1 FROM {table} WHERE id = %s FOR KEY SHARE", [row_id])])  # noqa: S608 - fixed names
+        strength = "KEY SHARE" if allows_updates else "SHARE"
+        sql = f"SELECT 1 FROM {table} WHERE {key} = %s FOR {strength}"  # noqa: S608 - fixed names
+        execute_statements([(sql, [row_id])])
 
 
 def limit_statement_time(database: Any, milliseconds: int) -> None:
-    """Limit each statement until the transaction ends (PostgreSQL)."""
+    """Limit the time of each statement until the transaction ends; no effect on SQLite."""
     if database.vendor == "postgresql":
         with database.cursor() as cursor:
             cursor.execute(f"SET LOCAL statement_timeout = {milliseconds}")
@@ -43,7 +51,7 @@ def limit_statement_time(database: Any, milliseconds: int) -> None:
 def open_snapshot() -> Iterator[None]:
     """Context manager in which all queries read one consistent snapshot of the database.
 
-    Inside a transaction: the state of that one.
+    Inside a transaction it changes nothing: the queries read what that transaction sees.
     """
     if connection.in_atomic_block:
         yield

@@ -36,7 +36,7 @@ def get_redis_client() -> redis.Redis:
 
 
 def build_broker_key(name: str) -> str:
-    """Return the key of this site for a name in the broker's database."""
+    """Return the name with this site's prefix: several sites may share a broker."""
     return f"{settings.CELERY_BROKER_TRANSPORT_OPTIONS['global_keyprefix']}{name}"
 
 

@@ -68,7 +68,7 @@ def claim_row(rows: QuerySet[LeasedRow], pk: int, condition: Q, **columns: Any) 
 
 
 def get_leased_rows(row: LeasedRow) -> QuerySet[LeasedRow]:
-    """Return a queryset of the row that is empty once the row's lease has changed."""
+    """Return a queryset of this row, which is empty once another worker has claimed the row."""
     return type(row)._default_manager.filter(pk=row.pk, lease=row.lease)  # type: ignore[attr-defined]
 
 

@@ -17,7 +17,11 @@ KEEP_ENDED = datetime.timedelta(days=30)
 def get_retry_time(
     delays: Sequence[datetime.timedelta], attempts: int, now: datetime.datetime
 ) -> datetime.datetime | None:
-    """Return the time of the next attempt after this number of failed ones, or None for no more."""
+    """Return the time of the next attempt after a failed one; None if there is no further attempt.
+
+    ``delays``: the pause after the first, second, ... failure; ``attempts``: the number of
+    failures.
+    """
     if attempts > len(delays):
         return None
     return now + delays[attempts - 1] * random.uniform(1, 1 + MAX_JITTER)  # noqa: S311

@@ -10,12 +10,14 @@ import time
 from collections.abc import Callable
 
 from celery import shared_task
+from django.http import HttpRequest, HttpResponse
 
 from .dispatch import mark_pending, start_task
 
 # At most one message in this time, of each process and of all of them. Workers that were woken
 # sweep more often than this for a while, and so find later changes without a message.
 MESSAGE_INTERVAL_SECONDS = 2
+SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 
 _listeners: list[Callable[[], None]] = []
 _announced_at = -float(MESSAGE_INTERVAL_SECONDS)
@@ -36,6 +38,19 @@ def announce_change() -> None:
         0,
         skip_if=lambda: mark_pending("wakeup", MESSAGE_INTERVAL_SECONDS),
     )
+
+
+class WakeWorkersMiddleware:
+    """Announce a change after each successful request that is not GET, HEAD or OPTIONS."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        if request.method not in SAFE_METHODS and response.status_code < 400:
+            announce_change()
+        return response
 
 
 def register_listener(listener: Callable[[], None]) -> None:

@@ -13,7 +13,7 @@ MAX_VALUE_LENGTH = 100  # characters of the other value in the message
 
 
 class InvalidFields(ValueError):
-    """Input is not valid. ``fields``: {field name: message}."""
+    """Input is not valid; ``fields`` maps the name of each invalid field to its message."""
 
     def __init__(self, **fields: Any) -> None:
         super().__init__(str(fields))
@@ -55,7 +55,7 @@ class SettingsForm(forms.Form):
         return self.fields[name].to_python(self.initial.get(name))
 
     def _get_shown(self, name: str) -> Any:
-        """Return the value of a field on the page, or the stored one if the page is not known."""
+        """Return the value that a field had on the page; the stored one if the page sent none."""
         text = self.data.get(self[name].html_initial_name)
         if text is None:
             return self._get_stored(name)

@@ -141,7 +141,7 @@ class _Tag:
 
     @property
     def weight(self) -> int:
-        """Return the cost of reopening the element, 0 if a parser does not reopen it."""
+        """Cost of reopening the element, in characters; 0 if a parser does not reopen it."""
         return len(self.source) + _ELEMENT_WEIGHT if self.name in _FORMATTING_TAGS else 0
 
 
@@ -182,7 +182,10 @@ class _OpenElements:
             self.active_length -= tag.weight
 
     def _remove_lightest(self, tag: _Tag) -> None:
-        """Count one element less: the lightest, as a parser may close another of this name."""
+        """Stop counting one element of the tag's name: the lightest of those that may be open.
+
+        A parser may close any of them, and the estimate must not be lower than the truth.
+        """
         left_tags = self.left_tags.get(tag.name)
         if left_tags:
             left_tags.append(tag)
@@ -192,7 +195,7 @@ class _OpenElements:
 
 
 def _iter_tags(text: str) -> Iterator[_Tag]:
-    """Yield the start and end tags, without those in comments and in attributes."""
+    """Yield the start and end tags of HTML; text inside comments and attributes is no tag."""
     position = 0
     while markup := _MARKUP.search(text, position):
         position = markup.end()
@@ -212,7 +215,10 @@ def _iter_tags(text: str) -> Iterator[_Tag]:
 
 
 def _skip_attributes(text: str, position: int) -> tuple[int, int]:
-    """Return the number of attributes from a position, at most one too many, and their end."""
+    """Count the attributes that begin at ``position``; return their number and where they end.
+
+    Counting stops at MAX_ATTRIBUTES + 1.
+    """
     for number in range(MAX_ATTRIBUTES + 1):
         match = _ATTRIBUTE.match(text, position)
         if match is None or match.end() == position:

@@ -53,7 +53,7 @@ Options = Mapping[str, FilterExpression]
 
 
 class ColumnNode(template.Node):
-    """A column of a table, which has it write its heading, a cell, or a value for a file."""
+    """A column of a table: writes its heading, a cell, or a value for a file, as the table asks."""
 
     child_nodelists = ("body",)
 
@@ -345,7 +345,10 @@ def _compile_column(parser: Parser, token: Token, body: NodeList | None) -> Colu
 
 @register.tag("table")
 def compile_table(parser: Parser, token: Token) -> TableNode:
-    """Compile ``{% table row in rows name="heading-id" %}``."""
+    """Compile ``{% table row in rows name="heading-id" %}`` up to ``{% endtable %}``.
+
+    Raises TemplateSyntaxError without a name.
+    """
     _tag, *bits = token.split_contents()
     position = bits.index("in")
     variables = "".join(bits[:position]).split(",")

@@ -54,9 +54,9 @@ class Export:
 
 @dataclass(frozen=True)
 class Interval:
-    """A value with its interval, which become separate columns in a file.
+    """A value with the bounds of its interval, which become separate columns in a file.
 
-    ``text`` says why there is no value.
+    Each may be None; ``text`` then says why there is no value.
     """
 
     value: float | None
@@ -96,7 +96,10 @@ class Table:
 
 @contextlib.contextmanager
 def export_mode(name: str) -> Iterator[Export]:
-    """Context manager in which pages give the table ``name`` instead of showing it."""
+    """Context manager in which a page fills the yielded ``Export`` with the table of this name.
+
+    The page shows nothing of it.
+    """
     export = Export(name)
     token = _export.set(export)
     try:
@@ -106,7 +109,7 @@ def export_mode(name: str) -> Iterator[Export]:
 
 
 def get_export() -> Export | None:
-    """Return the requested table while a page is rendered for export."""
+    """Return the request for a table while a page is rendered for export, else None."""
     return _export.get()
 
 
@@ -123,20 +126,20 @@ def get_page_size(rows: int) -> int:
 def remove_rounding_error(value: float) -> float:
     """Round a number to 15 significant digits, and to 0 if it is below ROUNDING_ERROR.
 
-    For example 6.9e-18 becomes 0.0. For every statistic in a file, except probabilities, which may
-    be that small (limit_digits).
+    For example 6.9e-18 becomes 0.0. Every statistic in a file passes through it, except
+    probabilities, which may be that small (``limit_digits``).
     """
     return 0.0 if abs(value) < ROUNDING_ERROR else limit_digits(value)
 
 
 def limit_digits(value: float) -> float:
-    """Return a number with the 15 significant digits that floating-point numbers hold."""
+    """Round a number to the 15 significant digits that floating-point numbers hold."""
     limited = float(f"{value:.15g}")
     return value if math.isinf(limited) else limited  # the largest numbers would overflow
 
 
 def clean_row(values: Iterable[object]) -> list[object]:
-    """Return the values of a row of a file, without the rounding errors of numbers."""
+    """Return the values of a row of a file, each without rounding errors (``clean_value``)."""
     return [clean_value(value) for value in values]
 
 

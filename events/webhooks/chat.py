@@ -121,7 +121,7 @@ class ChatMessage:
 
 
 def describe_event(event: Event | None, project_id: int | None) -> ChatMessage:
-    """Return the message of an event, or a test message, in the active language.
+    """Return the message of an event, or a test message for None, in the active language.
 
     ``project_id``: project of the webhook, None for one of the site.
     """
@@ -195,7 +195,7 @@ class ChatRequest:
 
 
 def build_request(webhook: Webhook, event: Event | None, *, now: datetime.datetime) -> ChatRequest:
-    """Return the request that sends an event, or a test message for None, to the webhook's chat."""
+    """Build the request that sends an event to the webhook's chat; a test message for None."""
     with translation.override(webhook.language or "en"):
         body = FORMATTERS[Format(webhook.format)](describe_event(event, webhook.project_id))
     url = webhook.url
@@ -207,7 +207,10 @@ def build_request(webhook: Webhook, event: Event | None, *, now: datetime.dateti
 
 
 def interpret_answer(webhook: Webhook, answer: Answer) -> Answer:
-    """Return the answer; its error is "rejected" if the chat reports an error in the body only."""
+    """Return the answer, with the error "rejected" if its body says that the chat failed.
+
+    Some chats answer 200 to everything.
+    """
     key = RESULT_KEYS.get(Format(webhook.format))
     if key is None or not answer.is_success:
         return answer
@@ -223,7 +226,7 @@ def interpret_answer(webhook: Webhook, answer: Answer) -> Answer:
 
 
 def format_for_slack(message: ChatMessage) -> Body:
-    """Return the message as blocks of plain text, except a link; ``text`` is for notifications."""
+    """Return the message as blocks of plain text, and a link; ``text`` is for notifications."""
     blocks: list[Body] = [{"type": "header", "text": _build_slack_text(message.title)}]
     if message.lines:
         text = _build_slack_text("\n".join(message.lines))
@@ -267,7 +270,10 @@ def format_for_dingtalk(message: ChatMessage) -> Body:
 
 
 def format_for_wecom(message: ChatMessage) -> Body:
-    """Return plain text, in which `<@name>` would mention somebody; at most 2,048 bytes."""
+    """Return the message as plain text; the limits of names keep it below WeCom's 2,048 bytes.
+
+    ``<`` is replaced by a similar character, because ``<@name>`` would mention somebody.
+    """
     return {"msgtype": "text", "text": {"content": message.as_text().replace("<", "\uff1c")}}
 
 
@@ -293,7 +299,7 @@ FORMATTERS: dict[Format, Callable[[ChatMessage], Body]] = {
 
 
 def sign_dingtalk_url(url: str, secret: str, now: datetime.datetime) -> str:
-    """Return the URL with the time (in milliseconds) and the signature in its query."""
+    """Add the time (in milliseconds) and the signature to the URL's query, as DingTalk requires."""
     timestamp = int(now.timestamp() * 1000)
     digest = hmac.digest(secret.encode(), f"{timestamp}\n{secret}".encode(), hashlib.sha256)
     signature = quote_plus(base64.b64encode(digest))

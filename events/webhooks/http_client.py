@@ -60,7 +60,7 @@ def parse_url(url: str, *, allows_private: bool | None = None) -> Target:
     """Return the parts of a well-formed URL. Raises InvalidUrl for any other.
 
     The address of the host is not checked here, but by ``resolve_host``. ``allows_private``:
-    whether http:// is allowed, too; None: as the setting of webhooks says.
+    whether http:// is allowed, too; None: as the setting WEBHOOKS_TO_PRIVATE_NETWORKS says.
     """
     if len(url) > MAX_URL_LENGTH or not URL_CHARACTERS.fullmatch(url):
         raise InvalidUrl(
@@ -89,7 +89,11 @@ def parse_url(url: str, *, allows_private: bool | None = None) -> Target:
 
 
 def resolve_host(target: Target, *, allows_private: bool | None = None) -> str:
-    """Return an allowed IP address of the host. Raises AddressNotFound or AddressNotAllowed."""
+    """Return an IP address of the host, after all its addresses were checked.
+
+    ``allows_private``: whether private networks are allowed; None: as for ``parse_url``. Raises
+    AddressNotFound, or AddressNotAllowed if any of them is not allowed.
+    """
     try:
         rows = socket.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
@@ -157,7 +161,7 @@ class Answer:
 
 
 class _AbortableConnection(HTTPConnection):
-    """A connection that another thread can end in any phase.
+    """A connection that another thread can end in any phase (``abort``).
 
     A timeout of the socket alone would start again with each byte of a slow server.
     """
@@ -258,7 +262,7 @@ def send(
 def _start_timer(
     connection: _AbortableConnection, seconds: float
 ) -> tuple[threading.Timer, threading.Event]:
-    """Start a timer that aborts the connection; return it and the event set when it does so."""
+    """Start a timer that aborts the connection; return it, and the event that it sets then."""
     has_timed_out = threading.Event()
 
     def abort() -> None:

@@ -1,8 +1,8 @@
 """The outbox: deliveries are rows, created with the number of their event, sent by workers.
 
-A worker claims a webhook, sends what is due, and stores each answer under its lease. A worker that
-is killed between the request and its answer is the only reason why an event is sent again; it then
-has the same webhook-id.
+A worker claims a webhook, sends what is due, and stores each answer under its lease. If it is
+killed or loses the connection before it has the answer, an event that was accepted is sent again,
+with the same webhook-id.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ MAX_LOG_LENGTH = 50  # attempts in the log of a delivery
 
 
 def create_deliveries(events: Sequence[Event]) -> None:
-    """Create a delivery of each event for each webhook, unless paused, that selected its kind.
+    """Create the deliveries of new events to the webhooks that selected their kinds.
 
-    Runs in the transaction that publishes the events.
+    Paused webhooks get none. Call it in the transaction that publishes the events.
     """
     webhooks = list(Webhook.objects.filter(paused_at=None))
     now = timezone.now()
@@ -126,7 +126,7 @@ def _send(webhook: Webhook, delivery: Delivery) -> Answer:
 
 
 def build_body(webhook: Webhook, delivery: Delivery) -> dict[str, Any]:
-    """Return the body of a request: ids and figures, and contents of items for ``with_items``."""
+    """Return the body of a request: the event's data, and the contents of its items if wanted."""
     event = delivery.event
     if event is None:
         return {

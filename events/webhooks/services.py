@@ -124,9 +124,9 @@ def change_webhook(*, webhook: Webhook, by: Any, **changes: Any) -> Webhook:
 
 @transaction.atomic
 def rotate_secret(*, webhook: Webhook, by: Any) -> str:
-    """Return a new secret, shown this once; the old one stays valid for 24 hours.
+    """Replace the webhook's secret and return the new one, which cannot be shown again.
 
-    Raises InvalidWebhook for a chat, whose robot has its own.
+    The old one stays valid for 24 hours. Raises InvalidWebhook for a chat, whose robot has its own.
     """
     row = Webhook.objects.select_for_update().get(pk=webhook.pk)
     if row.is_chat:
@@ -172,7 +172,7 @@ def resend_delivery(*, delivery: Delivery, by: Any) -> Delivery:
 
 
 def start_delivery_on_commit(webhook: Webhook) -> None:
-    """Start the task that sends a webhook's deliveries, after the commit of the transaction.
+    """Start the task that sends a webhook's deliveries once the transaction is committed.
 
     If the message is lost, a sweep sends them.
     """

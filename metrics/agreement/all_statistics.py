@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from metrics.agreement import validation
+from metrics.agreement.scales import validate_category_count, validate_codes, validate_values
 
 from .batch import compute_pattern_formula
 from .coefficients import cohen, marginal_tests
@@ -45,8 +45,8 @@ def report(
     weight_matrix: custom weights (k, k). ValueError names the position of the first invalid entry
     and the allowed values.
     """
-    k = validation.validate_category_count(categories)
-    table = validation.validate_codes(codes, k)
+    k = validate_category_count(categories)
+    table = validate_codes(codes, k)
     item, rater = np.nonzero(table >= 0)
     scale = _Scale.from_input(k, values, weight_matrix)
     # Two columns are two raters, even where one of them has no ratings.
@@ -66,10 +66,11 @@ def build_report(
 ) -> ReportDict:
     """Return report() of ratings in long form (M,), for data where most raters rated few items.
 
-    item: integers; rater: numbers from 0 (`pairwise` counts them from 1); code: 0..k-1. values and
-    weight_matrix: as for report().
+    item: integers; rater: numbers from 0 (`pairwise` counts them from 1); code: 0..k-1. values (k,)
+    and weight_matrix (k, k) as for report(): ranks 1..k, and no custom weights, when None.
+    ValueError for invalid values or weights.
     """
-    scale = _Scale.from_input(validation.validate_category_count(k), values, weight_matrix)
+    scale = _Scale.from_input(validate_category_count(k), values, weight_matrix)
     return _build_report((item, rater, code), scale, has_two_raters=False)
 
 
@@ -92,7 +93,7 @@ class _Scale:
         values None: ranks 1..k; weight_matrix None: no custom weights. ValueError for invalid
         input.
         """
-        numbers = np.arange(1.0, k + 1) if values is None else validation.validate_values(values, k)
+        numbers = np.arange(1.0, k + 1) if values is None else validate_values(values, k)
         custom_matrix = None if weight_matrix is None else validate_weight_matrix(weight_matrix, k)
         return cls(numbers, build_weightings(k, custom_matrix))
 
@@ -233,7 +234,10 @@ def _report_incomplete_icc(rated_items: RatedItems, scale: _Scale) -> ReportDict
 
 
 def _get_reason(coefficient: Icc, part: str) -> str | None:
-    """Return why a part of a coefficient is undefined: its own reason, else that of the value."""
+    """Return why a part of a coefficient is undefined: its own reason, else that of the value.
+
+    None where the part is defined.
+    """
     part_reason: str | None = getattr(coefficient, f"{part}_reason", None)
     return part_reason or coefficient.reason
 

@@ -34,9 +34,11 @@ def pattern_coefficients(
 ) -> dict[str, Estimate]:
     """Return name -> Estimate (...) of the coefficients on a scale, from patterns.
 
-    counts (P, k): patterns; n_items (..., P): numbers of items; names: compute these only, all when
-    None. Weighted forms carry the suffix _linear, _quadratic or _custom; interval and ratio alpha
-    need values (k,), ratio alpha values >= 0. ValueError for an unknown scale or name.
+    counts (P, k): patterns; n_items (..., P): numbers of items; weight_matrix (k, k): custom
+    weights, or None; names: compute these only, all when None; interval: False for values alone.
+    Weighted forms carry the suffix _linear, _quadratic or _custom. Interval and ratio alpha need
+    values (k,), ratio alpha values >= 0; they are left out otherwise. ValueError for an unknown
+    scale or name.
     """
     sums = build_pattern_sums(counts, n_items)
     forms = get_pattern_forms(scale=scale, values=values, custom=weight_matrix is not None)
@@ -66,9 +68,9 @@ def estimate_coefficient(
 ) -> Estimate:
     """Return the Estimate (...) of the coefficient with this name, with the interval shown.
 
-    counts (P, k): patterns; n_items (..., P): numbers of items. weights (k, k) apply to a name
-    without a weighting; names such as fleiss_kappa_linear imply theirs. Interval and ratio alpha
-    take the numbers 1..k. ValueError for a name that cannot be computed from patterns.
+    counts (P, k): patterns; n_items (..., P): numbers of items. weights (k, k), or None, apply to a
+    name without a weighting; names such as fleiss_kappa_linear imply theirs. Interval and ratio
+    alpha take the numbers 1..k. ValueError for a name that cannot be computed from patterns.
     """
     sums = build_pattern_sums(counts, n_items)
     values = np.arange(1.0, sums.k + 1)
@@ -114,7 +116,8 @@ def table_coefficients(
 ) -> dict[str, Estimate]:
     """Return name -> Estimate (...) from tables (..., k, k) of pairs of raters, without tests.
 
-    The kappas of single categories have the shape (..., k).
+    values (k,): numbers of the categories, or None; weight_matrix (k, k): custom weights, or None.
+    The kappas of single categories have the shape (..., k). ValueError for an unknown scale.
     """
     scale_properties = get_scale_type(scale)
     weights = build_weightings(
@@ -141,7 +144,8 @@ def compute_rating_coefficients(
 ) -> dict[str, Estimate]:
     """Return name -> Estimate () of coefficients that need to know which rater gave a rating.
 
-    These are, for example, Conger's kappa and Kendall's W.
+    These are, for example, Conger's kappa and Kendall's W. values (k,): numbers of the categories,
+    or None; weight_matrix (k, k): custom weights, or None.
     """
     scale_properties = get_scale_type(scale)
     weights = build_weightings(
@@ -170,7 +174,8 @@ def compute_peer_coefficients(
     """Return name -> Estimate (G,) of G raters, each against all other raters of the same items.
 
     tables (G, k, k), moments (G, k, k, k) or None, n_items (G,): as in PeerTables; weights:
-    weighting -> matrix (k, k); names: compute these coefficients only, all when None.
+    weighting -> matrix (k, k); values (k,): numbers of the categories, ranks when None; names:
+    compute these coefficients only, all when None.
     """
     return _compute_each(PEER_FORMULAS, (tables, moments, n_items), weights, values, names=names)
 
@@ -182,7 +187,10 @@ def compute_pair_trend(
     weights: Mapping[str, Floats],
     values: npt.ArrayLike | None = None,
 ) -> dict[str, Estimate]:
-    """Return name -> Estimate (T,) of two raters in T periods, from their tables (T, k, k)."""
+    """Return name -> Estimate (T,) of two raters in T periods, from their tables (T, k, k).
+
+    weights: weighting -> matrix (k, k); values (k,): numbers of the categories, ranks when None.
+    """
     formulas = PAIR_TREND_FORMULAS | (
         PAIR_TREND_ORDERED_FORMULAS if get_scale_type(scale).ordered else {}
     )

@@ -54,7 +54,7 @@ class Value(TypedDict):
     reason: str | None  # why the value is undefined
     n_pairs: NotRequired[int]  # number of pairs, for a mean over pairs of raters
     bootstrap: NotRequired[int]  # number of replicates, for a bootstrap interval
-    design_effect: NotRequired[float]  # for an interval of items in clusters (counts/clusters.py)
+    design_effect: NotRequired[float]  # of items in clusters (counts/wider_intervals.py)
 
 
 class Limits:

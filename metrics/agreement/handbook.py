@@ -69,7 +69,7 @@ enter P_o. Its rating still enters the pooled margins of `fleiss_kappa` and the 
 If they differ by more than 0.01, the number of ratings probably depends on the difficulty of the
 item, and the page says so.
 
-Concord shows four rules side by side (`metrics/agreement/explain/missing_ratings.py`):
+Concord shows four rules side by side (`metrics/agreement/explain/headline_differences.py`):
 
 * `available`: Fleiss' kappa with pooled margins
 * `by_item`: Fleiss' kappa with margins by item
@@ -152,7 +152,7 @@ Items of one document, conversation or patient are often alike: in how often rat
 categories that occur. The interval of independent items is then too narrow. If you name the
 attribute that such items share (*Cluster attribute* in the settings of a project,
 `cluster_attribute` of the API, `manage.py agreement --cluster COLUMN`), Concord takes this into
-account (`metrics/agreement/counts/clusters.py`):
+account (`metrics/agreement/counts/wider_intervals.py`):
 
 * The *design effect* D of a coefficient is the ratio of two jackknife variances (Kish 1965, Survey
   Sampling): that of leaving out one cluster at a time, and that of leaving out one item at a time.

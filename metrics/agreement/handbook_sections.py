@@ -728,7 +728,7 @@ with known drift, run `manage.py simulate`.
 _RATERS_TO_CHECK = """\
 ## Raters to check
 
-The *Raters* page combines `metrics.agreement.rater_quality.funnel` with the alerts above.
+The *Raters* page combines `metrics.agreement.rater_quality.between_raters` with the alerts above.
 
 **Impact** is the expected number of a rater's wrong ratings, each counted by how wrong it is: the
 sum over all ratings of the rater of sum_j P_j d(j, own answer). d is 1 for different categories

@@ -219,6 +219,6 @@ def get_unweighted_name(name: str) -> str:
 
 
 def get_report_key(name: str) -> str:
-    """Return the key of report() for the name of a headline."""
+    """Return the key under which report() has the coefficient with this name in a headline."""
     suffix = name.removeprefix(COHEN)
     return f"weighted_kappa{suffix}" if name.startswith(COHEN) and suffix else name

@@ -9,7 +9,6 @@ from collections.abc import Collection, Iterator
 import numpy.typing as npt
 
 from .coefficients import (
-    brennan_prediger,
     cohen,
     conger,
     correlation,
@@ -17,9 +16,7 @@ from .coefficients import (
     groups,
     gwet,
     krippendorff,
-    light,
     marginal_tests,
-    percent,
     two_raters,
 )
 from .coefficients.declaration import CategoryValues, Coefficient, Formula
@@ -29,14 +26,14 @@ from .scales import SCALES, get_scale_type
 from .weights import WEIGHTINGS, get_weighted_name, list_applicable_weightings
 
 _ALL = (
-    percent.PERCENT_AGREEMENT,
+    gwet.PERCENT_AGREEMENT,
     fleiss.FLEISS_KAPPA,
     fleiss.FLEISS_KAPPA_GWET,
     fleiss.FLEISS_KAPPA_CATEGORY,
     conger.CONGER_KAPPA,
-    light.LIGHT_KAPPA,
+    cohen.LIGHT_KAPPA,
     gwet.GWET_AC1,
-    brennan_prediger.BRENNAN_PREDIGER,
+    gwet.BRENNAN_PREDIGER,
     krippendorff.KRIPPENDORFF_NOMINAL,
     krippendorff.KRIPPENDORFF_ORDINAL,
     krippendorff.KRIPPENDORFF_INTERVAL,

@@ -15,10 +15,10 @@ each is another one (Zou 2012, Statistics in Medicine 31, 3972-3981). After data
 items is that of the first n times exp(z_.9 s sqrt(1 - n / N)), with s the standard deviation of its
 logarithm (bootstrap); before data the studies are simulated.
 
-Items in clusters (counts/clusters.py): se is that of clusters, which a design effect D widens, and
-t has C N / n - 1 degrees of freedom: further items come in further clusters of the present size. As
-the error of C clusters is estimated from C - 1 degrees of freedom, s^2 grows by the variance of
-log(se) with which exp(z_.9 s) is the true factor of one in ten studies, sqrt((C - 1) / chi2_.1).
+Items in clusters (counts/wider_intervals.py): se is that of clusters, which a design effect D
+widens, and t has C N / n - 1 degrees of freedom: further items come in further clusters of the
+present size. The error of C clusters is estimated from C - 1 degrees of freedom. So s^2 grows by
+the variance of log(se) with which exp(z_.9 s) is the factor sqrt((C - 1) / chi2_.1) of one in ten.
 
 Fewer ratings an item: removing one rating of an item at random turns its pattern n into n - e_c
 with probability n_c / m; repeated, that is the hypergeometric distribution, exactly.
@@ -32,9 +32,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
+from metrics.agreement.counts.wider_intervals import compute_factor, widen_interval
+
 from .coefficients import cohen, fleiss
-from .counts.clusters import widen_interval
-from .counts.confidence_sequences import compute_factor
 from .estimate import (
     CONFIDENCE_LEVEL,
     NORMAL_QUANTILE,
@@ -59,7 +59,8 @@ _MAX_STEPS = 50  # of the search; four to six are usual
 def compute_planning_error(value: Value, n_clusters: int | None = None) -> float | None:
     """Return the error to plan from: half the interval shown in standard errors, or `se` if larger.
 
-    value: with the interval of independent items, or of so many clusters. None without an error.
+    value: with the interval of independent items (n_clusters None), or of so many clusters. None
+    where the value has no standard error.
     """
     se, n_items = value["se"], value["n_items"] or 0
     if se is None or value["low"] is None or value["high"] is None or n_items < 2:
@@ -99,13 +100,10 @@ def compute_items_needed(
     log(se); then further items reach the half-width with the probability ASSURANCE, with None in
     about half of all studies. n_clusters: number of clusters of the n items, None for independent
     items. widening: function of a number of items that returns how many times wider their interval
-    is than a single 95 % interval (counts/confidence_sequences.py). ValueError unless half_width >
-    0.
+    is than a single 95 % interval (wider_intervals.py). ValueError unless half_width > 0.
     """
     _validate_width(half_width)
-    if se is None or n < 1:
-        return ItemsNeeded(None, None, TOO_FEW)
-    if n_clusters is not None and n_clusters < 2:
+    if se is None or n < 1 or (n_clusters is not None and n_clusters < 2):
         return ItemsNeeded(None, None, TOO_FEW)
     clusters_per_item = 1.0 if n_clusters is None else n_clusters / n
     sd = 0.0 if log_se_sd is None else add_cluster_variance(log_se_sd, n_clusters)
@@ -119,6 +117,12 @@ def compute_items_needed(
             margin *= float(np.asarray(widening(items)))
         return margin * math.exp(_ASSURANCE_QUANTILE * change) <= half_width
 
+    items = _find_least_items(is_narrow, n)
+    return ItemsNeeded(items, max(0, items - n))
+
+
+def _find_least_items(is_narrow: Callable[[int], bool], n: int) -> int:
+    """Return the least number of items whose interval is narrow; n: the present number."""
     upper = 2
     while not is_narrow(upper):
         upper *= 2
@@ -127,7 +131,7 @@ def compute_items_needed(
     while upper - lower > 1:
         middle = (lower + upper) // 2
         lower, upper = (lower, middle) if is_narrow(middle) else (middle, upper)
-    return ItemsNeeded(upper, max(0, upper - n))
+    return upper
 
 
 def compute_items_until_verdict(value: Value, limit: float) -> int | None:
@@ -182,11 +186,12 @@ def compute_pilot_items(log_se_sd: float, n: int) -> int:
 def estimate_log_se_sd(
     counts: npt.ArrayLike, n_items: npt.ArrayLike, weights: npt.ArrayLike | None = None
 ) -> float:
-    """Return the standard deviation of the logarithm of the planning error of Fleiss' kappa.
+    """Return the standard deviation of log(error), of the planning error of Fleiss' kappa.
 
-    counts (P, k): patterns; n_items (P,): numbers of items. It is that of a bootstrap over items
-    with a fixed seed; 0 where fewer than two replicates have an error. PSEUDO_ITEMS are added,
-    spread over all pairs of answers: a few items that agree do not show that no others exist.
+    counts (P, k): patterns; n_items (P,): numbers of items; weights (k, k) or None. It is that of a
+    bootstrap over items with a fixed seed; 0 where fewer than two replicates have an error.
+    PSEUDO_ITEMS are added, spread over all pairs of answers: a few items that agree do not show
+    that no others exist.
     """
     patterns, items = _add_pseudo_items(np.asarray(counts, float), np.asarray(n_items, float))
     n = round(float(np.sum(n_items)))
@@ -282,7 +287,7 @@ def _simulate_half_width(table: Floats, n: int) -> float:
 def compute_table_variance(shares: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> float:
     """Return n se^2 of kappa for an assumed table (k, k) of two raters' shares.
 
-    ValueError for shares that are negative or do not sum to 1.
+    weights (k, k) or None. ValueError for shares that are negative or do not sum to 1.
     """
     p = np.asarray(shares, float)
     if (p < 0).any() or abs(p.sum() - 1) > 1e-9:
@@ -345,10 +350,10 @@ def compute_plans(
 ) -> list[OverlapPlan]:
     """Return the plans for Fleiss' kappa with 2, 3, .. ratings per item.
 
-    counts (P, k): patterns; n_items (P,): numbers of items; clusters: (design effect, number of
-    clusters), None for independent items. The largest number of ratings is one that
-    MIN_SHARE_OF_ITEMS of the compared items have, because items with fewer would make a plan look
-    worse than it is.
+    counts (P, k): patterns; n_items (P,): numbers of items; weights (k, k) or None; clusters:
+    (design effect, number of clusters), None for independent items. The largest number of ratings
+    is one that MIN_SHARE_OF_ITEMS of the compared items have: items with fewer would make a plan
+    look worse than it is. ValueError unless half_width > 0.
     """
     _validate_width(half_width)
     patterns, items = np.asarray(counts, float), np.asarray(n_items, float)

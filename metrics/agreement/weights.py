@@ -98,9 +98,10 @@ def as_weight_matrix(weights: npt.ArrayLike | None, k: int) -> Floats:
 
 
 def chance_factor(weights: npt.ArrayLike | None, k: int) -> float:
-    """Return T_w / (k (k - 1)), the factor of weights in AC1 and AC2.
+    """Return T_w / (k (k - 1)), the factor of weights in AC1 and AC2; 0 for one category.
 
-    The chance agreement of AC1 and AC2 is this factor times sum p_j (1 - p_j).
+    weights (k, k) or None. The chance agreement of AC1 and AC2 is this factor times sum p_j (1 -
+    p_j).
     """
     return float(np.sum(as_weight_matrix(weights, k))) / (k * (k - 1)) if k > 1 else 0.0
 

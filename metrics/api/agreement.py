@@ -28,8 +28,8 @@ from metrics.counting.store import encode_json
 from metrics.models import PairTally, RaterResult
 from metrics.question_scale import QuestionScale
 from metrics.results import pair_results
-from metrics.results.clusters import QuestionClusters, describe_clusters
 from metrics.results.headline.headline_computation import MODELS, PEOPLE
+from metrics.results.intervals import QuestionClusters, describe_clusters
 from metrics.results.question_agreement import QuestionAgreement
 from metrics.results.values import (
     HeadlineResult,

@@ -14,8 +14,8 @@ from core.api.schema import QUESTION_PARAMETER, build_parameter, describe_get
 from metrics import attribution
 from metrics.models import Attribution, PeriodUnit, Result
 from metrics.question_scale import QuestionScale
-from metrics.results.disagreement import disputed_items
-from metrics.results.disagreement.findings import load_diagnosis
+from metrics.results import disputed_items
+from metrics.results.findings import load_diagnosis
 from metrics.results.values import build_uncounted_value
 from projects.api.base import ApiView, ResultPending, get_question
 from projects.models import Member, Question, Rater

@@ -14,9 +14,9 @@ from metrics.filtered.coefficient_results import CoefficientResults
 from metrics.filters import EVERY_KIND, ITEM_PREFIX, is_filterable_attribute
 from metrics.models import FilteredResult
 from metrics.question_scale import QuestionScale
-from metrics.results.clusters import QuestionClusters
+from metrics.results.intervals import QuestionClusters
+from metrics.results.other_weights import CATEGORY_VALUES
 from metrics.results.pair_details import PairDetails, load_pair_table
-from metrics.results.scored_agreement import CATEGORY_VALUES
 from projects.api.base import ApiView, get_question
 from projects.models import Member, Project, Rater
 

@@ -40,8 +40,8 @@ from metrics.filters import (
 from metrics.jobs import question_updates
 from metrics.models import CountState, FilteredResult
 from metrics.question_scale import QuestionScale, get_weighted_name
-from metrics.results.disagreement.findings import load_diagnosis
-from metrics.results.headline.headline_trend import get_headline_weighting
+from metrics.results.findings import load_diagnosis
+from metrics.results.headline.trends import get_headline_weighting
 from metrics.results.question_agreement import QuestionAgreement, load_question_agreement
 from projects.api.base import ApiView, ResultPending, get_question
 from projects.models import Member, Project, Question, Rater

@@ -31,9 +31,9 @@ from metrics.filtered.rater_results import RaterResults
 from metrics.models import FilteredResult, Result
 from metrics.question_scale import QuestionScale, list_headline_coefficients
 from metrics.results import rater_periods
-from metrics.results.clusters import QuestionClusters
-from metrics.results.headline import headline_trend
+from metrics.results.headline import trends
 from metrics.results.headline.headline_computation import PEOPLE
+from metrics.results.intervals import QuestionClusters
 from metrics.results.values import build_uncounted_value
 from projects.api.base import ApiView
 from projects.models import Question, Rater
@@ -172,7 +172,7 @@ def _choose_trend(
     Where the headline is of people and models rate too, the reader returns the values of
     people, except for coefficients that are stored for all raters only.
     """
-    stored_headline = headline_trend.get_headline(question, scale)
+    stored_headline = trends.get_headline(question, scale)
     default_name = stored_headline["displayed_coefficient"]
     names = list(dict.fromkeys([*scale.list_pattern_coefficients(), default_name]))
     params.setdefault("coefficient", default_name)
@@ -190,14 +190,14 @@ def _build_question_reader(
     Trends of two raters have no cumulative value.
     """
     if name in ICCS:
-        return lambda after, size: headline_trend.get_icc_trend(
+        return lambda after, size: trends.get_icc_trend(
             question, scale, span, name, after=after, size=size
         )
-    if headline_trend.is_two_rater_coefficient(name):
-        rater = headline_trend.get_trend_rater(question)
+    if trends.is_two_rater_coefficient(name):
+        rater = trends.get_trend_rater(question)
         if rater is None:
             return lambda _after, _size: ()
-        peer_coefficient = headline_trend.get_peer_kappa_name(name)
+        peer_coefficient = trends.get_peer_kappa_name(name)
         return _build_rater_reader(
             question,
             rater,

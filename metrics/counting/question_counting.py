@@ -24,7 +24,7 @@ from ratings.models import NO_CODE
 from ratings.services import uncounted
 
 from . import peer_store, rating_rows, store
-from .rater_kinds import PatternsByPopulation, RaterKinds, subtract_patterns
+from .rater_kinds import PatternsByPopulation, RaterKinds, RatingColumns
 
 # Items per transaction: few enough that raters never wait long for the rows or, on SQLite, for the
 # file. A question with more uncounted items has a backlog, which is counted in ranges
@@ -44,7 +44,7 @@ def lock_count_state(question_id: int) -> CountState:
 
     Everything that changes counts or results holds this lock. Raises Question.DoesNotExist.
     """
-    # Deferred results (results.deferred_results) are neither read nor written here.
+    # Deferred results (results.refresh) are neither read nor written here.
     rows = CountState.objects.defer(*DEFERRED_FIELDS).select_for_update()
     row = rows.filter(question_id=question_id).first()
     if row is None:
@@ -81,20 +81,21 @@ class CountChange:
         cls, question_id: int, rows: np.ndarray, notes: list[int], *, width: int, kinds: RaterKinds
     ) -> CountChange:
         """Tally the current codes of the rows minus the codes that the counts contain."""
-        current, counted = rows[rows["code"] > NO_CODE], rows[rows["counted"] > NO_CODE]
+        current, counted = select_ratings(rows, "code"), select_ratings(rows, "counted")
+        subtracted = kinds.tally_patterns(counted, width)
         return cls(
             question_id,
             rows,
             notes,
-            subtract_patterns(
-                tally_patterns(current, "code", width, kinds),
-                tally_patterns(counted, "counted", width, kinds),
-            ),
-            tally_pairs(current, "code", width) - tally_pairs(counted, "counted", width),
-            tally_peers(current, "code", width, kinds)
-            - tally_peers(counted, "counted", width, kinds),
-            compute_own_counts(rows),
-            current.size - counted.size,
+            {
+                population: patterns - subtracted[population]
+                for population, patterns in kinds.tally_patterns(current, width).items()
+            },
+            tally.count_pair_tables(*current[:3], width)
+            - tally.count_pair_tables(*counted[:3], width),
+            kinds.tally_peers(current, width) - kinds.tally_peers(counted, width),
+            compute_own_counts(current, counted),
+            current.item.size - counted.item.size,
             np.unique(rows["item"]).size,
             kinds,
         )
@@ -154,7 +155,8 @@ def add_change(state: CountState, change: CountChange, scale: QuestionScale) -> 
         store.copy_counts_to_people(state.question_id)
     change.kinds.copy_to_state(state)
     sums = store.create_pair_sums() | state.pair_sums
-    store.add_patterns(state.question_id, change.patterns, scale.width)
+    patterns = {(state.question_id, name): counts for name, counts in change.patterns.items()}
+    store.add_patterns(patterns, scale.width)
     scope = store.CountScope.for_question(state.question_id)
     store.add_pair_tables(scope, change.pairs, scale, {state.question_id: sums})
     rater_steps = peer_store.add_peer_counts(scope, change.peers, change.own_counts)
@@ -194,43 +196,29 @@ def load_ratings_of_uncounted_items(question_id: int, limit: int) -> tuple[np.nd
     return rating_rows.load_ratings_of_items(question_id, noted.item_ids), noted.note_ids
 
 
-def tally_patterns(
-    rows: np.ndarray, code_column: str, width: int, kinds: RaterKinds
-) -> PatternsByPopulation:
-    """Tally the patterns of the rows by ``code_column`` ("code" or "counted")."""
-    ratings = rows["item"], rows["rater"], rows[code_column], rows[_get_day_column(code_column)]
-    return kinds.tally_patterns(ratings, width)
+def select_ratings(rows: np.ndarray, code_column: str) -> RatingColumns:
+    """Return the columns of the rows with a rating, by "code" or by "counted".
+
+    By "code" it is the current rating, by "counted" the one that the counts contain.
+    """
+    rows = rows[rows[code_column] > NO_CODE]
+    day_column = "day" if code_column == "code" else "counted_day"
+    return RatingColumns(rows["item"], rows["rater"], rows[code_column], rows[day_column])
 
 
-def tally_pairs(rows: np.ndarray, code_column: str, width: int) -> tally.PairTables:
-    """Tally the pair tables of the rows by ``code_column``."""
-    return tally.count_pair_tables(rows["item"], rows["rater"], rows[code_column], width)
+def compute_own_counts(current: RatingColumns, counted: RatingColumns) -> np.ndarray:
+    """Return the non-zero changes (n, 3) in numbers of own ratings: rater, day, change.
 
-
-def tally_peers(
-    rows: np.ndarray, code_column: str, width: int, kinds: RaterKinds
-) -> tally.PeerTables:
-    """Tally the peer tables of the rows by ``code_column``."""
-    ratings = rows["item"], rows["rater"], rows[code_column], rows[_get_day_column(code_column)]
-    return kinds.tally_peers(ratings, width)
-
-
-def _get_day_column(code_column: str) -> str:
-    return "day" if code_column == "code" else "counted_day"
-
-
-def compute_own_counts(rows: np.ndarray) -> np.ndarray:
-    """Return the non-zero changes (n, 3) in numbers of own ratings: rater, day, change."""
-    current, counted = rows[rows["code"] > NO_CODE], rows[rows["counted"] > NO_CODE]
-    rater = np.concatenate([current["rater"], counted["rater"]])
+    ``current`` and ``counted`` are the ratings of the same rows (`select_ratings`).
+    """
+    rater = np.concatenate([current.rater, counted.rater])
     if not rater.size:
         return np.zeros((0, 3), np.int64)
-    day = np.concatenate([current["day"], counted["counted_day"]])
+    day = np.concatenate([current.day, counted.day])
     first, group = rank_rows([rater, day])
-    size = first.size
-    change = np.bincount(group[: current.size], minlength=size) - np.bincount(
-        group[current.size :], minlength=size
-    )
+    n_current, size = current.rater.size, first.size
+    added, removed = (np.bincount(part, minlength=size) for part in np.split(group, [n_current]))
+    change = added - removed
     changed = first[change != 0]
     return np.stack([rater[changed], day[changed], change[change != 0]], axis=1)
 

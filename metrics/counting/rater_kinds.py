@@ -13,6 +13,7 @@ recount is needed.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from django.db.models import Exists, F, OuterRef, Q
@@ -23,9 +24,16 @@ from metrics.models import ALL_DAYS, CountState, PeerTally, Population
 from projects.models import Question, Rater
 from ratings.models import NO_CODE, Rating
 
-# item, rater, code, day (M,)
-RatingColumns = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 PatternsByPopulation = dict[str, tally.PatternCounts]
+
+
+class RatingColumns(NamedTuple):
+    """Ratings as columns, each (M,)."""
+
+    item: np.ndarray
+    rater: np.ndarray
+    code: np.ndarray
+    day: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -51,7 +59,8 @@ class RaterKinds:
         has_rating = (rows["code"] > NO_CODE) | (rows["counted"] > NO_CODE)
         raters = set(np.unique(rows["rater"][has_rating]).tolist())
         model_raters = set(state.model_raters)
-        new_models = _find_models(raters) - model_raters
+        models = Rater.objects.filter(pk__in=raters, kind=Rater.Kind.MODEL).order_by()
+        new_models = set(models.values_list("pk", flat=True)) - model_raters
         changed_kind = _find_counted_raters(state.question_id, new_models) if new_models else set()
         new_models -= changed_kind
         people = raters - model_raters - new_models
@@ -66,8 +75,8 @@ class RaterKinds:
             needs_recount = needs_recount or bool(model_raters)
             separate = not model_raters
         model_raters |= new_models
-        models = frozenset(model_raters & raters) if separate else frozenset()
-        return cls(separate, models, tuple(sorted(model_raters)), needs_recount)
+        own_models = frozenset(model_raters & raters) if separate else frozenset()
+        return cls(separate, own_models, tuple(sorted(model_raters)), needs_recount)
 
     @classmethod
     def from_state(cls, state: CountState) -> RaterKinds:
@@ -132,18 +141,6 @@ def _compute_days_between(item: np.ndarray, day: np.ndarray, is_model: np.ndarra
         find_first_days(index[mask], day[mask], n_items)[0] for mask in (~is_model, is_model)
     ]
     return np.maximum(*first_days)[index]
-
-
-def subtract_patterns(
-    patterns: PatternsByPopulation, subtracted: PatternsByPopulation
-) -> PatternsByPopulation:
-    """Return ``patterns`` minus ``subtracted``, separately for each population."""
-    return {population: counts - subtracted[population] for population, counts in patterns.items()}
-
-
-def _find_models(raters: set[int]) -> set[int]:
-    models = Rater.objects.filter(pk__in=raters, kind=Rater.Kind.MODEL).order_by()
-    return set(models.values_list("pk", flat=True))
 
 
 def _find_counted_raters(question_id: int, raters: set[int]) -> set[int]:

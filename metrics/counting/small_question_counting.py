@@ -227,18 +227,17 @@ def _add_group(group: SmallQuestionCounts, rows: np.ndarray, question_ids: np.nd
     patterns = _tally_patterns(rows, question_ids, "code", width) - _tally_patterns(
         rows, question_ids, "counted", width
     )
-    current, counted = rows[rows["code"] > NO_CODE], rows[rows["counted"] > NO_CODE]
+    current = question_counting.select_ratings(rows, "code")
+    counted = question_counting.select_ratings(rows, "counted")
     no_kinds = RaterKinds()
-    pairs = question_counting.tally_pairs(current, "code", width) - question_counting.tally_pairs(
-        counted, "counted", width
+    pairs = tally.count_pair_tables(*current[:3], width) - tally.count_pair_tables(
+        *counted[:3], width
     )
-    peers = question_counting.tally_peers(
-        current, "code", width, no_kinds
-    ) - question_counting.tally_peers(counted, "counted", width, no_kinds)
-    own_counts = question_counting.compute_own_counts(rows)
+    peers = no_kinds.tally_peers(current, width) - no_kinds.tally_peers(counted, width)
+    own_counts = question_counting.compute_own_counts(current, counted)
     sums = {pk: store.create_pair_sums() | state.pair_sums for pk, state in states.items()}
     changes = dict(_split_by_question(patterns))
-    store.add_patterns_of_questions(
+    store.add_patterns(
         {(pk, Population.ALL): change for pk, change in changes.items()}, width, stale=False
     )
     store.add_pair_tables(group.scope, pairs, scale, sums)

@@ -22,6 +22,10 @@ from metrics.models import ALL_DAYS, PairTally, PatternTally, PeerTally, Populat
 from metrics.question_scale import QuestionScale
 
 PATTERN_DTYPE = np.dtype("<i8")
+PATTERN_COLUMNS = (
+    *("question_id", "population", "day"),
+    *("width", "separates_models", "patterns", "stale"),
+)
 ROWS_AT_ONCE = 2_000
 
 
@@ -131,20 +135,14 @@ def decode_patterns(
     return counts.reshape(len(stored), counts.shape[1] * width), stored[:, -1].copy()
 
 
-def add_patterns(question_id: int, changes: Mapping[str, tally.PatternCounts], width: int) -> None:
-    """Add the changes of each population to the rows of their days and to the row of all days.
-
-    The rows are marked stale. Patterns have one or two columns for each of the ``width`` codes.
-    """
-    add_patterns_of_questions(
-        {(question_id, population): change for population, change in changes.items()}, width
-    )
-
-
-def add_patterns_of_questions(
+def add_patterns(
     changes: Mapping[tuple[int, str], tally.PatternCounts], width: int, *, stale: bool = True
 ) -> None:
-    """Add the changes of questions and populations, all of this width, as `add_patterns` does."""
+    """Add changes to the rows of their days and to the row of all days.
+
+    ``changes``: the changes by question id and population. Their patterns have one or two columns
+    for each of the ``width`` codes. With ``stale``, the rows are marked stale.
+    """
     keys = [
         (*key, day)
         for key, change in changes.items()
@@ -167,17 +165,8 @@ def add_patterns_of_questions(
                 n_items = np.concatenate([stored_items, n_items])
             data = _merge_patterns(counts, n_items).astype(PATTERN_DTYPE).tobytes()
             rows.append((question_id, population, day, width, separate_models, data, stale))
-        columns = (
-            "question_id",
-            "population",
-            "day",
-            "width",
-            "separates_models",
-            "patterns",
-            "stale",
-        )
         key_columns = ("question_id", "day", "population")
-        bulk.upsert("metrics_patterntally", columns, rows, key=key_columns)
+        bulk.upsert("metrics_patterntally", PATTERN_COLUMNS, rows, key=key_columns)
 
 
 PatternKey = tuple[int, str, int]  # question, population, day

@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 from metrics.jobs import question_updates
 from metrics.results import refresh
 from projects.models import Item, Project, Question, Rater
-from projects.services.items import gold
+from projects.services import gold
 from projects.services.projects import change_project, create_project
 from projects.services.question_validation import NewCategory, NewQuestion
 from ratings.models import Revision

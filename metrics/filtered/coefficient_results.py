@@ -22,15 +22,15 @@ from metrics.agreement.coefficients.intraclass.incomplete import (
 from metrics.agreement.counts import tally
 from metrics.agreement.estimate import Value
 from metrics.agreement.explain.diagnosis import is_band_withheld
-from metrics.agreement.explain.missing_ratings import MissingDataPolicy
+from metrics.agreement.explain.headline_differences import MissingDataPolicy
 from metrics.agreement.headline import ICC_AGREEMENT
 from metrics.agreement.registry import MEAN_PAIRWISE
 from metrics.filters import ITEM_PREFIX
 from metrics.question_scale import QuestionScale
-from metrics.results import bootstrap, scored_agreement
-from metrics.results.clusters import QuestionClusters
+from metrics.results import other_weights
 from metrics.results.headline.headline_computation import ALL, MODELS, PEOPLE
-from metrics.results.scored_agreement import ScoredAgreement
+from metrics.results.intervals import Intervals, QuestionClusters, add_intervals, compute_intervals
+from metrics.results.other_weights import ScoredAgreement
 from metrics.results.values import (
     CategoryAgreement,
     Values,
@@ -94,7 +94,7 @@ def compute_coefficients(
     patterns = tally.count_patterns(displayed["item"], displayed["code"], scale.k)
     counts, n_items = patterns.counts, patterns.n_items
     raters = np.unique(displayed["rater"])
-    intervals = bootstrap.compute_intervals(counts, n_items, scale)
+    intervals = compute_intervals(counts, n_items, scale)
     sizes = counts.sum(axis=1)
     rules = scale.compute_by_policy(patterns, len(raters))
     group_name = MODELS if len(displayed) and is_model.all() else ALL if is_model.any() else PEOPLE
@@ -126,7 +126,7 @@ def _compute_values(
     counts, n_items = patterns.counts, patterns.n_items
     estimates = scale.estimate_patterns(counts, n_items)
     values = {name: estimate.to_value() for name, estimate in estimates.items()}
-    values = bootstrap.add_intervals(values, intervals)
+    values = add_intervals(values, intervals)
     raters = np.unique(displayed["rater"])
     pair_means = pair_results.compute_mean_pairwise(
         displayed, raters, scale, is_peer=np.ones(len(raters), bool)
@@ -154,18 +154,18 @@ def compute_scored_agreement(
 ) -> ScoredAgreement:
     """Return the agreement on scores of categories: their values, or means of an item attribute."""
     if len(np.unique(ratings["item"])) * scale.k > MAX_CELLS:
-        return scored_agreement.build_undefined_scores("too_many_items")
+        return other_weights.build_undefined_scores("too_many_items")
     scores, reason = scale.values, "no_scores" if scale.values is None else None
-    if score_source != scored_agreement.CATEGORY_VALUES:
+    if score_source != other_weights.CATEGORY_VALUES:
         item_scores = _read_item_scores(
             ratings["item"], project, score_source.removeprefix(ITEM_PREFIX)
         )
-        scores, reason = scored_agreement.compute_category_scores(
+        scores, reason = other_weights.compute_category_scores(
             ratings["code"], item_scores, scale.k
         )
     if scores is None:
-        return scored_agreement.build_undefined_scores(reason or "no_scores")
-    return scored_agreement.compute_score_agreement(
+        return other_weights.build_undefined_scores(reason or "no_scores")
+    return other_weights.compute_score_agreement(
         ratings["item"], ratings["rater"], ratings["code"], scores
     )
 
@@ -244,7 +244,7 @@ def _sort_coefficients(values: Values, scale: QuestionScale) -> Values:
 
 
 def _build_policy(
-    rule: MissingDataPolicy, intervals: bootstrap.Intervals, clusters: QuestionClusters | None
+    rule: MissingDataPolicy, intervals: Intervals, clusters: QuestionClusters | None
 ) -> MissingDataPolicy:
     """Return the policy for missing ratings with its interval, widened for clusters.
 
@@ -252,7 +252,7 @@ def _build_policy(
     """
     name, value = rule.coefficient, rule.estimate
     if rule.name == "paired":
-        value = bootstrap.add_intervals({name: value}, intervals)[name]
+        value = add_intervals({name: value}, intervals)[name]
     value = clusters.widen_interval(name, value) if clusters else value
     return replace(rule, estimate=value)
 

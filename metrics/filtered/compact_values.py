@@ -10,7 +10,7 @@ from typing import Any, Self, cast
 import numpy as np
 
 from metrics.agreement.estimate import Estimate, Value
-from metrics.results.clusters import QuestionClusters
+from metrics.results.intervals import QuestionClusters
 
 MAX_CELLS = 8_000_000  # numbers in an array in memory
 MAX_POINTS = 400  # in a trend: the newest periods

@@ -16,13 +16,13 @@ from metrics import periods
 from metrics.agreement.counts import tally
 from metrics.agreement.counts.tally import PairTables
 from metrics.question_scale import QuestionScale, list_headline_coefficients
-from metrics.results import bootstrap, question_results
-from metrics.results.clusters import QuestionClusters
-from metrics.results.disagreement import disputed_items, findings
-from metrics.results.disagreement.disputed_items import StoredDisputes
-from metrics.results.disagreement.findings import DisplayedRatings, QuestionDiagnosis
+from metrics.results import disputed_items, findings, question_results
+from metrics.results.disputed_items import StoredDisputes
+from metrics.results.findings import DisplayedRatings, QuestionDiagnosis
 from metrics.results.headline import random_sample
 from metrics.results.headline.headline_computation import build_headline_from_ratings
+from metrics.results.intervals import QuestionClusters
+from metrics.results.patterns import compute_pooled_and_people_intervals
 from metrics.results.question_agreement import AgreementParts, QuestionAgreement
 from metrics.results.values import Values, copy_sample_sizes
 from ratings.services.rating_times import date_from_day
@@ -78,12 +78,14 @@ class SelectedRatings:
     """The ratings that a filter selects (M,), as ROW.
 
     ``is_model`` (M,): mask of the ratings of models; ``is_excluded`` (M,): mask of the ratings on
-    which the headline is not based (results.headline.random_sample).
+    which the headline is not based (results.headline.random_sample); ``cluster_numbers`` (M,): the
+    cluster of each rating's item, None where the project has no clusters.
     """
 
     ratings: np.ndarray
     is_model: np.ndarray
     is_excluded: np.ndarray
+    cluster_numbers: np.ndarray | None
 
     @property
     def separates_models(self) -> bool:
@@ -109,43 +111,35 @@ def compute_dashboard(
     scale: QuestionScale,
     *,
     clusters: QuestionClusters | None,
-    cluster_numbers: np.ndarray | None,
     n_items: int | None,
 ) -> DashboardResults:
     """Compute the results of a filtered dashboard.
 
     Where both people and models rate, it shows people, unless the lead pooled them.
-    ``cluster_numbers`` (M,): the cluster of each selected rating's item; None without clusters.
-    ``n_items``: number of items that the filter selects; None for all.
+    ``clusters``: None where the project has none. ``n_items``: number of items that the filter
+    selects; None for all.
     """
     ratings, displayed = selected.ratings, selected.select_displayed(scale)
-    raters, n_ratings = np.unique(ratings["rater"], return_counts=True)
-    busiest = raters[np.lexsort((raters, -n_ratings))]
-    heatmap_raters = np.sort(busiest[:MAX_HEATMAP_RATERS])
+    raters = _rank_raters(ratings)
+    heatmap_raters = np.sort(raters[:MAX_HEATMAP_RATERS])
     is_peer = ~selected.is_model if selected.separates_models else None
+    all_raters = np.sort(raters)
     pair_means = pair_results.compute_mean_pairwise(
-        ratings, raters, scale, is_peer=~np.isin(raters, selected.list_separate_models())
+        ratings, all_raters, scale, is_peer=~np.isin(all_raters, selected.list_separate_models())
     )
     patterns = tally.count_patterns(displayed["item"], displayed["code"], scale.k)
     means = pair_results.compute_mean_kappas_by_shared_items(displayed, patterns, scale)
     parts = _compute_parts(selected, scale, pair_means, means)
-    tables = _count_tables(displayed, heatmap_raters, scale)
-    if cluster_numbers is not None:
-        cluster_numbers = cluster_numbers[selected.build_display_mask(scale)]
-    displayed_ratings = DisplayedRatings(
-        patterns.counts, patterns.n_items, tables, displayed, cluster_numbers
-    )
     agreement = replace(parts.join(None), pairwise_means=means)
     pair_tables = _count_tables(ratings, heatmap_raters, scale)
-    listed_raters = busiest[:MAX_TABLE_RATERS]
     return DashboardResults(
         n_ratings=len(ratings),
         n_items=n_items,
         parts=parts,
-        diagnosis=_build_diagnosis(agreement, displayed_ratings, scale),
+        diagnosis=_build_diagnosis(agreement, selected, patterns, scale, raters=heatmap_raters),
         trend=compute_trend(displayed, scale),
         raters=rater_results.build_rater_rows(
-            ratings, listed_raters, pair_means.by_rater, scale, is_peer=is_peer
+            ratings, raters[:MAX_TABLE_RATERS], pair_means.by_rater, scale, is_peer=is_peer
         ),
         heat_map_raters=heatmap_raters.tolist(),
         pairs=pair_results.build_pair_rows(pair_tables, scale, cells=True),
@@ -153,9 +147,33 @@ def compute_dashboard(
     )
 
 
+def _rank_raters(ratings: np.ndarray) -> np.ndarray:
+    """Return the ids of the raters, those with the most ratings first."""
+    raters, n_ratings = np.unique(ratings["rater"], return_counts=True)
+    return raters[np.lexsort((raters, -n_ratings))]
+
+
 def _build_diagnosis(
-    agreement: QuestionAgreement, displayed: DisplayedRatings, scale: QuestionScale
+    agreement: QuestionAgreement,
+    selected: SelectedRatings,
+    patterns: tally.PatternCounts,
+    scale: QuestionScale,
+    *,
+    raters: np.ndarray,
 ) -> QuestionDiagnosis:
+    """Return what may explain the agreement of the displayed ratings.
+
+    ``patterns``: those of the displayed ratings; ``raters``: ids of those whose pairs are compared.
+    """
+    is_displayed = selected.build_display_mask(scale)
+    ratings, cluster_numbers = selected.ratings[is_displayed], selected.cluster_numbers
+    displayed = DisplayedRatings(
+        patterns.counts,
+        patterns.n_items,
+        _count_tables(ratings, raters, scale),
+        ratings,
+        None if cluster_numbers is None else cluster_numbers[is_displayed],
+    )
     all_findings = findings.list_findings(agreement, displayed, scale)
     return QuestionDiagnosis(
         findings.sort_and_filter_findings(all_findings),
@@ -173,9 +191,7 @@ def _compute_parts(
     """
     builder, row = build_headline_from_ratings(selected.ratings, selected.is_model, scale)
     patterns, n_items = builder.patterns, builder.n_items
-    intervals, people_intervals = bootstrap.compute_pooled_and_people_intervals(
-        patterns, n_items, scale
-    )
+    intervals, people_intervals = compute_pooled_and_people_intervals(patterns, n_items, scale)
     headline = random_sample.replace_by_sample_headline(
         builder.build_headline(row),
         selected.ratings,

@@ -33,12 +33,12 @@ from metrics.filters import (
 )
 from metrics.models import CountState, FilteredResult
 from metrics.question_scale import QuestionScale
-from metrics.results.clusters import (
+from metrics.results.headline import random_sample
+from metrics.results.intervals import (
     QuestionClusters,
     compute_headline_clusters,
     find_cluster_numbers,
 )
-from metrics.results.headline import random_sample
 from projects.models import Item, Project, Question, Rater
 from ratings.models import NO_CODE, Rating
 
@@ -70,7 +70,7 @@ def compute_body(row: FilteredResult) -> Mapping[str, object]:
 def _compute_pair(row: FilteredResult, rows: QuerySet[Any], scale: QuestionScale) -> StoredResults:
     rater_a, rater_b = row.spec["raters"]
     ratings = _load_ratings(rows.filter(rater__in=[rater_a, rater_b]), scale)
-    clusters = _compute_clusters(ratings, (), scale, row.question.project)
+    _numbers, clusters = _compute_clusters(ratings, (), scale, row.question.project)
     return pair_results.compute_pair_results(ratings, rater_a, rater_b, scale, clusters=clusters)
 
 
@@ -81,7 +81,7 @@ def _compute_rater(row: FilteredResult, rows: QuerySet[Any], scale: QuestionScal
     ).values("item_id")
     ratings = _load_ratings(rows.filter(item_id__in=own_items), scale)
     models = _list_separate_models(row)
-    clusters = _compute_clusters(ratings, models, scale, row.question.project)
+    _numbers, clusters = _compute_clusters(ratings, models, scale, row.question.project)
     return rater_results.compute_rater_results(
         ratings, rater, scale, models=models, clusters=clusters
     )
@@ -98,7 +98,7 @@ def _compute_coefficients(
         scored = coefficient_results.compute_scored_agreement(
             displayed, scale, project, score_source
         )
-    clusters = _compute_clusters(ratings, models, scale, project)
+    _numbers, clusters = _compute_clusters(ratings, models, scale, project)
     return coefficient_results.compute_coefficients(
         ratings, scale, models=models, clusters=clusters, scored=scored
     )
@@ -113,17 +113,14 @@ def _compute_dashboard(
     if rating_filter.attributes:
         n_items = rating_filter.filter_items(Item.objects.filter(project=project)).count()
     is_excluded = random_sample.build_targeted_mask(project.pk, ratings)
+    cluster_numbers, clusters = _compute_clusters(ratings, models, scale, project)
     selected = dashboard_results.SelectedRatings(
-        ratings, np.isin(ratings["rater"], models), is_excluded & (not rating_filter.sample)
+        ratings,
+        np.isin(ratings["rater"], models),
+        is_excluded & (not rating_filter.sample),
+        cluster_numbers,
     )
-    cluster_numbers, clusters = find_cluster_numbers(ratings["item"], project), None
-    if cluster_numbers is not None:
-        clusters = compute_headline_clusters(
-            ratings, cluster_numbers, selected.is_model, scale, attribute=project.cluster_attribute
-        )
-    return dashboard_results.compute_dashboard(
-        selected, scale, clusters=clusters, cluster_numbers=cluster_numbers, n_items=n_items
-    )
+    return dashboard_results.compute_dashboard(selected, scale, clusters=clusters, n_items=n_items)
 
 
 BODIES = {
@@ -144,13 +141,16 @@ def _list_separate_models(row: FilteredResult) -> list[int]:
 
 def _compute_clusters(
     ratings: np.ndarray, models: Sequence[int], scale: QuestionScale, project: Project
-) -> QuestionClusters | None:
-    """Return the clusters of the selected items, or None where the project has none."""
+) -> tuple[np.ndarray | None, QuestionClusters | None]:
+    """Return the cluster number of each rating's item (M,), and what clusters do to intervals.
+
+    Both are None where the project has no clusters. ``models``: ids of separate models.
+    """
     numbers = find_cluster_numbers(ratings["item"], project)
     if numbers is None:
-        return None
+        return None, None
     is_model = np.isin(ratings["rater"], models)
-    return compute_headline_clusters(
+    return numbers, compute_headline_clusters(
         ratings, numbers, is_model, scale, attribute=project.cluster_attribute
     )
 
@@ -243,7 +243,7 @@ class FilteredRequest:
     kind: str
     filter: RatingFilter
     raters: tuple[int, ...] = ()
-    scores: str = ""  # source of the categories' scores (metrics.results.scored_agreement)
+    scores: str = ""  # source of the categories' scores (metrics.results.other_weights)
 
     @property
     def spec(self) -> dict[str, object]:

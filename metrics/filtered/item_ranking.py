@@ -9,8 +9,8 @@ import numpy as np
 from metrics.filters import NO_FILTER
 from metrics.models import CountState, FilteredResult
 from metrics.question_scale import QuestionScale
-from metrics.results.disagreement import disputed_items
-from metrics.results.headline.headline_trend import get_headline_weighting
+from metrics.results import disputed_items
+from metrics.results.headline.trends import get_headline_weighting
 from projects.models import Question
 from ratings.items.item_search import ITEM_RANKINGS
 from ratings.models import NO_CODE, Rating

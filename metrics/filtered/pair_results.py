@@ -17,7 +17,7 @@ from metrics.agreement.registry import MEAN_PAIRWISE
 from metrics.agreement.weights import get_weighted_name
 from metrics.question_scale import QuestionScale
 from metrics.results import pair_results
-from metrics.results.clusters import QuestionClusters
+from metrics.results.intervals import QuestionClusters
 from metrics.results.pair_results import PairAgreement
 from metrics.results.values import Values, build_pair_mean_value
 from projects.models import Rater

@@ -16,7 +16,7 @@ from metrics.agreement.estimate import Estimate, to_finite_float
 from metrics.agreement.registry import MEAN_PAIRWISE
 from metrics.agreement.weights import get_weighted_name
 from metrics.question_scale import QuestionScale
-from metrics.results.clusters import QuestionClusters
+from metrics.results.intervals import QuestionClusters
 from metrics.results.rater_results import RaterAgreement
 from metrics.results.values import Values, copy_sample_sizes
 from projects.models import Rater

@@ -8,19 +8,20 @@ values on those counts.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from core.db.transactions import open_snapshot
+from core.hooks import Hook
 from metrics.agreement.counts.tally import PairTables
 from metrics.counting import store
 from metrics.counting.rater_kinds import RaterKinds
 from metrics.models import ALL_DAYS, CountState, Diagnosis, PairTally, PatternTally, PeerTally
 from metrics.question_scale import QuestionScale
-from metrics.results.disagreement import disputed_items, findings
+from metrics.results import disputed_items, findings
 from metrics.results.patterns import AllTimePatterns
 from metrics.results.values import Values
 from projects.models import Question
@@ -56,7 +57,11 @@ class AuditFindings:
     def add_differences(
         self, description: str, stored: Mapping[Any, Any], expected: Mapping[Any, Any]
     ) -> None:
-        """Add a finding for every key whose stored and expected values differ."""
+        """Add a finding for every key whose stored and expected values differ.
+
+        ``description``: what the keys stand for, as the message begins. A missing key counts as
+        None.
+        """
         for key in sorted(stored.keys() | expected.keys(), key=str):
             actual, wanted_value = stored.get(key), expected.get(key)
             if not _is_equal(actual, wanted_value):
@@ -67,7 +72,10 @@ class AuditFindings:
 
 
 def audit_question(question_id: int, *, rater_id: int | None = None) -> AuditFindings:
-    """Return findings on all stored data of a question, or of one rater; changes nothing."""
+    """Return findings on all stored data of a question; changes nothing.
+
+    With ``rater_id``, only pairs, peers and results of this rater are compared.
+    """
     with open_snapshot():
         question = Question.objects.get(pk=question_id)
         state = CountState.objects.filter(pk=question_id).first() or CountState(question=question)
@@ -303,3 +311,18 @@ def _is_equal(first: Any, second: Any, tolerance: float = TOLERANCE) -> bool:
 def _format_value(value: Any) -> str:
     text = "nothing" if value is None else str(value)
     return text if len(text) <= 200 else text[:197] + "..."
+
+
+@dataclass(frozen=True)
+class RegisteredAudit:
+    """An audit of data that a higher package derives from ratings, run by `manage.py audit`.
+
+    ``find_differences`` recomputes a question's data and describes each difference; ``repair``
+    stores the recomputed data. Both take the id of the question.
+    """
+
+    find_differences: Callable[[int], list[str]]
+    repair: Callable[[int], object]
+
+
+REGISTERED_AUDITS: Hook[RegisteredAudit] = Hook("audits")

@@ -17,7 +17,7 @@ from django.db.models import Q, QuerySet
 from metrics import periods
 from metrics.agreement.counts import tally
 from metrics.counting import store
-from metrics.counting.rater_kinds import PatternsByPopulation, RaterKinds
+from metrics.counting.rater_kinds import PatternsByPopulation, RaterKinds, RatingColumns
 from metrics.models import ALL_DAYS, ALL_START, CountState, RaterResult, Result
 from metrics.question_scale import QuestionScale
 from metrics.results import pair_results, rater_results
@@ -47,11 +47,16 @@ class Recount:
     def for_question(
         cls, question_id: int, width: int, kinds: RaterKinds, rater_id: int | None = None
     ) -> Recount:
-        """Count all ratings, or with ``rater_id`` all ratings of the items that the rater rated."""
+        """Count all ratings of a question, from which an audit computes what should be stored.
+
+        ``width``: number of codes. With ``rater_id``, only the ratings of items that this rater
+        rated are counted, and pair tables, peer tables and numbers of ratings are those of the
+        rater.
+        """
         no_rows = np.zeros(0, np.int64)
         recount = cls(
             0,
-            kinds.tally_patterns((no_rows, no_rows, no_rows, no_rows), width),
+            kinds.tally_patterns(RatingColumns(no_rows, no_rows, no_rows, no_rows), width),
             tally.PairTables.empty(width),
             tally.PeerTables.empty(width, by_day=True),
             {},
@@ -104,12 +109,11 @@ class Recount:
     def _add_batch(self, rows: np.ndarray, width: int) -> None:
         item, rater, code, day = (rows[name] for name in ROW.names or ())
         self.n_ratings += len(rows)
-        for population, counts in self.kinds.tally_patterns(
-            (item, rater, code, day), width
-        ).items():
+        ratings = RatingColumns(item, rater, code, day)
+        for population, counts in self.kinds.tally_patterns(ratings, width).items():
             self.patterns[population] += counts
         self.pairs += tally.count_pair_tables(item, rater, code, width)
-        self.peers += self.kinds.tally_peers((item, rater, code, day), width)
+        self.peers += self.kinds.tally_peers(ratings, width)
         keys, numbers = np.unique(np.stack([rater, day]), axis=1, return_counts=True)
         for rater_id, rating_day, number in zip(*keys.tolist(), numbers.tolist(), strict=True):
             for key in ((rater_id, rating_day), (rater_id, ALL_DAYS)):
@@ -194,7 +198,8 @@ def get_expected_and_stored_periods(
 ) -> tuple[ResultsByKey, ResultsByKey]:
     """Return the expected and the stored results of periods, each by (span, first day).
 
-    An entry: [values of the period, cumulative values, headline, cumulative values of people].
+    A result is a list: values of the period, cumulative values, headline, cumulative values of
+    people.
     """
     expected = _compute_period_results(state, recount, scale)
     stored = {}
@@ -270,7 +275,7 @@ def _join_populations(
 def get_expected_and_stored_raters(
     question_id: int, recount: Recount, scale: QuestionScale
 ) -> tuple[ResultsByKey, ResultsByKey]:
-    """Return the expected and the stored results, each {rater: [number of own ratings, values]}.
+    """Return the expected and the stored results: each {rater: [number of own ratings, values]}.
 
     Results are stored over all time only; those of periods follow from the counts, which are
     compared elsewhere.

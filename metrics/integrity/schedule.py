@@ -116,7 +116,7 @@ def _sample_rater(question_id: int) -> int | None:
 
 
 class AuditSummary(TypedDict):
-    """Age of the newest audit, and the numbers of questions that were audited and that differ."""
+    """Seconds since the newest audit, and how many questions were audited, and how many differ."""
 
     seconds_ago: float
     questions: int
@@ -124,6 +124,7 @@ class AuditSummary(TypedDict):
 
 
 def get_audit_summary() -> AuditSummary | None:
+    """Return the age and result of the stored audits, or None before the first one."""
     totals = AuditResult.objects.aggregate(
         at=Max("audited_at"),
         questions=Count("pk"),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 
-from projects import legal_hold
+from projects import permissions
 from projects.models import Deletion
 from ratings.items import removal
 
@@ -21,7 +21,7 @@ def process_pending_deletions() -> int:
     return sum(
         process_deletion(deletion)
         for deletion in removal.list_open_deletions()
-        if deletion.project_id is None or not legal_hold.is_held(deletion.project_id)
+        if deletion.project_id is None or not permissions.is_under_legal_hold(deletion.project_id)
     )
 
 

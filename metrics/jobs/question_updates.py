@@ -30,7 +30,7 @@ from metrics.models import (
     RaterResult,
     Result,
 )
-from metrics.results import deferred_results, question_results, rater_results, refresh
+from metrics.results import question_results, rater_results, refresh
 from metrics.results.headline.headline_computation import CountedRaters, HeadlineBuilder
 from projects import locks
 from projects.models import Question
@@ -170,7 +170,7 @@ def update_question(question_id: int) -> int:
         n_counted, remaining = update_question_for_seconds(question_id)
         n_items += n_counted
         if remaining is RemainingWork.NOTHING:
-            deferred_results.recompute_deferred_results(question_id)
+            refresh.recompute_deferred_results(question_id)
             return n_items
         time.sleep(POLL_SECONDS)
 
@@ -291,7 +291,7 @@ def sweep_questions() -> int:
     Returns how many questions were pending.
     """
     n_questions = update_pending_questions()
-    deferred_results.refresh_deferred_results(seconds=TURN_SECONDS)
+    refresh.refresh_deferred_results(seconds=TURN_SECONDS)
     return n_questions
 
 

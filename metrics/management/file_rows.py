@@ -7,14 +7,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self
 from zoneinfo import ZoneInfo
 
 from ratings.imports.decoding.encodings import detect_encoding
 from ratings.imports.decoding.sample import SIGNATURE_BYTES, read_sample
 from ratings.imports.decoding.table_times import parse_table_time
 from ratings.imports.interpretation import FileInterpretation, format_command_doubt
-from ratings.imports.mapping.column_options import InvalidImportOptions, apply_options
+from ratings.imports.mapping.column_options import (
+    InvalidImportOptions,
+    apply_options,
+    parse_column_roles,
+)
 from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.mapping.layout_guess import TableHead
 from ratings.imports.problems import ProblemList, UnreadableFileError, format_error
@@ -66,6 +70,12 @@ class TableOptions:
     date_order: str = ""
     duplicates: str = ""
     rater: str = ""  # of a file that names none
+
+    @classmethod
+    def from_command(cls, options: Mapping[str, Any]) -> Self:
+        """Return the options given to `manage.py agreement`. Raises InvalidImportOptions."""
+        names = ("layout", "encoding", "sheets", "cluster", "dates", "duplicates", "rater")
+        return cls(parse_column_roles(options["map"]), *(options[name] or "" for name in names))
 
 
 @dataclass
@@ -219,7 +229,10 @@ def _build_row(
     columns: Mapping[str, str],
     problems: ProblemList,
 ) -> FileRow | None:
-    """Return the row of a rating, or None after adding a problem."""
+    """Return the row of a rating, or None after adding a problem.
+
+    Raises RatingFileError for a rating without a rater, which no other row can make up for.
+    """
     # An empty label is a missing value.
     is_table = mapping.source in TABLE_SOURCES
     for role, text in (("item", record.item), ("rater", record.rater)):

@@ -15,21 +15,23 @@ import numpy as np
 
 from metrics.agreement.all_statistics import ReportDict
 from metrics.agreement.counts import tally
-from metrics.agreement.counts.clusters import MIN_CLUSTERS
-from metrics.agreement.explain.missing_ratings import MissingDataPolicy
+from metrics.agreement.counts.wider_intervals import MIN_CLUSTERS
+from metrics.agreement.explain.headline_differences import MissingDataPolicy
 from metrics.agreement.headline import COHEN, get_unweighted_name
 from metrics.agreement.weights import CUSTOM
 from metrics.management.rating_file import RatingFile, RatingFileError
 from metrics.question_scale import QuestionScale, get_weighted_name
-from metrics.results import scored_agreement
-from metrics.results.clusters import ClusterDescription, QuestionClusters
+from metrics.results import other_weights
 from metrics.results.headline.headline_computation import (
     MODELS,
     PEOPLE,
     build_headline_from_ratings,
 )
+from metrics.results.intervals import ClusterDescription, QuestionClusters
 from metrics.results.pair_details import PairDetails
 from metrics.results.values import Values, build_undefined_value
+
+MAX_LISTED_CATEGORIES = 50
 
 
 class PairStatistics(TypedDict):
@@ -74,7 +76,7 @@ def compute_pair_statistics(ratings: RatingFile, text: str, scale: QuestionScale
 
 def compute_file_score_agreement(
     ratings: RatingFile, score_source: str
-) -> scored_agreement.ScoredAgreement:
+) -> other_weights.ScoredAgreement:
     """Return the agreement on scores: the categories' values, or scores of items from a file.
 
     The columns of the file are item and score. Raises RatingFileError if it cannot be read.
@@ -82,20 +84,21 @@ def compute_file_score_agreement(
     n_categories = len(ratings.categories)
     scores: np.ndarray | None = np.array(ratings.values, float)
     reason = None
-    if score_source != scored_agreement.CATEGORY_VALUES:
+    if score_source != other_weights.CATEGORY_VALUES:
         item_scores = np.array(_read_gold_scores(Path(score_source), ratings.items), float)
-        scores, reason = scored_agreement.compute_category_scores(
+        scores, reason = other_weights.compute_category_scores(
             ratings.code, item_scores[ratings.item], n_categories
         )
     if scores is None:
-        return scored_agreement.build_undefined_scores(reason or "no_scores")
-    return scored_agreement.compute_score_agreement(
-        ratings.item, ratings.rater, ratings.code, scores
-    )
+        return other_weights.build_undefined_scores(reason or "no_scores")
+    return other_weights.compute_score_agreement(ratings.item, ratings.rater, ratings.code, scores)
 
 
 def _read_gold_scores(path: Path, items: list[str]) -> list[float]:
-    """Return the score of each item, NaN for an item that is not in the file."""
+    """Return the score of each item, NaN for an item that is not in the file.
+
+    Raises RatingFileError for a file without the columns, and for a score that is no number.
+    """
     score_by_item: dict[str, float] = {}
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
@@ -117,7 +120,7 @@ def _read_gold_scores(path: Path, items: list[str]) -> list[float]:
 
 
 def format_score_agreement(
-    scored: scored_agreement.ScoredAgreement, categories: list[str]
+    scored: other_weights.ScoredAgreement, categories: list[str]
 ) -> list[str]:
     """Return the lines of text on agreement on scores."""
     if scored["reason"]:
@@ -168,7 +171,7 @@ def format_pair_statistics(pair: PairStatistics) -> list[str]:
 
 
 def format_value_with_interval(estimate: Any) -> str:
-    """Format a Value with its interval, or the reason why it is undefined."""
+    """Return the text of a Value with its interval, or the reason why it is undefined."""
     if estimate["value"] is None:
         return f"undefined: {estimate['reason']}"
     value = format_number(estimate["value"])
@@ -178,12 +181,30 @@ def format_value_with_interval(estimate: Any) -> str:
 
 
 def format_number(value: float) -> str:
-    """Format a number with three decimals; 0 without a sign."""
+    """Return the text of a number with three decimals; 0 has no sign."""
     return f"{round(value, 3) + 0.0:.3f}"
 
 
 def format_p_value(p: float) -> str:
     return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+
+
+def format_categories(categories: list[str]) -> str:
+    """Return the categories, or the first and the last one of many."""
+    if len(categories) <= MAX_LISTED_CATEGORIES:
+        return ", ".join(categories)
+    return f"{len(categories)}, from {categories[0]} to {categories[-1]}"
+
+
+def format_count(number: int, noun: str) -> str:
+    """Return a number with its noun, in the plural unless the number is 1."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def format_test(test: str, report: ReportDict) -> str:
+    """Return degrees of freedom and p of a test."""
+    p = report[f"{test}.p"]
+    return f"df {report.get(f'{test}.df', 1):.0f}, {format_p_value(p)}"
 
 
 # Reasons for the choice of the headline (metrics.agreement.headline), as text.

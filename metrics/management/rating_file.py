@@ -31,6 +31,7 @@ from ratings.label_normalization import parse_number
 
 from .file_rows import (
     FileRow,
+    FileRows,
     RatingFileError,
     TableOptions,
     iter_repeats,
@@ -115,42 +116,20 @@ def read_rating_file(
 ) -> RatingFile:
     """Read a file of any format that can be imported; one rating of each item and rater counts.
 
-    Labels are read as by an import with the decisions `labels`. The categories are `order`, by
-    default the file's labels in the order that an import guesses. Their values are `values`, by
-    default the labels' own numbers, or 1, 2, 3 and so on. Raises RatingFileError.
+    Labels are read as by an import with the decisions `labels`. The categories are `order`, or when
+    None the file's labels in the order that an import guesses. Their values are `values`, or when
+    None the labels' own numbers, or 1, 2, 3 and so on. question: the one to read, needed if the
+    file has several; table: options of a table's columns. Raises RatingFileError.
     """
     table = table or TableOptions()
-    if not path.is_file():
-        raise RatingFileError("There is no such file.")
-    try:
-        with open_unpacked(path) as unpacked_path:
-            file_rows = read_file_rows(unpacked_path, question, table)
-    except UnreadableFileError as error:
-        raise RatingFileError(format_error(error)) from None
-    rows = file_rows.rows
-    if not rows:
-        left_out = file_rows.understood.format_left_out()
-        raise RatingFileError(
-            "\n".join(["There is no rating in the file.", *left_out])
-            if question is None
-            else f"No row is of question {question!r}."
-        )
-    n_rows = len(rows)
+    file_rows = _read_rows_of_question(path, question, table)
     label_options = replace(
         labels or LabelOptions(),
         is_exact=file_rows.label_options.is_exact,
         suspected=file_rows.label_options.suspected,
     )
-    rows, notes = _read_labels(rows, label_options, order or ())
-    if not rows:
-        raise RatingFileError("Every label in the file stands for a missing value.")
+    rows, notes = _read_labels(file_rows.rows, label_options, order or ())
     categories, order_basis = _list_categories(rows, order)
-    if len(categories) < 2:
-        raise RatingFileError(
-            f"All ratings have the label {categories[0]!r}, and agreement needs at least two "
-            "categories, not 1. Fill in empty cells if they are an answer, or name labels that "
-            "nobody gave by --order."
-        )
     selected = _select_ratings(rows, table.duplicates, file_rows.understood)
     codes = {label: code for code, label in enumerate(categories)}
     items, raters = (
@@ -172,11 +151,30 @@ def read_rating_file(
         numbers,
         repeats=len(rows) - len(selected),
         order_basis=order_basis,
-        missing=n_rows - len(rows),
+        missing=len(file_rows.rows) - len(rows),
         notes=notes,
         understood=file_rows.understood,
         clusters=file_rows.clusters,
     )
+
+
+def _read_rows_of_question(path: Path, question: str | None, table: TableOptions) -> FileRows:
+    """Return the rows of a question, or for None of the only one. Raises RatingFileError."""
+    if not path.is_file():
+        raise RatingFileError("There is no such file.")
+    try:
+        with open_unpacked(path) as unpacked_path:
+            file_rows = read_file_rows(unpacked_path, question, table)
+    except UnreadableFileError as error:
+        raise RatingFileError(format_error(error)) from None
+    if not file_rows.rows:
+        left_out = file_rows.understood.format_left_out()
+        raise RatingFileError(
+            "\n".join(["There is no rating in the file.", *left_out])
+            if question is None
+            else f"No row is of question {question!r}."
+        )
+    return file_rows
 
 
 def _select_ratings(
@@ -209,7 +207,7 @@ def _read_labels(
     """Return the rows with a label, as interpreted, and notes on the labels.
 
     Labels named in `order` are never codes for missing values. Raises RatingFileError for labels
-    that may be such codes, or variants of one label: the user has to decide.
+    that may be such codes, or variants of one label: the user has to decide; and without any label.
     """
     counts = Counter(row.label for row in rows)
     reading = interpret_labels(counts, options, existing=order)
@@ -221,17 +219,20 @@ def _read_labels(
         for row in rows
         if (label := reading.labels[row.label]) is not None
     ]
+    if not labelled_rows:
+        raise RatingFileError("Every label in the file stands for a missing value.")
     return labelled_rows, reading.notes
 
 
 def _list_categories(rows: list[FileRow], order: Sequence[str] | None) -> tuple[list[str], str]:
     """Return the categories in their order, and what the order is based on.
 
-    Raises RatingFileError for a category named twice, or a label that ``order`` does not have.
+    Raises RatingFileError for fewer than two categories, a category named twice, or a label that
+    ``order`` does not have.
     """
     if order is None:
         guess = guess_order({row.label for row in rows})
-        return guess.labels, guess.basis
+        return _require_two(guess.labels), guess.basis
     allowed = set(order)
     if len(allowed) < len(order):
         duplicate = next(label for label in order if list(order).count(label) > 1)
@@ -241,10 +242,22 @@ def _list_categories(rows: list[FileRow], order: Sequence[str] | None) -> tuple[
         if row.label not in allowed:
             problems.add("label_unknown", row.line, value=row.label, allowed=", ".join(order))
     raise_problems(problems)
-    return list(order), OPTION
+    return _require_two(list(order)), OPTION
+
+
+def _require_two(categories: list[str]) -> list[str]:
+    """Return the categories. Raises RatingFileError for fewer than two."""
+    if len(categories) < 2:
+        raise RatingFileError(
+            f"All ratings have the label {categories[0]!r}, and agreement needs at least two "
+            "categories, not 1. Fill in empty cells if they are an answer, or name labels that "
+            "nobody gave by --order."
+        )
+    return categories
 
 
 def _get_values(categories: list[str], values: Sequence[float] | None) -> list[float]:
+    """Return the values that were given; else the labels' own numbers, or 1, 2, 3 and so on."""
     if values is not None:
         return list(values)
     numbers = [number for label in categories if (number := parse_number(label)) is not None]

@@ -1,4 +1,4 @@
-"""Models of stored counts, results, on-demand jobs and saved views.
+"""Models of stored counts, of results (also on demand) and of saved views.
 
 Counts are exact integers and the only input of every result. Blobs are little-endian integer
 arrays in C order, with columns by category *code* (so that re-ordering or adding categories moves
@@ -7,6 +7,8 @@ bytes a cell as their length implies (counting.store.encode_arrays).
 
 It may import the layers from metrics.agreement down.
 """
+
+from metrics.models.results import Attribution, FilteredResult, Report
 
 from .counts import (
     ALL_DAYS,
@@ -18,7 +20,6 @@ from .counts import (
     Population,
     Worker,
 )
-from .on_demand import Attribution, FilteredResult, Report
 from .results import (
     ALL_START,
     AuditResult,

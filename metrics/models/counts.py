@@ -68,7 +68,7 @@ class CountState(models.Model):
     sample_headline = models.JSONField(default=dict, blank=True)
     sample_paused_until = models.DateTimeField(null=True, blank=True)
     sample_is_stale = models.BooleanField(default=False, db_default=False)
-    # The design effects of clusters of items (results.clusters), computed with the sample's
+    # The design effects of clusters of items (results.intervals), computed with the sample's
     # headline; and the Project.items_and_raters_version that they are based on.
     cluster_effects = models.JSONField(default=dict, blank=True)
     cluster_version = models.PositiveBigIntegerField(null=True, blank=True)

@@ -18,7 +18,7 @@ from metrics.agreement.headline import COHEN
 from metrics.models import PairTally
 from metrics.question_scale import QuestionScale, get_weighted_name
 from metrics.results import pair_results
-from metrics.results.clusters import QuestionClusters
+from metrics.results.intervals import QuestionClusters
 from projects.models import Question, Rater
 
 
@@ -69,7 +69,10 @@ class PairDetails:
     def from_table(
         cls, table: np.ndarray, scale: QuestionScale, clusters: QuestionClusters | None = None
     ) -> PairDetails:
-        """Compute the details from the (k, k) table, with intervals widened for ``clusters``."""
+        """Compute the details from the (k, k) table, with intervals widened for clusters.
+
+        ``clusters``: those of the question's items, None without any.
+        """
         kappas = {
             name: cohen.kappa(table, matrix).to_value()
             for name, matrix in scale.build_weight_matrices().items()

@@ -1,7 +1,7 @@
 """Stored kappas of pairs of raters, selected and sorted for pages and API, and their means.
 
 The mean of the pairs comes from their stored sum. The one by shared items has an interval. It needs
-all pairs, so it is computed after the other results (results.deferred_results).
+all pairs, so it is computed after the other results (results.refresh).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from django.db.models import Q, QuerySet
 
-from metrics.agreement.coefficients.light import PairKappas, mean_kappa_by_items
+from metrics.agreement.coefficients.cohen import PairKappas, mean_kappa_by_items
 from metrics.agreement.counts.tally import PairTables
 from metrics.agreement.estimate import Value
 from metrics.agreement.headline import COHEN
@@ -22,7 +22,7 @@ from metrics.agreement.weights import CUSTOM
 from metrics.counting import store
 from metrics.models import CountState, PairTally, RaterResult, build_number_expression
 from metrics.question_scale import QuestionScale, get_weighted_name
-from metrics.results.clusters import QuestionClusters
+from metrics.results.intervals import QuestionClusters
 from metrics.results.patterns import AllTimePatterns, GroupValues
 from metrics.results.values import Values, build_pair_mean_value, copy_sample_sizes
 from projects.models import Question, Rater
@@ -57,7 +57,8 @@ class PairAgreement:
     ) -> PairAgreement:
         """Return the pair with this kappa, its interval widened for clusters.
 
-        ``kappa``: value, low, high, and the reason if it is undefined; ``weights``: its weighting.
+        ``kappa``: value, low, high, and the reason if it is undefined; ``weights``: its weighting;
+        ``clusters``: None without any.
         """
         number, low, high, reason = kappa
         value: Value = {
@@ -130,7 +131,7 @@ def sort_by_agreement(raters: Sequence[Rater], pairs: Sequence[PairAgreement]) -
 
 
 def build_natural_key(key: str) -> tuple[Any, ...]:
-    """Return a sort key that puts "rater2" before "rater10"."""
+    """Return a sort key that compares numbers in a text as numbers: "rater2" before "rater10"."""
     parts: list[Any] = []
     number = ""
     for character in key + "\0":
@@ -183,8 +184,10 @@ def list_pairs_of_rater(question: Question, rater: Rater, weights: str) -> list[
 def list_pair_ids(question: Question, weights: str, sort: str) -> list[int]:
     """Return ids of at most MAX_LISTED_PAIRS pairs, sorted by shared items or kappa.
 
-    They are the pairs with the most shared items; undefined kappas come last. A sort of all pairs
-    by kappa would cost more, and begin with pairs whose few shared items agree by chance.
+    ``sort``: "items" for the fewest shared items first, "-items" for the most; any other text sorts
+    by kappa under ``weights``, highest first if it begins with a minus. They are the pairs with the
+    most shared items; undefined kappas come last. A sort of all pairs by kappa would cost more, and
+    begin with pairs whose few shared items agree by chance.
     """
     pairs = PairTally.objects.filter(question=question).order_by(
         "-n_items", "rater_a_id", "rater_b_id"

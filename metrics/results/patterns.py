@@ -20,18 +20,18 @@ from metrics.agreement.weights import score_weights
 from metrics.counting import store
 from metrics.models import ALL_DAYS, CountState, PatternTally, Population
 from metrics.question_scale import QuestionScale
+from metrics.results.intervals import Intervals, QuestionClusters, compute_intervals
 from ratings.services.rating_times import date_from_day
 
-from .clusters import QuestionClusters
 from .values import Values
 
 
 @dataclass(frozen=True)
 class GroupValues:
-    """The values of one period by name: of all raters, of people and of models.
+    """The values of one period by name, for each group of raters.
 
-    `between`: the Value of one coefficient between people and models. Where models are not
-    separate, only `pooled` is set.
+    ``pooled``: of all raters; `between`: the Value of one coefficient between people and models.
+    Where models are not separate, only `pooled` is set.
     """
 
     pooled: Values
@@ -56,7 +56,10 @@ class GroupedPatterns:
     def from_code_counts(
         cls, counts: np.ndarray, scale: QuestionScale, population: np.ndarray | None = None
     ) -> GroupedPatterns:
-        """Convert counts by code, (P, width) or (P, 2 width)."""
+        """Convert counts by code, (P, width) or (P, 2 width), to categories in declared order.
+
+        ``population`` (P,): as in the class, None where all items count for all populations.
+        """
         n_groups = counts.shape[1] // scale.width if scale.width else 1
         by_code = counts.reshape(len(counts), n_groups, scale.width)
         reordered = scale.reorder_to_declared(by_code).reshape(len(counts), n_groups * scale.k)
@@ -147,8 +150,21 @@ class GroupedPatterns:
         )
 
 
+def compute_pooled_and_people_intervals(
+    patterns: GroupedPatterns, n_items: np.ndarray, scale: QuestionScale
+) -> tuple[Intervals, Intervals]:
+    """Return the bootstrap intervals of all raters, and those of people.
+
+    Those of people are {} where models are not separate. ``n_items`` (P,): number of items with
+    each pattern.
+    """
+    pooled = compute_intervals(patterns.pooled, n_items, scale)
+    people = compute_intervals(patterns.people, n_items, scale) if patterns.separates_models else {}
+    return pooled, people
+
+
 def iter_values_by_name(estimates: dict[str, Estimate]) -> Iterator[Values]:
-    """Yield name -> Value for each entry of the estimates (n,)."""
+    """Yield {name: Value} for each entry of the estimates (n,)."""
     for row in zip(*(estimate.to_values() for estimate in estimates.values()), strict=True):
         yield dict(zip(estimates, row, strict=True))
 

@@ -15,10 +15,9 @@ from typing import Self
 from metrics.agreement.estimate import Value
 from metrics.agreement.headline import get_unweighted_name
 from metrics.models import CountState, PeriodUnit, Result
+from metrics.results.intervals import Intervals, QuestionClusters, add_intervals
 from projects.models import Question
 
-from .bootstrap import Intervals, add_intervals
-from .clusters import QuestionClusters
 from .values import HeadlineResult, ResultDetails, Values
 
 # The columns that an agreement is stored in, and what its clusters depend on.
@@ -78,7 +77,7 @@ class QuestionAgreement:
     def get_unweighted(self, name: str) -> tuple[str, Value] | None:
         """Return name and Value of a weighted coefficient without its weights.
 
-        None if it has no weights, or if they change nothing.
+        None if it has no weights, if they change nothing, or if the unweighted value is not stored.
         """
         unweighted_name = get_unweighted_name(name)
         if unweighted_name == name or "unweighted" not in self.headline:
@@ -122,7 +121,7 @@ class AgreementParts:
         )
 
     def join(self, clusters: QuestionClusters | None) -> QuestionAgreement:
-        """Return the agreement, with intervals widened for clusters if there are any."""
+        """Return the agreement, with intervals widened for clusters unless ``clusters`` is None."""
         headline = self._build_headline()
         agreement = QuestionAgreement(
             add_intervals(self.coefficients, self.bootstrap),

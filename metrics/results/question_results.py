@@ -261,7 +261,7 @@ class StoredPatterns:
 def load_patterns(
     question_id: int, scale: QuestionScale, day_filter: Q
 ) -> tuple[GroupedPatterns, np.ndarray, np.ndarray, np.ndarray]:
-    """Load patterns (P), items over all days (P,), selected days (D,) and their items (D, P).
+    """Return patterns (P), items over all days (P,), selected days (D,) and their items (D, P).
 
     ``day_filter`` selects the PatternTally rows of single days.
     """

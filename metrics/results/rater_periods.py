@@ -60,7 +60,10 @@ def filter_newest_days(
     *,
     days: Q = COMPARED_DAYS | RATED_DAYS,
 ) -> QuerySet[PeerTally]:
-    """Return the days of the newest ``number`` periods, and perhaps some of older ones."""
+    """Return the rater's rows of the newest ``number`` periods, and perhaps some of older ones.
+
+    ``days``: COMPARED_DAYS, RATED_DAYS or both.
+    """
     rater_days = filter_rater_days(question, rater, days)
     return rater_days.order_by("-day")[: number * periods.MAX_DAYS[span]]
 
@@ -91,14 +94,20 @@ def count_periods(
     most: int,
     days: Q = COMPARED_DAYS | RATED_DAYS,
 ) -> int:
-    """Return how many periods the rater has, at most ``most``."""
+    """Return how many periods of this span the rater has, at most ``most``.
+
+    ``days``: COMPARED_DAYS, RATED_DAYS or both.
+    """
     newest = filter_newest_days(question, rater, span, most, days=days)
     numbers = np.array(list(newest.values_list("day", flat=True)), np.int64)
     return min(len(np.unique(periods.compute_start_days(numbers, span))), most)
 
 
 def get_newest_days(questions: Iterable[int]) -> dict[int, datetime.date]:
-    """Return the day of the newest counted rating of each question that has any; one query."""
+    """Return {question id: day of its newest counted rating}, without questions that have none.
+
+    It takes one query.
+    """
     days = PeerTally.objects.filter(
         question__in=list(questions), day__gt=ALL_DAYS, n_ratings__gt=0
     ).order_by()

@@ -14,7 +14,7 @@ from typing import Any, Self
 
 import numpy as np
 from django.db import connection
-from django.db.models import OuterRef, QuerySet, Subquery
+from django.db.models import F, OuterRef, QuerySet, Subquery
 from django.utils import timezone
 
 from core.db import bulk
@@ -25,9 +25,9 @@ from metrics.agreement.registry import MEAN_PAIRWISE
 from metrics.agreement.weights import CUSTOM, WEIGHTINGS, get_weighted_name
 from metrics.counting import store
 from metrics.counting.store import CountScope
-from metrics.models import ALL_DAYS, CountState, PeerTally, RaterResult
+from metrics.models import ALL_DAYS, CountState, PairTally, PeerTally, RaterResult
 from metrics.question_scale import QuestionScale
-from metrics.results.clusters import QuestionClusters
+from metrics.results.intervals import QuestionClusters
 from metrics.results.values import Values, build_pair_mean_value, copy_sample_sizes
 from projects.models import Rater
 from ratings.models import NO_CODE, Rating
@@ -90,7 +90,7 @@ class PeerSums:
     def compute_estimates(
         self, scale: QuestionScale, names: Collection[str] | None = None
     ) -> dict[str, Estimate]:
-        """Return name -> Estimate (G,), of all coefficients or of those named."""
+        """Return name -> Estimate (G,) of the coefficients in ``names``, or of all when None."""
         tables = scale.reorder_to_declared(self.tables, axes=2)
         moments = None if self.moments is None else scale.reorder_to_declared(self.moments, axes=3)
         return scale.estimate_peers(tables, moments, self.n_items, names=names)
@@ -115,7 +115,10 @@ class RaterAgreement:
     def from_row(
         cls, row: RaterResult, clusters: QuestionClusters | None, *, with_table: bool = False
     ) -> Self:
-        """Return the stored agreement with its intervals widened for clusters."""
+        """Return the stored agreement, with its intervals widened unless ``clusters`` is None.
+
+        ``with_table``: also the table of the rater's categories by those of the peers.
+        """
         table = row.details.get("table", []) if with_table else []
         agreement = cls(row.rater, row.n_ratings, row.coefficients, row.seconds, table)
         return agreement.widen_intervals(clusters)
@@ -260,36 +263,29 @@ def compute_mean_pairwise_by_rater(
     states = CountState.objects.filter(pk__in=questions, separates_models=True)
     models = list(chain.from_iterable(states.values_list("model_raters", flat=True)))
     kappas = [f"kappa_{name}" for name in WEIGHTINGS]
-    columns = ", ".join(kappas)
-    sums = ", ".join(f"SUM({kappa}), COUNT({kappa})" for kappa in kappas)
-    # Raw SQL, because this runs after every change: the ORM needs two queries, and building them
-    # takes longer than running them.
-    sides, values = [], []
-    of_questions, ids = bulk.build_in_condition("question_id", questions)
-    for side, other_side in permutations(("rater_a_id", "rater_b_id")):
-        condition, rater_ids = bulk.build_in_condition(side, raters)
-        values += [*ids, *rater_ids]
+    sides = []
+    for side, other_side in permutations(("rater_a", "rater_b")):
+        pairs = PairTally.objects.filter(**{"question__in": questions, f"{side}__in": raters})
         if models:
-            with_model, model_ids = bulk.build_in_condition(other_side, models)
-            condition += f" AND NOT {with_model}"
-            values += model_ids
-        sides.append(
-            f"SELECT {side} AS rater, {columns} FROM metrics_pairtally WHERE {of_questions} AND "
-            f"{condition}"
+            pairs = pairs.exclude(**{f"{other_side}__in": models})
+        sides.append(pairs.order_by().annotate(rater=F(f"{side}_id")).values_list("rater", *kappas))
+    sums = ", ".join(f"SUM({kappa}), COUNT({kappa})" for kappa in kappas)
+    sums_by_rater = {
+        rater: list(zip(row[::2], row[1::2], strict=True))
+        for rater, *row in bulk.select_from_query(
+            sides[0].union(sides[1], all=True), f"rater, {sums}", "GROUP BY rater"
         )
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"SELECT rater, {sums} FROM ({' UNION ALL '.join(sides)}) AS met GROUP BY rater", values
-        )
-        sums_by_rater = {
-            rater: list(zip(row[::2], row[1::2], strict=True)) for rater, *row in cursor.fetchall()
-        }
+    }
     no_kappas = [(None, 0)] * len(kappas)
     return {rater: _build_means(sums_by_rater.get(rater, no_kappas)) for rater in raters}
 
 
 def _build_means(sums: list[tuple[float | None, int]]) -> Values:
-    """Return the means for the sum and the number of the defined kappas of each of WEIGHTINGS."""
+    """Return the mean kappas by name, from the sum and the number of the defined kappas.
+
+    ``sums``: a pair for each of WEIGHTINGS. A mean without kappas is undefined; that of custom
+    weights is left out.
+    """
     means: Values = {}
     for name, (total, pairs) in zip(WEIGHTINGS, sums, strict=True):
         if name == CUSTOM and not pairs:

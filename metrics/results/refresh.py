@@ -1,4 +1,4 @@
-"""Refresh stored results from changed counts.
+"""Refresh stored results from changed counts, at once or, where that takes long, by a later sweep.
 
 Rows of counts that changed are marked ``stale`` in the transaction that changed them.
 ``refresh_results`` computes the results that are based on them and clears the marks in one
@@ -6,26 +6,53 @@ transaction under the same lock, so that after a crash the rows still say what i
 change on an old day affects every later cumulative result. Where these are many, it stores the day
 in ``CountState.cumulative_from``, and seconds later the sweep computes them
 (``recompute_deferred_cumulative_results``).
+
+Deferred results need more data than a changed rating affects, so no rater waits for them: bootstrap
+intervals, mean pairwise kappas, findings on disagreement, the design effects of clusters of items,
+and the headline of the random sample where items were selected because of earlier ratings. A sweep
+computes them (``refresh_deferred_results``); pages show the previous values meanwhile.
+``CountState.deferred_version`` is the version that they are based on.
 """
 
 from __future__ import annotations
 
+import logging
+import math
+import random
+import time
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 from django.db import connection, transaction
-from django.db.models import Q
+from django.db.models import F, Q
 from django.utils import timezone
 
 from core.db import bulk
+from core.db.transactions import lock_row_shared
 from metrics import periods
 from metrics.counting import store
 from metrics.counting.question_counting import lock_count_state
-from metrics.models import ALL_DAYS, CountState, Diagnosis, PatternTally, PeerTally, Result
+from metrics.models import (
+    ALL_DAYS,
+    CountState,
+    Diagnosis,
+    PatternTally,
+    PeerTally,
+    PeriodUnit,
+    Result,
+)
 from metrics.question_scale import QuestionScale
+from metrics.results import findings
+from metrics.results.intervals import QuestionClusters
 from projects.models import Question
+from ratings.services import uncounted
 
-from . import question_results, rater_results
+from . import pair_results, question_results, rater_results
+from .headline import random_sample
 from .headline.headline_computation import CountedRaters, HeadlineBuilder
-from .patterns import PeriodPatterns
+from .patterns import AllTimePatterns, PeriodPatterns, compute_pooled_and_people_intervals
+from .values import HeadlineResult, get_all_ratings_headline, merge_sample_headline
 
 MAX_CUMULATIVE_DAYS = 62  # days of cumulative results that are computed at once; more are deferred
 
@@ -49,7 +76,7 @@ def refresh_results(question_id: int) -> bool:
 def _refresh_project_and_some_raters(question_id: int) -> bool | None:
     """Refresh a question's stale results, and those of some of its raters.
 
-    Returns None if nothing was stale, else whether any results still are.
+    Return None if nothing was stale, or the question is gone; else whether results are still stale.
     """
     try:
         state = lock_count_state(question_id)
@@ -84,21 +111,18 @@ def _refresh_project_and_some_raters(question_id: int) -> bool | None:
 
 @transaction.atomic
 def _refresh_raters_in_parallel(question_id: int) -> bool:
-    """Refresh the results of some raters, in parallel with other workers; False if none is left.
+    """Refresh the results of some raters, in parallel with other workers.
 
-    Workers share the question's lock, so that no count changes meanwhile. Also False if the scale
-    has changed, and on SQLite, which has no such locks.
+    Return False if there is nothing more to do here: no stale rater is left, the scale has changed,
+    or the database is SQLite, which has no such locks. Workers share the question's lock, so that
+    no count changes meanwhile.
     """
     if connection.vendor != "postgresql":
         return False
     question = Question.objects.filter(pk=question_id).first()
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT scale_version FROM metrics_countstate WHERE question_id = %s FOR SHARE",
-            [question_id],
-        )
-        computed_version = cursor.fetchone()
-    if question is None or computed_version != (question.scale_version,):
+    lock_row_shared("metrics_countstate", question_id, key="question_id", allows_updates=False)
+    state = CountState.objects.filter(pk=question_id).only("scale_version").first()
+    if question is None or state is None or state.scale_version != question.scale_version:
         return False
     return rater_results.refresh_unlocked_raters(question_id, QuestionScale.for_question(question))
 
@@ -187,3 +211,104 @@ def _refresh_project(state: CountState, scale: QuestionScale, days: list[int]) -
         patterns,
         scale,
     )
+
+
+logger = logging.getLogger(__name__)
+
+
+def refresh_deferred_results(*, seconds: float = math.inf) -> None:
+    """Recompute the stale deferred results of all questions, in random order.
+
+    So parallel workers seldom compute the same. A failure of one question does not delay the
+    others. After ``seconds``, it stops as soon as there are uncounted ratings.
+    """
+    deadline = time.monotonic() + seconds
+    ids = list(
+        CountState.objects.filter(_build_stale_deferred_filter()).values_list("pk", flat=True)
+    )
+    random.shuffle(ids)
+    for question_id in ids:
+        if time.monotonic() > deadline and uncounted.get_question_ids():
+            return
+        try:
+            recompute_deferred_results(question_id)
+        except Exception:
+            logger.exception(
+                "deferred results of question %s failed; the next sweep will retry",
+                question_id,
+            )
+
+
+def _build_stale_deferred_filter() -> Q:
+    now = timezone.now()
+    sample_is_due = Q(sample_is_stale=True, sample_paused_until__lte=now)
+    clusters_are_due = (
+        Q(question__project__cluster_attribute__gt="")
+        & ~Q(cluster_version=F("question__project__items_and_raters_version"))
+        & (Q(sample_paused_until=None) | Q(sample_paused_until__lte=now))
+    )
+    return ~Q(deferred_version=F("version")) | sample_is_due | clusters_are_due
+
+
+def recompute_deferred_results(question_id: int) -> None:
+    """Recompute the deferred results of a question if they are stale.
+
+    If ratings are counted meanwhile, nothing is stored, and a later sweep computes them again.
+    """
+    stale = CountState.objects.filter(_build_stale_deferred_filter())
+    state = stale.select_related("question__project").filter(pk=question_id).first()
+    if state is None:
+        return
+    scale = QuestionScale.for_question(state.question)
+    all_time = AllTimePatterns.load(question_id, scale)
+    intervals = compute_pooled_and_people_intervals(all_time.patterns, all_time.n_items, scale)
+    mean_pairwise_kappas = pair_results.compute_question_mean_kappas(all_time)
+    rows = Result.objects.filter(question=question_id, period_unit=PeriodUnit.ALL)
+    all_time_result = rows.only("headline").first()
+    full_headline = get_all_ratings_headline(
+        {} if all_time_result is None else all_time_result.headline
+    )
+    sample_fields = _compute_sample_fields(state, full_headline, scale)
+    state.cluster_effects = sample_fields.get("cluster_effects", state.cluster_effects)
+    clusters = QuestionClusters.from_state(state, state.question.project)
+    diagnosis = findings.compute_question_diagnosis(
+        replace(all_time, clusters=clusters), mean_pairwise_kappas
+    )
+    if all_time_result is not None and "sample_headline" in sample_fields:
+        all_time_result.headline = merge_sample_headline(
+            full_headline, sample_fields["sample_headline"]
+        )
+    _store_deferred_results(
+        state,
+        all_time_result,
+        diagnosis,
+        bootstrap=intervals[0],
+        bootstrap_people=intervals[1],
+        mean_pairwise_kappas=mean_pairwise_kappas,
+        **sample_fields,
+    )
+
+
+def _compute_sample_fields(
+    state: CountState, full_headline: HeadlineResult, scale: QuestionScale
+) -> random_sample.SampleFields:
+    if not full_headline:
+        return {"cluster_version": state.question.project.items_and_raters_version}
+    return random_sample.compute_fields_from_ratings(state, full_headline, scale)
+
+
+def _store_deferred_results(
+    state: CountState, result: Result | None, diagnosis: findings.QuestionDiagnosis, **fields: Any
+) -> None:
+    """Store the results unless the question was counted meanwhile."""
+    # The version rises, so that open pages are refreshed.
+    new_version = state.version + 1
+    unchanged = CountState.objects.filter(pk=state.question_id, version=state.version)
+    with transaction.atomic():
+        if not unchanged.update(**fields, deferred_version=new_version, version=new_version):
+            return
+        if result is not None and "sample_headline" in fields:
+            result.save(update_fields=["headline"])
+        Diagnosis(
+            question_id=state.question_id, **vars(diagnosis), computed_at=timezone.now()
+        ).save()  # inserts or updates

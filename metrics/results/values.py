@@ -1,9 +1,12 @@
-"""Stored forms of results as JSON, and builders of Values that no Estimate provides."""
+"""Stored forms of results as JSON, and builders of Values that no Estimate provides.
+
+A stored headline may be merged with that of the random sample (results.headline.random_sample).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NotRequired, TypedDict
+from typing import Final, NotRequired, TypedDict, cast
 
 from metrics.agreement.coefficients.intraclass.icc import Icc
 from metrics.agreement.estimate import Value
@@ -80,7 +83,10 @@ def build_undefined_value(reason: str) -> Value:
 
 
 def build_icc_value(icc: Icc, *, n_items: int, n_ratings: int) -> Value:
-    """Return the Value of an intraclass correlation of complete items, with its F interval."""
+    """Return the Value of an intraclass correlation of complete items, with its F interval.
+
+    ``n_items``, ``n_ratings``: of these items. An undefined correlation keeps its reason.
+    """
     value = _build_value(icc.value, icc.reason, n_items=n_items, n_ratings=n_ratings)
     value["low"], value["high"] = icc.ci_low, icc.ci_high
     return value
@@ -91,7 +97,7 @@ def build_pair_mean_value(
 ) -> Value:
     """Return the Value of the mean kappa of ``n_pairs`` pairs.
 
-    Without pairs it is undefined, for ``undefined_reason``.
+    Without pairs ``mean`` is None, and the Value is undefined for ``undefined_reason``.
     """
     value = _build_value(mean, None if n_pairs else undefined_reason, n_items=None, n_ratings=None)
     value["n_pairs"] = n_pairs
@@ -127,3 +133,51 @@ def _build_value(
         "n_ratings": n_ratings,
         "reason": reason,
     }
+
+
+ALL: Final = "all"
+PEOPLE: Final = "people"
+MODELS: Final = "models"
+# The keys of a headline that depend on the ratings it is based on. All others belong to the
+# question.
+SAMPLE_PARTS = (
+    "name",
+    "why",
+    "companions",
+    "value",
+    "unweighted",
+    "values",
+    "spread_of_means",
+    ALL,
+    PEOPLE,
+    MODELS,
+    "between",
+)
+
+
+def merge_sample_headline(headline: HeadlineResult, sample: HeadlineResult) -> HeadlineResult:
+    """Return a headline with the values of the random sample; those replaced are kept as `pooled`.
+
+    ``sample``: the result of random_sample.compute_sample_headline. The headline is returned
+    unchanged if there is no sample, or if the sample is of another coefficient because the scale
+    has just changed.
+    """
+    if not sample or sample["replaces"] != headline["name"]:
+        return headline
+    parts = {name: value for name, value in sample.items() if name != "replaces"}
+    merged = _split_parts(headline, sampled=False) | parts
+    return cast("HeadlineResult", merged | {"pooled": _split_parts(headline, sampled=True)})
+
+
+def get_all_ratings_headline(headline: HeadlineResult) -> HeadlineResult:
+    """Return the headline of all ratings from one that was merged with the sample's."""
+    if "pooled" not in headline:
+        return headline
+    common = _split_parts(headline, sampled=False)
+    common = {name: value for name, value in common.items() if name not in ("sample", "pooled")}
+    return cast("HeadlineResult", common | {**headline["pooled"]})
+
+
+def _split_parts(headline: HeadlineResult, *, sampled: bool) -> dict[str, object]:
+    """Return the SAMPLE_PARTS of a headline (``sampled``), or its other parts."""
+    return {name: value for name, value in headline.items() if (name in SAMPLE_PARTS) is sampled}

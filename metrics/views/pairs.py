@@ -10,9 +10,8 @@ from django.views.decorators.http import require_safe
 
 from core.web.tables import get_page_size
 from metrics.question_scale import get_weighted_name
-from metrics.results import pair_results
-from metrics.results.clusters import QuestionClusters
-from metrics.results.disagreement import disputed_items
+from metrics.results import disputed_items, pair_results
+from metrics.results.intervals import QuestionClusters
 from metrics.results.pair_details import PairDetails
 from metrics.views.common import live_updates
 from metrics.views.common.filter_bar import FilterBar

@@ -22,9 +22,8 @@ from metrics.agreement.registry import MEAN_PAIRWISE
 from metrics.filters import join_keys
 from metrics.models import PeriodUnit, RaterResult
 from metrics.question_scale import QuestionScale, get_weighted_name
-from metrics.results import rater_periods
-from metrics.results.disagreement import disputed_items
-from metrics.results.headline.headline_trend import get_headline_weighting
+from metrics.results import disputed_items, rater_periods
+from metrics.results.headline.trends import get_headline_weighting
 from metrics.results.rater_results import RaterAgreement
 from metrics.views.common import live_updates, vega_lite
 from metrics.views.common.filter_bar import FilterBar

@@ -35,8 +35,8 @@ from metrics.models import SavedView, ShareLink
 from metrics.views import charts
 from metrics.views.common import live_updates
 from metrics.views.dashboard import views
-from projects.hidden_names import hide_names
 from projects.models import Member, Project, Rater
+from projects.models.rater import hide_names
 from projects.permissions import get_project
 
 ProjectPageView = Callable[[HttpRequest, Project], HttpResponse]

@@ -84,7 +84,11 @@ class ApiView(APIView):
         serializer_class: type[Serializer[Any]],
         parameters: Sequence[str] = (),
     ) -> dict[str, Any]:
-        """Return the validated body; ``parameters``: fields that the query may have instead."""
+        """Return the fields of the body, as the serializer validated them, and those of the query.
+
+        ``parameters``: names of fields that may stand in the query instead. Raises DRF's
+        ValidationError, or BadRequest for another query parameter.
+        """
         query: dict[str, Any] = parse_query_parameters(request, parameters)
         serializer = serializer_class(data=request.data)
         serializer.is_valid(raise_exception=True)
@@ -93,7 +97,7 @@ class ApiView(APIView):
 
 @contextlib.contextmanager
 def store_unless_dry_run(request: Request) -> Iterator[None]:
-    """Roll back what the block stores if the query has ``dry_run=true``.
+    """Context manager that rolls back what the block stores if the query has ``dry_run=true``.
 
     Raises BadRequest for other parameters.
     """
@@ -143,7 +147,7 @@ def _respond_conditionally(request: Request, response: Any) -> Any:
 def get_question(project: Project, key: str | None) -> Question:
     """Return the project's question with this key, or its only question when the key is None.
 
-    The BadRequest of another key lists the keys.
+    Raises BadRequest, which lists the keys, for another key, and for None if there are several.
     """
     questions = list(project.questions.prefetch_related("categories"))
     if key is None and len(questions) == 1:

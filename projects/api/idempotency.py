@@ -38,8 +38,9 @@ KEPT_HEADERS = ("Location", "Retry-After")
 def run_once(handler: Callable[..., Any], request: Request, *args: Any, **kwargs: Any) -> Any:
     """Return the response of ``handler``, or the stored one to an earlier request with this key.
 
-    Raises BadRequest for an invalid key, KeyReused for a key of another request, and Conflict if
-    the response was too large to store.
+    ``handler`` is called with the request and the further arguments. Raises BadRequest for an
+    invalid key, KeyReused for a key of another request, and Conflict if the response was too large
+    to store.
     """
     key = request.META[HEADER]
     if not (1 <= len(key) <= MAX_KEY_LENGTH and key.isascii() and key.isprintable()):
@@ -87,7 +88,10 @@ def _delete_excess_responses(user: Any) -> None:
 
 
 def _compute_request_digest(request: Request) -> str:
-    """Return the digest of the address and body; a form's random boundary does not count."""
+    """Return a digest of the request's address and body, to recognize a repeated request.
+
+    A form's random boundary does not count. Raises RequestTooLarge.
+    """
     try:
         body = request._request.body
     except RequestDataTooBig:

@@ -121,7 +121,7 @@ def _get_question_or_404(project: Project, key: str) -> Question:
 
 
 def _change_categories(question: Question, data: Mapping[str, Any], *, by: Any) -> None:
-    """Set the scale and the categories of a PATCH; keep the current one of each that it lacks."""
+    """Replace scale and categories by those of a PATCH; what it leaves out stays as it is."""
     existing = {category.label: category for category in question.active_categories()}
     categories = (
         [_match_category(fields, existing) for fields in data["categories"]]

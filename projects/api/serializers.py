@@ -20,14 +20,14 @@ from core.api.strict_fields import (
     StrictSerializer,
 )
 from projects.models import Category, Member, Project, Question, Scale, Weights
-from projects.services.items import upsert
+from projects.services import item_upsert
 from projects.services.question_validation import (
     MAX_CATEGORIES,
     MAX_QUESTIONS,
     NewCategory,
     NewQuestion,
 )
-from projects.services.raters import fields as raters_fields
+from projects.services.rater_changes import FIELDS as RATER_FIELDS
 from projects.services.row_validation import FieldSpec
 
 
@@ -68,7 +68,7 @@ class QuestionIn(StrictSerializer):
 
 
 def build_question(fields: Mapping[str, Any]) -> NewQuestion:
-    """Return the question of the validated fields of a QuestionIn."""
+    """Build a NewQuestion from the validated fields of a QuestionIn."""
     categories = tuple(NewCategory(**category) for category in fields["categories"])
     return NewQuestion(**{**fields, "categories": categories})
 
@@ -99,6 +99,10 @@ class ArchiveIn(StrictSerializer):
     archived = StrictBooleanField(
         required=False, default=True, help_text="false restores the project from the archive"
     )
+
+
+class CopyIn(StrictSerializer):
+    name = StrictCharField(max_length=200)
 
 
 class InvitationIn(StrictSerializer):
@@ -261,12 +265,12 @@ class _RowPatch(serializers.Serializer):
         return fields
 
 
-ItemIn = _build_row_serializer("ItemIn", upsert.FIELDS)
-ItemPatch = _build_row_serializer("ItemPatch", upsert.FIELDS, _RowPatch)
-RaterIn = _build_row_serializer("RaterIn", raters_fields.FIELDS)
+ItemIn = _build_row_serializer("ItemIn", item_upsert.FIELDS)
+ItemPatch = _build_row_serializer("ItemPatch", item_upsert.FIELDS, _RowPatch)
+RaterIn = _build_row_serializer("RaterIn", RATER_FIELDS)
 
 
-class RaterPatch(_build_row_serializer("RaterPatch", raters_fields.FIELDS, _RowPatch)):  # type: ignore[misc]
+class RaterPatch(_build_row_serializer("RaterPatch", RATER_FIELDS, _RowPatch)):  # type: ignore[misc]
     paused = serializers.BooleanField(required=False, help_text="A paused rater gets no items")
 
 

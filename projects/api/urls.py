@@ -7,6 +7,7 @@ from . import questions, views
 urlpatterns = [
     path("projects/", views.ProjectListView.as_view(), name="api-projects"),
     path("projects/<int:project_id>/archive/", views.ArchiveView.as_view(), name="api-archive"),
+    path("projects/<int:project_id>/copy/", views.CopyView.as_view(), name="api-copy"),
     path(
         "projects/<int:project_id>/invitations/",
         views.InvitationListView.as_view(),

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.core.exceptions import PermissionDenied
 from django.db.models import prefetch_related_objects
+from django.urls import reverse
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -24,13 +25,20 @@ from core.api.schema import (
 )
 from projects.models import Member, Project
 from projects.permissions import get_effective_role, require_can_create_projects
-from projects.services import projects
-from projects.services.members import joining, membership
+from projects.services import joining, membership, projects
 from projects.services.project_validation import InvalidProjectChange
 from projects.services.question_validation import InvalidQuestions
 
 from .base import ApiView, build_location, get_token_project_id
-from .serializers import ArchiveIn, InvitationIn, InvitationOut, ProjectIn, ProjectOut, ProjectPatch
+from .serializers import (
+    ArchiveIn,
+    CopyIn,
+    InvitationIn,
+    InvitationOut,
+    ProjectIn,
+    ProjectOut,
+    ProjectPatch,
+)
 
 LEAD = Member.Role.LEAD
 ORDERINGS = {"name": "name", "created_at": "created_at"}
@@ -106,9 +114,7 @@ class ProjectListView(ApiView):
         examples={"One question": PROJECT_EXAMPLE},
     )
     def post(self, request: Request) -> Response:
-        if get_token_project_id(request) is not None:
-            raise PermissionDenied("This token is limited to one project.")
-        require_can_create_projects(request.user)
+        _require_can_create_projects(request)
         data = self.parse_body(request, ProjectIn)
         try:
             project = projects.create_project(by=request.user, **data)
@@ -118,6 +124,13 @@ class ProjectListView(ApiView):
             raise BadRequest(INVALID_FIELDS, fields=error.fields) from None
         headers = build_location(request, project.pk)
         return Response(_serialize_project(project, LEAD), status=201, headers=headers)
+
+
+def _require_can_create_projects(request: Request) -> None:
+    """Raise PermissionDenied for a token of one project, or a user who may not create projects."""
+    if get_token_project_id(request) is not None:
+        raise PermissionDenied("This token is limited to one project.")
+    require_can_create_projects(request.user)
 
 
 class ProjectDetailView(ApiView):
@@ -163,6 +176,31 @@ class ArchiveView(ApiView):
         projects.archive_project(project=project, archived=data["archived"], by=request.user)
         project.refresh_from_db(fields=["archived_at"])
         return Response(_serialize_project(project, LEAD))
+
+
+class CopyView(ApiView):
+    @describe_write(
+        "copyProject",
+        "A new project with the questions and settings of this one; its lead alone may",
+        body=CopyIn,
+        response=ProjectOut,
+        status=201,
+    )
+    def post(self, request: Request, project_id: int) -> Response:
+        """Copy a project without its items, ratings, raters, members and exams.
+
+        The caller leads the copy. Gates that filter by more than the kind of raters are left out.
+        """
+        project = self.get_project(request, project_id, role=LEAD)
+        _require_can_create_projects(request)
+        data = self.parse_body(request, CopyIn)
+        try:
+            copy = projects.copy_project(project=project, name=data["name"], by=request.user)
+        except InvalidProjectChange as error:
+            raise BadRequest(INVALID_FIELDS, fields=error.fields) from None
+        location = request.build_absolute_uri(reverse("api-project", args=[copy.pk]))
+        data = _serialize_project(copy, LEAD)
+        return Response(data, status=201, headers={"Location": location})
 
 
 class InvitationListView(ApiView):

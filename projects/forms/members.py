@@ -11,7 +11,7 @@ from django.core.validators import RegexValidator
 from django.utils.translation import gettext_lazy as _
 
 from projects.models import Member, Project, Rater
-from projects.services.raters.fields import (
+from projects.services.rater_changes import (
     MAX_GROUP_LENGTH,
     MAX_KEY_LENGTH,
     MAX_MODEL_LENGTH,
@@ -50,7 +50,7 @@ class MemberForm(forms.Form):
 
 
 class InviteForm(forms.Form):
-    """New accounts: one name per line.
+    """Form that invites several people: one name per line.
 
     An email address may follow each name if the site sends mail.
     """
@@ -97,7 +97,7 @@ def _split_address(line: str) -> tuple[str, str]:
 
 
 class ModelRaterForm(forms.Form):
-    """A new rater that is a model."""
+    """Form of a new rater that is a model."""
 
     key = forms.CharField(label=_("ID"), max_length=MAX_KEY_LENGTH)
 

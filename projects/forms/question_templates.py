@@ -15,9 +15,9 @@ LazyText = Any  # translated when it is shown
 
 @dataclass(frozen=True, kw_only=True)
 class QuestionTemplate:
-    """A question with its categories and guidelines.
+    """A question with its categories and guidelines, to be edited before use.
 
-    ``labels`` are in declared order; ``values`` are for numeric scales.
+    ``labels`` are in declared order; ``values`` are empty except for numeric scales.
     """
 
     name: LazyText

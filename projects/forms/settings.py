@@ -26,7 +26,7 @@ MAX_CATEGORY_ROWS = 60
 
 
 class GuidelinesForm(forms.Form):
-    """The guidelines of a project."""
+    """Form of the guidelines of a project."""
 
     guidelines = forms.CharField(
         label=_("Guidelines"),
@@ -42,7 +42,7 @@ class GuidelinesForm(forms.Form):
 
 
 class GeneralForm(forms.Form):
-    """Name, description, overlap and time zone of a new or existing project.
+    """Form of the name, description, overlap and time zone of a new or existing project.
 
     Lengths and time zones are validated by project_validation, which lists what is allowed.
     """
@@ -73,12 +73,18 @@ class ProjectForm(GuidelinesForm, GeneralForm):
     """Form of a new project."""
 
 
+class CopyForm(forms.Form):
+    """The name of a copy of a project."""
+
+    name = forms.CharField(label=_("Name"), max_length=200)
+
+
 class GuidelinesSettingsForm(SettingsForm, GuidelinesForm):
-    """The guidelines of an existing project."""
+    """Form of the guidelines of an existing project."""
 
 
 class GeneralSettingsForm(SettingsForm, GeneralForm):
-    """The general settings of an existing project."""
+    """Form of the general settings of an existing project."""
 
     cluster_attribute = forms.CharField(
         label=_("Cluster attribute"),
@@ -202,7 +208,7 @@ class BaseCategoryFormSet(forms.BaseFormSet):
 
     @functools.cached_property
     def _default_hotkeys_by_row(self) -> dict[int, str]:
-        """{row index: default hotkey} of the rows without a hotkey; each hotkey is used once."""
+        """{row index: default hotkey} of the rows without a hotkey; no two rows have the same."""
         declared = self._list_values("hotkey")
         hotkeys = assign_hotkeys(declared, self._list_values("label"))
         return {row: hotkeys[row] for row, key in enumerate(declared) if not key}
@@ -322,12 +328,12 @@ class WeightsForm(forms.Form):
         return self.has_own_matrix and self.get_matrix() != question.weight_matrix
 
     def get_typed_cells(self) -> list[list[str]]:
-        """Return the cells as they were typed. (k, k)"""
+        """Return the cells of the matrix as they were typed: k rows of k texts for k categories."""
         indexes = range(self.size)
         return [[str(self.data.get(f"cell-{i}-{j}", "")).strip() for j in indexes] for i in indexes]
 
     def get_matrix(self) -> list[list[Any]] | None:
-        """Return the cells, as numbers where possible; None when all are empty."""
+        """Return the cells of the matrix, as numbers where possible; None when all are empty."""
         cells = self.get_typed_cells()
         if not any(cell for row in cells for cell in row):
             return None
@@ -335,7 +341,10 @@ class WeightsForm(forms.Form):
 
 
 def to_number_or_text(text: str) -> Any:
-    """Return a float, or the text itself if it is not a number (weight_matrix then reports it)."""
+    """Return a typed cell as a float, or unchanged if it is no number.
+
+    question_validation.find_matrix_problem then reports it.
+    """
     try:
         return float(text.replace(",", "."))
     except ValueError:

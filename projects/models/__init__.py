@@ -1,13 +1,11 @@
 """Models of projects, members, items, questions and raters.
 
-It may import the layers from projects.hidden_names down.
+It imports no other module of projects.
 """
 
-from .approval import Approval
-from .idempotent_response import IdempotentResponse
 from .item import AVAILABLE, WITHDRAWN, WITHOUT_CONTENT, GoldAnswer, Item, ItemVersion, has_content
-from .member import ApiToken, Member, MemberOffer
-from .project import BandScheme, Deletion, GuidelineVersion, Project, QueueOrder
+from .member import ApiToken, IdempotentResponse, Member, MemberOffer
+from .project import Approval, BandScheme, Deletion, GuidelineVersion, Project, QueueOrder
 from .question import Category, Question, Scale, ScaleVersion, Weights
 from .rater import Rater, RaterIdentity, RaterKindVersion
 

@@ -120,7 +120,7 @@ class Item(models.Model):
     # A withdrawn item is not given to raters any more; its ratings stay.
     withdrawn_at = models.DateTimeField(null=True, blank=True)
     # Version number of ``body``, and the time of its last change (null for version 1); written by
-    # projects.services.items only.
+    # projects.services.item_upsert only.
     version = models.PositiveIntegerField(default=1, db_default=1, editable=False)
     version_since = models.DateTimeField(null=True, blank=True, editable=False)
 
@@ -188,7 +188,7 @@ class GoldAnswer(models.Model):
     """The correct answer of an item to a question.
 
     Another answer is a new version; the current version has no ``retired_at``
-    (projects.services.items.gold).
+    (projects.services.gold).
 
     ``answer`` is a list of the correct codes in ascending order, or an object of shares by code
     (its keys are texts, as JSON requires) that add up to 1.

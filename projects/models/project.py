@@ -1,7 +1,8 @@
-"""Projects, the versions of their guidelines, and records of permanent deletions."""
+"""Projects, versions of their guidelines, approvals of a second person, records of deletions."""
 
 from __future__ import annotations
 
+import datetime
 from typing import Any
 
 from django.conf import settings
@@ -52,7 +53,7 @@ class QueueOrder(models.TextChoices):
 
 
 class BandScheme(models.TextChoices):
-    """The published scale that names the size of a coefficient.
+    """A published scale of words, such as "substantial", for the size of a coefficient.
 
     See metrics.agreement.explain.bands.
     """
@@ -249,3 +250,75 @@ class Deletion(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.target}"
+
+
+APPROVAL_LIFETIME = datetime.timedelta(hours=24)  # after the approval, for one use
+
+
+class Approval(models.Model):
+    """A request to approve an action in a project, and what another person decided.
+
+    Rows are needed only with the setting SECOND_PERSON (projects.services.approvals).
+    """
+
+    class Action(models.TextChoices):
+        DELETE_PROJECT = "delete_project", _("Delete the project")
+        DISCLOSE_RATERS = "disclose_raters", _("Show the raters' identities")
+        RESTORE_RATERS = "restore_raters", _("Restore rater names")
+        SHARE_NAMES = "share_names", _("Share a view with names")
+
+    class State(models.TextChoices):
+        OPEN = "open", _("Open")
+        APPROVED = "approved", _("Approved")
+        REJECTED = "rejected", _("Rejected")
+
+    project = models.ForeignKey(Project, models.CASCADE, related_name="approvals")
+    action = models.CharField(max_length=15, choices=Action.choices)
+    reason = models.CharField(max_length=500)
+    state = models.CharField(max_length=8, choices=State.choices, default=State.OPEN)
+    requested_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
+    requested_at = models.DateTimeField()
+    decided_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    decided_at = models.DateTimeField(null=True, blank=True)
+    used_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(
+                    action__in=[
+                        "delete_project",
+                        "disclose_raters",
+                        "restore_raters",
+                        "share_names",
+                    ]
+                ),
+                name="approval_action_known",
+            ),
+            models.CheckConstraint(
+                condition=Q(state="open", decided_at=None)
+                | Q(state__in=["approved", "rejected"], decided_at__isnull=False),
+                name="approval_state_known",
+            ),
+            models.CheckConstraint(
+                condition=Q(used_at=None) | Q(state="approved"), name="approval_used_if_approved"
+            ),
+            models.UniqueConstraint(
+                fields=["project", "action", "requested_by"],
+                condition=Q(state="open"),
+                name="approval_open_once",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.action}: {self.state}"
+
+    @property
+    def valid_until(self) -> datetime.datetime | None:
+        """Time until which the approval can be used; None if the request is not approved."""
+        if self.state != self.State.APPROVED or self.decided_at is None:
+            return None
+        return self.decided_at + APPROVAL_LIFETIME

@@ -48,7 +48,7 @@ class Scale(models.TextChoices):
         return Weights.CUSTOM if selected == Weights.CUSTOM else Weights.NONE
 
     def describe_weights(self, selected: str) -> str:
-        """Return the name on pages of the weights that apply if a lead selects ``selected``."""
+        """Return the words on pages for the weights that apply if a lead selects ``selected``."""
         if self.numeric and selected == Weights.NONE:
             return str(_("distances between values"))
         weights = self.get_effective_weights(selected)
@@ -67,7 +67,7 @@ class Weights(models.TextChoices):
 
 
 class CategoryDeclaration(TypedDict):
-    """A category as a ScaleDeclaration stores it."""
+    """A category in a ScaleDeclaration."""
 
     code: int
     label: str
@@ -75,7 +75,7 @@ class CategoryDeclaration(TypedDict):
 
 
 class ScaleDeclaration(TypedDict):
-    """All of a question that coefficients depend on, as JSON."""
+    """All of a question that coefficients depend on, as it is stored in JSON."""
 
     scale: str
     weights: str
@@ -174,9 +174,9 @@ class Question(models.Model):
         )
 
     def get_declaration(self, categories: Iterable[Category] | None = None) -> ScaleDeclaration:
-        """Return all that coefficients depend on.
+        """Return all of the question that coefficients depend on.
 
-        ``categories`` is passed to `active_categories`.
+        ``categories``: as for ``active_categories``.
         """
         return ScaleDeclaration(
             scale=self.scale,
@@ -230,9 +230,10 @@ class Category(models.Model):
 
 
 class ScaleVersion(models.Model):
-    """A question's declaration at ``scale_version`` ``number``, which applied until ``until``.
+    """A question's declaration before a change of its scale; it applied until ``until``.
 
-    Written once, never changed; the current declaration is that of the question itself.
+    ``number`` is the question's ``scale_version`` at that time. Written once, never changed; the
+    current declaration is that of the question itself.
     """
 
     question = models.ForeignKey(
@@ -264,7 +265,7 @@ class ScaleVersion(models.Model):
 
     @classmethod
     def get_at(cls, question: Question, moment: datetime.datetime) -> tuple[int, ScaleDeclaration]:
-        """Return the number and the declaration of the scale version that applied at a moment."""
+        """Return (number, declaration) of the scale version that applied at a moment."""
         next_change = (
             cls.objects.filter(question=question, until__gt=moment).order_by("number").first()
         )

@@ -1,8 +1,8 @@
 """Actions that need the approval of a second person (setting SECOND_PERSON).
 
 A lead requests it with a reason, another lead or an administrator decides, as the setting says, and
-whoever requested it carries out the action, once, within VALID_FOR. The services of the actions
-call ``use_approval``, so that pages and API obey the same rule.
+whoever requested it carries out the action, once, within APPROVAL_LIFETIME. The services of the
+actions call ``use_approval``, so that pages and API obey the same rule.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 
 from core import security_log
 from projects.models import Approval, Project
-from projects.models.approval import VALID_FOR
+from projects.models.project import APPROVAL_LIFETIME
 
 State = Approval.State
 
@@ -100,14 +100,14 @@ def use_approval(*, project: Project, action: Approval.Action, by: Any) -> None:
 
 
 def list_usable_approvals(project: Project, action: str, by: Any) -> QuerySet[Approval]:
-    """Return the approvals that ``by`` requested and can still use for the action."""
+    """Return the approvals of the action that ``by`` requested and can still use, newest first."""
     return Approval.objects.filter(
         project=project,
         action=action,
         requested_by=by,
         state=State.APPROVED,
         used_at=None,
-        decided_at__gt=timezone.now() - VALID_FOR,
+        decided_at__gt=timezone.now() - APPROVAL_LIFETIME,
     )
 
 

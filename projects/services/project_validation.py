@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as _lazy
 
 from core.text import (
+    describe_invalid_choice,
     describe_length,
     describe_line,
     describe_whole_range,
@@ -91,10 +92,7 @@ def find_project_problems(
     if not 1 <= overlap <= MAX_OVERLAP:
         problems["overlap"] = describe_whole_range(1, MAX_OVERLAP)
     if band_scheme not in BandScheme.values:
-        problems["band_scheme"] = _("“%(found)s” isn't valid. Choose one of %(allowed)s.") % {
-            "found": str(band_scheme)[:40],
-            "allowed": ", ".join(BandScheme.values),
-        }
+        problems["band_scheme"] = describe_invalid_choice(band_scheme, BandScheme.values)
     if target_agreement is not None and not 0 < target_agreement <= 1:
         problems["target_agreement"] = _("The target must be above 0 and at most 1.")
     if time_zone not in list_time_zones():

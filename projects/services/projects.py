@@ -17,7 +17,7 @@ from projects.models import GuidelineVersion, Item, Member, Project
 from . import project_validation, question_validation
 from .project_validation import InvalidProjectChange
 from .question_validation import NewQuestion
-from .questions import create_question
+from .questions import build_new_question, create_question
 
 MAX_ITEMS_READ = 1_000  # whose attributes are listed
 MAX_LISTED_ATTRIBUTES = 20  # in an error message
@@ -29,8 +29,8 @@ def create_project(
 ) -> Project:
     """Create a project with its questions; ``by`` becomes its lead.
 
-    ``fields``: further columns (`project_validation.validate_project`). Raises InvalidQuestions
-    (question_validation) or InvalidProjectChange (project_validation); then nothing has changed.
+    ``fields``: further columns (see project_validation.validate_project). Raises InvalidQuestions
+    or InvalidProjectChange; then nothing has changed.
     """
     project_validation.validate_project(name=name, **fields)
     question_validation.validate_questions(questions)
@@ -60,11 +60,11 @@ VALIDATED_FIELDS = (
 
 @transaction.atomic
 def change_project(*, project: Project, by: Any, **fields: Any) -> Project:
-    """Set fields of the project: VALIDATED_FIELDS, or others that need no validation.
+    """Set fields of the project, and do what follows from them.
 
-    A new time zone changes the days of all ratings, new guidelines create a version, and another
-    cluster_attribute makes intervals be computed again. Raises InvalidProjectChange, without
-    changes.
+    ``fields``: some of VALIDATED_FIELDS, or columns that need no validation. A new time zone
+    changes the days of all ratings, new guidelines create a version, and another cluster_attribute
+    makes intervals be computed again. Raises InvalidProjectChange, without changes.
     """
     names = VALIDATED_FIELDS
     project_validation.validate_project(
@@ -119,6 +119,31 @@ def list_attribute_names(project: Project) -> list[str]:
 
 
 @transaction.atomic
+def copy_project(*, project: Project, name: str, by: Any) -> Project:
+    """Create a project ``name`` with the questions and settings of another; ``by`` leads it.
+
+    Items, ratings, raters and members are not copied, nor are categories that were removed. Higher
+    apps add their settings (hooks.PROJECT_COPIED). Raises InvalidProjectChange for an invalid name.
+    """
+    fields = {field: getattr(project, field) for field in VALIDATED_FIELDS}
+    originals = list(project.questions.prefetch_related("categories"))
+    copy = create_project(
+        by=by,
+        questions=[build_new_question(question) for question in originals],
+        **fields | {"name": name},
+    )
+    copy.allows_corrections = project.allows_corrections
+    copy.save(update_fields=["allows_corrections"])
+    copies = list(copy.questions.all())
+    for original, question in zip(originals, copies, strict=True):
+        for field in ("headline", "headline_note", "headline_pooled", "gold_tolerance"):
+            setattr(question, field, getattr(original, field))
+        question.save()
+    hooks.PROJECT_COPIED.call(dict(zip(originals, copies, strict=True)), by)
+    return copy
+
+
+@transaction.atomic
 def archive_project(*, project: Project, archived: bool, by: Any) -> None:
     """Archive a project, or restore it from the archive.
 
@@ -131,9 +156,10 @@ def archive_project(*, project: Project, archived: bool, by: Any) -> None:
 
 
 def _reduce_extra_slots(project: Project, overlap: int) -> None:
-    """Reduce the items' extra ratings by as many as the project's overlap grew from ``overlap``.
+    """Reduce the items' extra ratings by as many as the project's overlap has grown.
 
-    The ``slots_taken`` of the items may then be too low; the queue corrects it.
+    ``overlap``: the one before. The ``slots_taken`` of the items may then be too low; the queue
+    corrects it.
     """
     if project.overlap > overlap:
         increase = project.overlap - overlap
@@ -165,7 +191,7 @@ def continue_guideline_numbering(*, project: Project, number: int, by: Any) -> N
 
 
 def _create_guideline_version(project: Project, *, by: Any) -> None:
-    """Store the project's guidelines, just changed under its lock, as the next version."""
+    """Store the project's current guidelines as the next version, and notify the hooks."""
     project.guidelines_version += 1
     project.save(update_fields=["guidelines_version"])
     GuidelineVersion.objects.create(

@@ -21,9 +21,10 @@ from projects.models import Scale, Weights
 
 
 def find_matrix_problem(matrix: Any, size: int) -> str | None:
-    """Return a message with the row and column of an invalid weight, or None.
+    """Return a message about the first invalid part of a weight matrix, or None.
 
-    ``size``: number of categories, which the matrix must have as rows and columns.
+    For an invalid weight, the message names its row and column. ``size``: number of categories,
+    which the matrix must have as rows and columns.
     """
     if message := _find_shape_problem(matrix, size):
         return message
@@ -118,7 +119,7 @@ def rearrange_matrix(matrix: list[list[float]], sources: Sequence[int | None]) -
 
 
 def build_weight_matrix(weights: str, size: int) -> list[list[float]]:
-    """Return the matrix of the weights none, linear or quadratic, by rank; (size, size)."""
+    """Build the (size, size) matrix of weights by rank: none, linear or quadratic."""
     power = {"none": 0, "linear": 1, "quadratic": 2}[weights]
     steps = max(size - 1, 1)
     return [
@@ -144,7 +145,10 @@ NON_NEGATIVE_SCALES = [scale for scale in Scale if scale.is_non_negative]
 
 @dataclass(frozen=True, slots=True)
 class NewCategory:
-    """Values of a category to create or to change."""
+    """Label, value and hotkey of a category to create or to change.
+
+    ``value`` is None without a number, ``hotkey`` empty for the default one.
+    """
 
     label: str
     value: float | None = None
@@ -164,9 +168,10 @@ class NewQuestion:
 
 
 class InvalidQuestions(ValueError):
-    """Questions with problems.
+    """One or more questions are not valid.
 
-    ``problems`` maps the index of each question to its problems (see ``find_question_problems``).
+    ``problems`` maps the index of a question, as a text, to its problems (see
+    ``find_question_problems``).
     """
 
     def __init__(self, problems: Mapping[str, Mapping[str, Any]]) -> None:

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from core import security_log
-from core.text import describe_line, has_control_character, has_nul
+from core.text import describe_invalid_choice, describe_line, has_control_character, has_nul
 from projects import hooks, locks
 from projects.models import Category, Project, Question, Scale, ScaleVersion, Weights
 
@@ -77,17 +77,17 @@ def change_weights(
     seen_version: int | None = None,
     reason: str = "",
 ) -> Question:
-    """Set the weights and the matrix; the matrix is kept, but not used, with other weights.
+    """Set the weights of a question and its matrix.
 
-    ``matrix``: rows in declared order, or None. ``reason`` is stored with the previous version.
-    Raises InvalidProjectChange, without changes; its message names the row and column of an invalid
-    cell.
+    ``matrix``: rows in declared order, or None; with weights other than custom it is stored for
+    later use. ``reason`` is stored with the previous version. Raises InvalidProjectChange, without
+    changes, also if ``seen_version`` is neither None nor the current scale_version.
     """
     reason = _clean_line("reason", reason)
     question = _lock_question(question, seen_version, by=by, reason=reason)
     labels = [category.label for category in question.active_categories()]
     if weights not in Weights.values:
-        raise InvalidProjectChange({"weights": _describe_invalid_choice(weights, Weights.values)})
+        raise InvalidProjectChange({"weights": describe_invalid_choice(weights, Weights.values)})
     if matrix is None and weights == Weights.CUSTOM:
         raise InvalidProjectChange(
             {"weight_matrix": _("Custom weights need one row and column per category.")}
@@ -118,10 +118,10 @@ def change_headline(
 
 
 def _clean_line(name: str, text: str) -> str:
-    """Return the text stripped.
+    """Return the text without blanks around it.
 
-    Raises InvalidProjectChange if it is longer than MAX_NOTE_LENGTH or has control characters, such
-    as line ends.
+    Raises InvalidProjectChange (for the field ``name``) if it is longer than MAX_NOTE_LENGTH or has
+    control characters, such as line ends.
     """
     if len(text) > MAX_NOTE_LENGTH or has_control_character(text):
         raise InvalidProjectChange({name: describe_line(MAX_NOTE_LENGTH)})
@@ -182,16 +182,9 @@ def _set_scale(
     return Question.objects.get(pk=question.pk)
 
 
-def _describe_invalid_choice(value: Any, allowed: Sequence[str]) -> str:
-    return _("“%(found)s” isn't valid. Choose one of %(allowed)s.") % {
-        "found": str(value)[:40],
-        "allowed": ", ".join(allowed),
-    }
-
-
 def _validate_categories(scale: str, categories: Sequence[NewCategory]) -> None:
     if scale not in Scale.values:
-        raise InvalidProjectChange({"scale": _describe_invalid_choice(scale, Scale.values)})
+        raise InvalidProjectChange({"scale": describe_invalid_choice(scale, Scale.values)})
     if problems := question_validation.find_category_problems(categories, scale=scale):
         raise InvalidProjectChange({"categories": problems})
 
@@ -247,9 +240,10 @@ def _write_categories(
 
 @transaction.atomic
 def add_question(*, project: Project, question: NewQuestion, by: Any) -> Question:
-    """Add a question to a project.
+    """Add a question after the project's other ones.
 
-    Raises InvalidQuestions (at index "0") or InvalidProjectChange.
+    Raises InvalidQuestions (its problems are at index "0"), or InvalidProjectChange for a key in
+    use and for too many questions.
     """
     question_validation.validate_questions([question])
     Project.objects.select_for_update().get(pk=project.pk)
@@ -303,6 +297,24 @@ def create_question(project: Project, new_question: NewQuestion, *, position: in
         for code, category in enumerate(new_question.categories)
     )
     return question
+
+
+def build_new_question(question: Question) -> NewQuestion:
+    """Return a question to create that has the text, scale, weights and categories of this one.
+
+    Removed categories are left out.
+    """
+    return NewQuestion(
+        key=question.key,
+        text=question.text,
+        scale=question.scale,
+        weights=question.weights,
+        weight_matrix=question.weight_matrix,
+        categories=[
+            NewCategory(label=category.label, value=category.value, hotkey=category.hotkey)
+            for category in question.active_categories()
+        ],
+    )
 
 
 @transaction.atomic

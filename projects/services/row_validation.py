@@ -48,7 +48,7 @@ def find_key_problem(key: Any, *, max_length: int) -> str | None:
 
 
 def describe_json_type(value: Any) -> str:
-    """Return the type of a JSON value, for messages."""
+    """Return the JSON type of a value for messages: "a text", "a number"; also "null", "true"."""
     if value is None or isinstance(value, bool):
         return json.dumps(value)
     names: dict[type, str] = {str: "a text", dict: "an object", list: "a list"}
@@ -82,7 +82,7 @@ def validate_rows(
 
 
 def build_object_problem(row: Any) -> RowProblem:
-    """Return the problem that the row is no JSON object."""
+    """Build the problem of a row that is no JSON object."""
     message = f"an object is needed, not {describe_json_type(row)}"
     return RowProblem("not_an_object", None, message)
 
@@ -114,9 +114,9 @@ def get_existing_rows(
     *,
     before: Sequence[bulk.Statement] = (),
 ) -> dict[str, tuple[Any, ...]]:
-    """Return {key: values of ``columns``} of the stored items or raters with the rows' keys.
+    """Return {key: values of ``columns``} of the stored items or raters with the keys of ``rows``.
 
-    ``before``: statements to execute first, in the same round trip.
+    ``columns``: SQL. ``before``: statements to execute first, in the same round trip.
     """
     existing = {}
     keys = [row["key"] for row in rows]

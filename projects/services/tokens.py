@@ -17,7 +17,7 @@ TOKEN_PREFIX = "ccd_"  # noqa: S105  # so that secret scanners and people recogn
 
 
 def compute_digest(token: str) -> str:
-    """Return what is stored of a token: its SHA-256 digest in hexadecimal digits."""
+    """Return the SHA-256 digest of a token in hexadecimal digits, which is stored in its place."""
     return hashlib.sha256(token.encode()).hexdigest()
 
 
@@ -25,7 +25,11 @@ def compute_digest(token: str) -> str:
 def create_token(
     *, user: Any, project: Any = None, scope: str = ApiToken.Scope.WRITE, expires_at: Any = None
 ) -> str:
-    """Create a token for ``user`` and return it; it cannot be shown again."""
+    """Create a token for ``user`` and return it; it cannot be shown again.
+
+    ``project``: the only one that it may access, None for all of the user's; ``expires_at``: None
+    for a token that does not expire.
+    """
     token = TOKEN_PREFIX + secrets.token_urlsafe(32)
     created = ApiToken.objects.create(
         user=user,
@@ -46,7 +50,7 @@ def create_token(
 
 
 def revoke_tokens(tokens: QuerySet[ApiToken]) -> int:
-    """Revoke these tokens and return their number."""
+    """Revoke those of the tokens that are not revoked yet; return their number."""
     with transaction.atomic():
         active = list(tokens.filter(revoked_at=None).select_related("user"))
         ApiToken.objects.filter(pk__in=[token.pk for token in active]).update(

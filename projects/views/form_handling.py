@@ -109,7 +109,7 @@ def build_question(
 
 
 def add_form_errors(form: Any, fields: Mapping[str, object]) -> None:
-    """Add error messages to the fields that they name, or to the whole form."""
+    """Add {field: message} to the fields of a form; a message of another name to the whole form."""
     for name, message in fields.items():
         form.add_error(name if name in form.fields else None, str(message))
 

@@ -22,9 +22,8 @@ from projects import selectors
 from projects.forms.members import InviteForm, MemberForm, ModelRaterForm, RaterForm
 from projects.models import Member, Project, Rater
 from projects.permissions import get_project
-from projects.services.members import joining, membership
+from projects.services import joining, membership, rater_changes, rater_upsert
 from projects.services.project_validation import InvalidProjectChange
-from projects.services.raters import updates, upsert
 from projects.views.form_handling import add_form_errors
 
 PAGE_SIZE = 50
@@ -133,7 +132,10 @@ def _pause_or_resume(
 def _change_members(
     request: HttpRequest, project: Project, selected_members: list[Member], action: str
 ) -> str:
-    """Change the role of the members, or remove them."""
+    """Change the role of the members, or remove them; return a token to undo it.
+
+    The token is empty if there are no members. Raises InvalidProjectChange.
+    """
     if not selected_members:
         messages.error(request, _("None of them is a member."))
         return ""
@@ -154,7 +156,7 @@ def _change_members(
 @login_required
 @require_POST
 def undo_action(request: HttpRequest, project_id: int) -> HttpResponse:
-    """Undo a bulk action on people; ``undo`` is the token in the response to it."""
+    """Undo a bulk action on people; ``undo`` is the token that the page got after the action."""
     project = get_project(request.user, project_id, role=LEAD)
     try:
         membership.undo_action(project=project, token=request.POST.get("undo", ""), by=request.user)
@@ -204,7 +206,7 @@ def edit_rater(request: HttpRequest, project_id: int, rater_id: int) -> HttpResp
     if request.method == "POST" and form.is_valid():
         data = form.cleaned_data
         try:
-            updates.change_rater(
+            rater_changes.change_rater(
                 rater=rater,
                 by=request.user,
                 name=data.get("name", rater.name),
@@ -340,7 +342,7 @@ def add_model(request: HttpRequest, project_id: int) -> HttpResponse:
     if not form.is_valid():
         return render_people_page(request, project, model_form=form, status=400)
     key = form.cleaned_data["key"]
-    upsert.upsert_raters(
+    rater_upsert.upsert_raters(
         project=project, rows=[{"key": key, "kind": Rater.Kind.MODEL.value}], by=request.user
     )
     return redirect("rater_edit", project.pk, project.raters.get(key=key).pk)
@@ -350,7 +352,7 @@ def add_model(request: HttpRequest, project_id: int) -> HttpResponse:
 @login_required
 @require_POST
 def create_member_link(request: HttpRequest, project_id: int, member_id: int) -> HttpResponse:
-    """Create another invitation link for a member who has not chosen a password yet."""
+    """Show, and mail where possible, another invitation link to a member without a password."""
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
     member = get_object_or_404(project.members.select_related("user"), pk=member_id)
     if member.user_id not in membership.get_linkable_user_ids(project=project, by=request.user):

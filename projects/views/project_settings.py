@@ -1,30 +1,33 @@
-"""Views for leads: create a project, and change its settings."""
+"""Views of a project: create it, its guidelines, its settings, and approvals of a second person."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from core.web.forms import SettingsForm
 from projects.forms.question_templates import QUESTION_TEMPLATES
 from projects.forms.settings import (
+    CopyForm,
     GeneralSettingsForm,
     GuidelinesSettingsForm,
     ProjectForm,
     QualityChecksForm,
 )
 from projects.guidelines import compare_versions, render_preview
-from projects.models import Deletion, GuidelineVersion, Member, Project
-from projects.permissions import get_project, require_can_create_projects
-from projects.services import project_validation, projects
+from projects.models import Approval, Deletion, GuidelineVersion, Member, Project
+from projects.permissions import MAX_ID, get_project, require_can_create_projects
+from projects.services import approvals, project_validation, projects
 from projects.services.project_validation import InvalidProjectChange
 from projects.services.question_validation import InvalidQuestions
 
@@ -139,6 +142,27 @@ def create_project(request: HttpRequest) -> HttpResponse:
 
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
+def copy_project(request: HttpRequest, project_id: int) -> HttpResponse:
+    """Ask for the name of a copy of the project, create it, and redirect to it."""
+    project = get_project(request.user, project_id, role=Member.Role.LEAD)
+    require_can_create_projects(request.user)
+    form = CopyForm(request.POST if request.method == "POST" else None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            copy = projects.copy_project(
+                project=project, name=form.cleaned_data["name"], by=request.user
+            )
+        except InvalidProjectChange as error:
+            add_form_errors(form, error.fields)
+        else:
+            messages.success(request, _("Project created. Next, add items."))
+            return redirect("dashboard", copy.pk)
+    context = {"project": project, "form": form}
+    return render(request, "projects/project_copy.html", context, status=get_form_status(form))
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
 def change_settings(request: HttpRequest, project_id: int) -> HttpResponse:
     """Show and change the general settings of the project."""
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
@@ -172,7 +196,10 @@ def _edit_settings(
     page: str,
     **context: Any,
 ) -> HttpResponse:
-    """Show a form of settings, or save it and redirect. ``page``: name of its URL and template."""
+    """Show a form of settings, or save it and redirect. ``page``: name of its URL and template.
+
+    ``context``: further variables of the template.
+    """
     initial = {name: getattr(project, name) for name in form_class.base_fields}
     form = form_class(request.POST if request.method == "POST" else None, initial=initial)
     if request.method == "POST" and form.is_valid():
@@ -224,3 +251,61 @@ def preview_guidelines(request: HttpRequest) -> HttpResponse:
     """Render the submitted Markdown as raters will see it, for the preview beside the field."""
     text = request.POST.get("guidelines", "")[: project_validation.MAX_TEXT_LENGTH]
     return render(request, "projects/_guidelines.html", {"html": render_preview(text)})
+
+
+MAX_APPROVALS_SHOWN = 100
+
+
+class ApprovalForm(forms.Form):
+    """Form of a request that a second person approves an action, with the reason."""
+
+    action = forms.ChoiceField(label=gettext_lazy("Action"), choices=Approval.Action.choices)
+    reason = forms.CharField(label=gettext_lazy("Reason"), max_length=500)
+
+
+@never_cache
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def list_approvals(request: HttpRequest, project_id: int) -> HttpResponse:
+    """Show the requests of the project; POST adds one."""
+    project = get_project(request.user, project_id, role=Member.Role.LEAD)
+    if request.method != "POST":
+        initial = {"action": request.GET.get("action", "")}
+        return _render_approvals(request, project, ApprovalForm(initial=initial))
+    form = ApprovalForm(request.POST)
+    if not form.is_valid():
+        return _render_approvals(request, project, form, status=400)
+    approvals.request_approval(project=project, by=request.user, **form.cleaned_data)
+    messages.success(request, _("Approval requested."))
+    return redirect("approvals", project.pk)
+
+
+@never_cache
+@login_required
+@require_POST
+def decide_approval(request: HttpRequest, project_id: int, approval_id: int) -> HttpResponse:
+    """Approve or reject (``do``) what somebody else requested."""
+    project = get_project(request.user, project_id, role=Member.Role.LEAD)
+    approval = get_object_or_404(Approval, project=project, pk=min(approval_id, MAX_ID))
+    approved = request.POST.get("do") == "approve"
+    try:
+        approvals.decide_approval(approval=approval, approved=approved, by=request.user)
+    except approvals.InvalidApproval as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, _("Approved.") if approved else _("Rejected."))
+    return redirect("approvals", project.pk)
+
+
+def _render_approvals(
+    request: HttpRequest, project: Project, form: ApprovalForm, *, status: int = 200
+) -> HttpResponse:
+    rows = project.approvals.select_related("requested_by", "decided_by")[:MAX_APPROVALS_SHOWN]
+    context: dict[str, object] = {
+        "project": project,
+        "form": form,
+        "approvals": rows,
+        "is_needed": approvals.is_needed(),
+        "may_decide": approvals.may_decide(request.user),
+    }
+    return render(request, "projects/approvals.html", context, status=status)

@@ -151,7 +151,7 @@ class _InvalidPart(Exception):
 
 @transaction.atomic
 def _save_question(question: Question, page: QuestionForms, *, by: Any) -> bool:
-    """Save the changed ones of the valid forms; return whether there were any.
+    """Save those of the valid forms that differ from the question; return whether there were any.
 
     Raises _InvalidPart.
     """
@@ -245,7 +245,7 @@ def _redirect_saved(
 def _render_page(
     request: HttpRequest, project: Project, question_shown: Question, **bound_forms: Any
 ) -> HttpResponse:
-    """Render the question's page, with unbound forms except ``bound_forms`` by context name."""
+    """Render the question's page; ``bound_forms`` (by context name) replace its unbound forms."""
     categories = question_shown.active_categories()
     labels = [category.label for category in categories]
     current_values = {
@@ -285,7 +285,10 @@ def _render_page(
 def _build_weights_preview(
     weights_form: WeightsForm, editor_rows: Any, question_shown: Question
 ) -> dict[str, object]:
-    """Return the context of the matrix preview; an unbound form shows the stored weights."""
+    """Return the template context of the matrix preview.
+
+    An unbound form shows the stored weights, which are in ``editor_rows``.
+    """
     selected_weights = weights_form["weights"].value() or Weights.NONE
     if not weights_form.is_bound:
         cells = {
@@ -313,7 +316,7 @@ def _build_category_rows(categories: list[Category]) -> list[dict[str, object]]:
 
 
 def _drop_trailing_zero(value: float | None) -> float | None:
-    """Return a whole number as int (3 instead of 3.0), for a form field."""
+    """Return a whole number as int (3 instead of 3.0), for a form field; None stays None."""
     return int(value) if value is not None and value.is_integer() else value
 
 

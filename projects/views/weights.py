@@ -18,9 +18,9 @@ def build_matrix_context(
 ) -> dict[str, object]:
     """Return the template context of the matrix preview.
 
-    For an invalid matrix: ``problem``. Otherwise ``preview``, with rows of (label, [(weight,
-    tenths), ...]), the ``agreement`` under these weights, and a ``doubt`` if they contradict the
-    order.
+    With an invalid matrix it has ``problem``. Otherwise it has ``preview``, with rows of (label,
+    [(weight, tenths), ...]), the ``agreement`` under these weights (None while there is no result),
+    and ``doubt``, a message if they contradict the order of the categories, else None.
     """
     effective_weights = (
         Scale(question_shown.scale).get_effective_weights(weights)

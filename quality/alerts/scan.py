@@ -14,8 +14,8 @@ from django.db.models.functions import Coalesce
 
 from metrics.agreement import drift, outliers
 from metrics.question_scale import QuestionScale
-from metrics.results.clusters import find_cluster_numbers
 from metrics.results.headline.random_sample import build_targeted_mask
+from metrics.results.intervals import find_cluster_numbers
 from projects.models import GuidelineVersion, Item, Question, Rater
 from projects.models.item import AVAILABLE
 from quality.alerts import sensitivity

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 
 from core.text import describe_length
 from projects.models import Rater
-from projects.services.raters.updates import set_rater_paused
+from projects.services.rater_changes import set_rater_paused
 from quality.models import Alert, AlertCause, AlertState, AlertStep
 
 from .kinds import KINDS

@@ -1,6 +1,6 @@
 """Decide a gate at a moment, and describe the verdict as a signed document.
 
-The interval of an estimate is a confidence sequence (counts/confidence_sequences.py of
+The interval of an estimate is a confidence sequence (counts/wider_intervals.py of
 metrics.agreement): a gate may be asked after every batch and still passes by luck in at most 5% of
 all cases.
 """
@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-from metrics.agreement.counts.confidence_sequences import widen_to_sequence
+from metrics.agreement.counts.wider_intervals import widen_to_sequence
 from metrics.agreement.estimate import Value, build_proportion, wilson_interval
 from metrics.agreement.rater_quality.gold import compute_team_accuracy
 from metrics.agreement.sample_size import compute_items_until_verdict

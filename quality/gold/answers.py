@@ -12,7 +12,7 @@ from django.db.models import Exists, OuterRef
 
 from metrics.question_scale import QuestionScale
 from projects.models import GoldAnswer, Question, Rater
-from projects.services.items.gold import get_right_codes
+from projects.services.gold import get_right_codes
 from quality.models import GoldReview
 from ratings.models import Assignment, CheckAnswer, Exam, Rating
 from ratings.services.rating_times import day_number

@@ -30,8 +30,8 @@ from core.api.schema import (
 from core.api.strict_fields import StrictCharField, StrictChoiceField, StrictSerializer
 from projects.api.base import ApiView, get_question
 from projects.models import GoldAnswer, Item, Member, Project, Question
-from projects.services.items import gold, gold_rows
-from projects.services.items.gold import MAX_EXPLANATION_LENGTH
+from projects.services import gold
+from projects.services.gold import MAX_EXPLANATION_LENGTH
 from quality.gold import services
 from quality.gold.services import MAX_REASON_LENGTH
 from quality.models import GoldIntervention, GoldItem
@@ -181,7 +181,7 @@ class GoldDetailView(ApiView):
             gold.retire_gold_answer(item=item, question=question, by=request.user)
             return Response(_serialize_item(question, item))
         try:
-            answer = gold.parse_answer(data["answer"], gold_rows.get_codes_by_label(question))
+            answer = gold.parse_answer(data["answer"], gold.get_codes_by_label(question))
             new_gold = gold.NewGoldAnswer(item.pk, answer, data.get("explanation"))
             gold.set_gold_answers(question=question, answers=[new_gold], by=request.user)
         except gold.InvalidGoldAnswer as error:

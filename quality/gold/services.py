@@ -23,8 +23,8 @@ from events.services import record_event
 from metrics.agreement.rater_quality.gold import PAUSE_EVIDENCE
 from metrics.views.common.number_formats import format_number
 from projects.models import Question, Rater, Scale
-from projects.services.items.gold import get_positions
-from projects.services.raters.updates import set_rater_paused
+from projects.services.gold import get_positions
+from projects.services.rater_changes import set_rater_paused
 from quality.models import GoldIntervention, GoldScore, GoldState
 from quality.settings_changes import find_required_reason_error
 

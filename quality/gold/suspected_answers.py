@@ -21,7 +21,7 @@ from django.utils.translation import gettext as _
 from metrics.agreement.rater_quality import gold as formulas
 from metrics.question_scale import QuestionScale
 from projects.models import GoldAnswer
-from projects.services.items import gold as gold_services
+from projects.services import gold as gold_services
 from quality.models import GoldItem, GoldReview
 from quality.settings_changes import find_reason_error
 

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from django.db import connection
 from django.db.models import (
     Case,
     Count,
@@ -36,6 +35,7 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from core.db import bulk
 from metrics.views.common.number_formats import format_count
 from projects.models import Project, Question, Rater
 from projects.models.roles import Capability, list_roles_with
@@ -247,18 +247,6 @@ def _build_count_query(
     ).values_list(*StoredEntry._fields)
 
 
-def _aggregate(scope: InboxScope, columns: str, tail: str = "") -> list[tuple[Any, ...]]:
-    """Aggregate ``select_entries`` by SQL, because Django cannot aggregate a union.
-
-    ``columns`` and ``tail``: SQL of this module, the SELECT list and the end of the statement.
-    """
-    sql, params = select_entries(scope).query.sql_with_params()
-    with connection.cursor() as cursor:
-        query = f"SELECT {columns} FROM ({sql}) AS entries {tail}"  # noqa: S608
-        cursor.execute(query, params)
-        return cursor.fetchall()
-
-
 @dataclass(frozen=True)
 class InboxSize:
     """Number of entries of an inbox, and of the projects that have any."""
@@ -269,7 +257,9 @@ class InboxSize:
 
 def count_entries(scope: InboxScope) -> InboxSize:
     """Return the size of the inbox in one query."""
-    [(n_entries, n_projects)] = _aggregate(scope, "COUNT(*), COUNT(DISTINCT in_project)")
+    [(n_entries, n_projects)] = bulk.select_from_query(
+        select_entries(scope), "COUNT(*), COUNT(DISTINCT in_project)"
+    )
     return InboxSize(n_entries, n_projects)
 
 
@@ -371,7 +361,9 @@ class ProjectInbox:
     def rank_projects(self, user: Any, limit: int) -> dict[int, float]:
         """Return {project id: largest impact of its entries}, largest first, at most ``limit``."""
         tail = f"GROUP BY in_project ORDER BY 2 DESC, 1 LIMIT {limit:d}"
-        rows = _aggregate(InboxScope.for_user(user), "in_project, MAX(row_impact)", tail)
+        rows = bulk.select_from_query(
+            select_entries(InboxScope.for_user(user)), "in_project, MAX(row_impact)", tail
+        )
         return {project: float(impact) for project, impact in rows}
 
     def count_projects(self, user: Any) -> int:

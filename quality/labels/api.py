@@ -11,16 +11,17 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from core.api.errors import INVALID_PARAMETERS, BadRequest, Conflict
-from core.api.files import FileView, describe_file
 from core.api.pagination import PAGE_PARAMETER_NAMES, paginate_rows
 from core.api.parameters import get_choice, parse_query_parameters
 from core.api.schema import (
     PAGE_PARAMETERS,
     QUESTION_PARAMETER,
+    FileView,
     build_ordering_parameter,
     build_page_serializer,
     build_parameter,
     build_since_parameter,
+    describe_file,
     describe_write,
 )
 from core.api.strict_fields import StrictCharField, StrictSerializer

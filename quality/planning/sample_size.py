@@ -14,11 +14,11 @@ from metrics.agreement.estimate import Value
 from metrics.agreement.explain import bands
 from metrics.agreement.headline import COHEN, FLEISS
 from metrics.question_scale import QuestionScale, get_weighted_name
-from metrics.results.clusters import QuestionClusters
-from metrics.results.headline import sample_headline
-from metrics.results.headline.headline_trend import get_headline_weighting
+from metrics.results.headline.trends import get_headline_weighting
+from metrics.results.intervals import QuestionClusters
 from metrics.results.patterns import AllTimePatterns
 from metrics.results.question_agreement import load_question_agreement
+from metrics.results.values import get_all_ratings_headline
 from projects.models import Question
 
 MAX_PATTERNS = 2_000  # possible patterns of the item with most ratings: some ten milliseconds
@@ -174,7 +174,7 @@ def plan_sample_size(
     name = get_weighted_name(FLEISS, weights)
     agreement = load_question_agreement(question)
     value = agreement.displayed_coefficients.get(name) if agreement else None
-    headline = sample_headline.get_all_ratings_headline(agreement.headline) if agreement else {}
+    headline = get_all_ratings_headline(agreement.headline) if agreement else {}
     if headline and headline["name"].startswith(COHEN):
         name, value = headline["name"], headline["value"]
     clusters = agreement.clusters if agreement else None

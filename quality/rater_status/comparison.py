@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 from django.db.models import F
 
-from metrics.agreement.rater_quality import funnel
-from metrics.results.disagreement.findings import get_outlying_raters
+from metrics.agreement.rater_quality import between_raters
+from metrics.results.findings import get_outlying_raters
 from projects.models import Question
 from quality.models import RaterConfusion, StoredRaterComparison
 
@@ -27,11 +27,11 @@ class ComparedRater(NamedTuple):
     ``n_items``: items that others rated too; value, low, high, se: kappa with the others; ``bias``,
     ``bias_low``, ``bias_high``: mean difference from the others on the same items, None on nominal
     scales; ``is_biased``: it differs from that of the other raters
-    (rater_quality.response_tendencies). ``category``: index of the rater's most frequent category;
+    (rater_quality.between_raters). ``category``: index of the rater's most frequent category;
     ``share``: its share in their answers; ``peers``: its share in the others' answers on the same
     items; ``contrast``: the same three of the category whose two shares differ most; ``level``:
     distance from the median level without the levels of the others, None where the bias is within
-    chance; ``repeats_answer``: see response_tendencies.find_repeating_raters.
+    chance; ``repeats_answer``: see between_raters.find_repeating_raters.
     """
 
     rater: int
@@ -84,11 +84,11 @@ class RaterComparison(NamedTuple):
     impacts: Mapping[int, float] = MappingProxyType({})
 
     @property
-    def funnel(self) -> funnel.Funnel | None:
+    def funnel(self) -> between_raters.Funnel | None:
         """Return the funnel of the raters, or None with too few of them."""
         if self.middle is None or self.spread is None:
             return None
-        return funnel.Funnel(self.middle, self.spread)
+        return between_raters.Funnel(self.middle, self.spread)
 
     def get_impact(self, rater: int) -> float | None:
         """Return the expected number of the rater's wrong ratings; near misses count in part.

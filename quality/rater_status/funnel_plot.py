@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
 
 from core.web.links import has_links
-from metrics.agreement.rater_quality.funnel import Funnel
+from metrics.agreement.rater_quality.between_raters import Funnel
 from metrics.views.common import vega_lite
 from quality.rater_status.rater_list import RaterListEntry
 from quality.rater_status.reasons import RaterStatus

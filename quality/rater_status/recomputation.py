@@ -17,11 +17,11 @@ import numpy as np
 from django.utils import timezone
 
 from core.jobs.lease import LeaseLost, get_leased_rows
-from metrics.agreement.rater_quality import funnel, response_tendencies
+from metrics.agreement.rater_quality import between_raters
 from metrics.models import CountState, RaterResult
 from metrics.question_scale import QuestionScale, get_weighted_name
-from metrics.results.clusters import QuestionClusters
-from metrics.results.headline.headline_trend import get_headline_weighting
+from metrics.results.headline.trends import get_headline_weighting
+from metrics.results.intervals import QuestionClusters
 from metrics.results.pair_results import load_tables_among
 from metrics.results.values import build_uncounted_value
 from projects.models import Question, Rater
@@ -115,11 +115,11 @@ class _PeopleResults:
     @cached_property
     def repeats_answer(self) -> np.ndarray:
         """Return a mask (M,) of the raters who almost always give the same answer."""
-        return response_tendencies.find_repeating_raters(*self.top_answers[1:], self.n_items)
+        return between_raters.find_repeating_raters(*self.top_answers[1:], self.n_items)
 
     def estimate_levels(
         self, question_id: int, scale: QuestionScale
-    ) -> dict[int, response_tendencies.RaterLevel]:
+    ) -> dict[int, between_raters.RaterLevel]:
         """Return {rater id: own level} of the raters whose bias is more than chance.
 
         The own level is adjusted for the levels of the raters of the same items. Raters who
@@ -127,7 +127,7 @@ class _PeopleResults:
         depends on the items.
         """
         answer_sd = _compute_answer_sd(self.own_counts.sum(axis=0), scale)
-        is_biased = response_tendencies.find_biased_raters(
+        is_biased = between_raters.find_biased_raters(
             _to_array(bias["value"] for bias in self.biases),
             _to_array(bias["se"] for bias in self.biases),
             self.n_items,
@@ -140,7 +140,7 @@ class _PeopleResults:
             row for row, repeats in zip(self.rows, self.repeats_answer, strict=True) if not repeats
         ]
         references = _select_level_raters(rows, is_biased[~self.repeats_answer])
-        levels = response_tendencies.estimate_levels(
+        levels = between_raters.estimate_levels(
             load_tables_among(question_id, references, scale),
             answer_sd,
             values=scale.values,
@@ -159,10 +159,10 @@ class _PeopleResults:
         kappas, ses = (
             _to_array(value[field] for value in self.quadratic) for field in ("value", "se")
         )
-        is_negative = response_tendencies.find_negative_kappas(kappas, ses, self.n_items)
+        is_negative = between_raters.find_negative_kappas(kappas, ses, self.n_items)
         if not is_negative.any():
             return set()
-        return response_tendencies.select_reversed_raters(
+        return between_raters.select_reversed_raters(
             load_tables_among(question_id, _select_level_raters(self.rows, is_negative), scale),
             [self.rows[index][0] for index in np.flatnonzero(is_negative)],
             values=scale.values,
@@ -217,7 +217,7 @@ def _compute_body(question: Question, scale: QuestionScale) -> dict[str, object]
     weights = get_headline_weighting(question, scale)
     people = _PeopleResults.load(question, scale, get_weighted_name("vs_peers", weights))
     kappas, ses = (_to_array(value[field] for value in people.peers) for field in ("value", "se"))
-    shape = funnel.build_funnel(kappas, ses, people.n_items)
+    shape = between_raters.build_funnel(kappas, ses, people.n_items)
     labels = (category.label for category in question.categories.all())
     raters = people.list_compared(question.pk, scale)
     return {

@@ -27,7 +27,7 @@ from django.db.models.functions import Cast, RowNumber
 from core.web.tables import Interval
 from metrics.agreement.weights import UNWEIGHTED, get_weighted_name
 from metrics.models import Diagnosis, PeriodUnit, RaterResult, Result
-from metrics.results.disagreement.findings import OUTLYING_RATERS
+from metrics.results.findings import OUTLYING_RATERS
 from projects.models import Project, Question, Rater
 from projects.permissions import get_led_memberships
 from quality.models import DriftState, GoldScore, RepeatScore, StoredRaterComparison

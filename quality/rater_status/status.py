@@ -15,7 +15,7 @@ from metrics.agreement.rater_quality.gold import NO_GOLD
 from metrics.agreement.rater_quality.repeats import NO_REPEATS
 from metrics.models import RaterResult
 from metrics.question_scale import get_weighted_name
-from metrics.results.clusters import QuestionClusters
+from metrics.results.intervals import QuestionClusters
 from metrics.results.values import build_uncounted_value
 from projects.models import Question, Rater
 from quality.models import (

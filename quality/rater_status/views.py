@@ -27,7 +27,7 @@ from metrics.views.common.sources.filtered import FilteredProjectSource
 from projects.models import Member, Project, Rater
 from projects.permissions import get_project
 from projects.selectors import build_selection_error
-from projects.services.raters.updates import set_raters_paused
+from projects.services.rater_changes import set_raters_paused
 from quality.alerts.kinds import get_brief_text
 from quality.models import Alert, GoldIntervention
 from quality.rater_status.comparison import MIN_ITEMS

@@ -24,7 +24,7 @@ from metrics.filtered import filtered_jobs
 from metrics.views.common.selection import Selection, get_by_key, get_permitted_selection
 from projects.models import GoldAnswer, Item, Member, Project, Question
 from projects.services import projects
-from projects.services.items.gold import set_gold_answer
+from projects.services.gold import set_gold_answer
 from projects.services.project_validation import InvalidProjectChange
 from quality.models import Appeal, Decision, Escalation, ItemLabel, LabelSource, ReviewAssignment
 from quality.review import decisions as review_decisions

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from django import template
 
+from core.text import get_initials
 from metrics.agreement.estimate import Value
 from metrics.agreement.weights import get_weighted_name
 from metrics.question_scale import QuestionScale
 from metrics.views.common import number_formats
 from projects.models import Item, Project, Question, Rater, Scale
-from projects.services.members import usernames
 from quality.alerts.kinds import KINDS
 from quality.models import (
     Alert,
@@ -194,4 +194,4 @@ def list_messages(rater: Rater) -> list[RaterMessage]:
     return list(rows.order_by("-pk")[:MAX_MESSAGES])
 
 
-register.filter("initials", usernames.get_initials)
+register.filter("initials", get_initials)

@@ -15,7 +15,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from projects.models import Item, Project, Question, Rater
-from projects.services.raters import pseudonyms
+from projects.services import pseudonyms
 from ratings.models import NO_CODE, Assignment, Exam, RaterQueue, Rating, Revision
 from ratings.services import permissions, slots
 from ratings.services.judgement import Judgement

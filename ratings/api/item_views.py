@@ -39,8 +39,8 @@ from projects.api.base import (
 from projects.api.serializers import ItemIn, ItemPatch, UpsertCounts
 from projects.authentication import TokenAuthentication
 from projects.models import Item, Member, Project, Question
-from projects.services.items import gold_rows
-from projects.services.items.upsert import upsert_items
+from projects.services import item_upsert
+from projects.services.item_upsert import upsert_items
 from projects.services.project_validation import InvalidProjectChange
 from ratings.files import media
 from ratings.items import item_search, removal
@@ -270,7 +270,7 @@ def format_items(project: Project, items: list[Item]) -> list[dict[str, Any]]:
     is_lead = project.can_manage
     gold: Any = {}
     if is_lead:
-        gold = gold_rows.get_gold_by_item(project.questions.prefetch_related("categories"), ids)
+        gold = item_upsert.get_gold_by_item(project.questions.prefetch_related("categories"), ids)
     rows = []
     for item in items:
         row = {

@@ -29,8 +29,8 @@ from core.text import has_nul
 from projects.api.base import ApiView, change_row, store_unless_dry_run
 from projects.api.serializers import RaterIn, RaterPatch, UpsertCounts
 from projects.models import Member, Project, Rater
-from projects.services.raters.updates import set_raters_paused
-from projects.services.raters.upsert import upsert_raters
+from projects.services.rater_changes import set_raters_paused
+from projects.services.rater_upsert import upsert_raters
 from ratings.items import removal
 
 ORDERINGS = {"key": "key", "name": "name"}

@@ -7,7 +7,7 @@ a fraction of a second.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,7 +51,7 @@ def parse_rows(project: Project, user: Any, rows: Sequence[Any]) -> RatingReques
     Keys are not looked up yet: whether item, rater and question exist is checked later.
     """
     request = RatingRequest(project, user, {}, {})
-    is_annotator = _is_annotator(project)
+    is_annotator = not project.can_manage
     for index, row in enumerate(rows):
         errors = _get_shape_errors(row)
         if is_annotator and not errors and row.get("rated_at") is not None:
@@ -101,7 +101,9 @@ def resolve_rows(request: RatingRequest) -> JudgementBatch:
     Raises BadRequest naming every invalid row, PermissionDenied if an annotator names a rater that
     is not theirs, RaterPaused, and ExamRequired (of ratings.services.permissions).
     """
-    lookup = _look_up_and_validate_rater(request)
+    lookup = look_up_keys(request.project, request.user, list(request.rows.values()))
+    if not request.project.can_manage:
+        _validate_annotator(lookup, request.rows.values())
     only_question = lookup.only_question
     now = timezone.now()
     errors = dict(request.errors)
@@ -111,11 +113,11 @@ def resolve_rows(request: RatingRequest) -> JudgementBatch:
         question = row.get("question") or only_question
         rater = row.get("rater", lookup.own_rater) or ""
         key = (question, row["item"], lookup.pseudonyms.get(rater, rater))
-        judgement = _build_judgement(row, key, lookup, now)
-        if judgement is None:
-            errors[index] = list(_iter_errors(row, key, lookup, now))
-        else:
+        judgement = _resolve_row(row, key, lookup, now)
+        if isinstance(judgement, Judgement):
             judgements.setdefault(lookup.questions[question].question, []).append(judgement)
+        else:
+            errors[index] = judgement
         if first_index.setdefault(key, index) != index:
             message = f"the same item and rater stand in row {first_index[key]} already"
             errors.setdefault(index, []).append(RowProblem("duplicate", "item", message))
@@ -130,89 +132,57 @@ def resolve_rows(request: RatingRequest) -> JudgementBatch:
     )
 
 
-def _look_up_and_validate_rater(request: RatingRequest) -> RowLookup:
-    """Return the lookup of the rows' keys; raise if an annotator may not submit these answers."""
-    rows = list(request.rows.values())
-    is_annotator = _is_annotator(request.project)
-    names_all_raters = all("rater" in row for row in rows)
-    needs_own_rater = is_annotator or not names_all_raters
-    own_user_id = request.user.pk if needs_own_rater else None
-    lookup = look_up_keys(
-        request.project, rows, own_rater_of=own_user_id, assigned_only=is_annotator
-    )
-    if is_annotator:
-        _validate_own_rater(lookup, rows)
-        permissions.validate_not_paused(lookup.is_paused, lookup.gold_notice)
-        permissions.validate_exam_passed(lookup.due_exam_question_id)
-    return lookup
+def _validate_annotator(lookup: RowLookup, rows: Collection[dict[str, Any]]) -> None:
+    """Raise an error if the annotator has no rater, names that of another person or may not rate.
 
-
-def _is_annotator(project: Project) -> bool:
-    return not project.can_manage
-
-
-def _validate_own_rater(lookup: RowLookup, rows: Collection[dict[str, Any]]) -> None:
-    """Raise PermissionDenied if an annotator has no rater or names that of another person."""
+    Raises PermissionDenied, RaterPaused or ExamRequired.
+    """
     own_rater = lookup.own_rater
     if own_rater is None:
         raise PermissionDenied("Your account isn't a rater here. Ask a project lead.")
     named_raters = {row["rater"] for row in rows if "rater" in row}
     if any(lookup.pseudonyms.get(rater, rater) != own_rater for rater in named_raters):
         raise PermissionDenied(f"You can only rate as “{own_rater}”.")
+    permissions.validate_not_paused(lookup.is_paused, lookup.gold_notice)
+    permissions.validate_exam_passed(lookup.due_exam_question_id)
 
 
-def _build_judgement(
+def _resolve_row(
     row: dict[str, Any], key: _RatingKey, lookup: RowLookup, now: datetime.datetime
-) -> Judgement | None:
-    """Return the judgement of a row; None if it is invalid (``_iter_errors`` says why)."""
+) -> Judgement | list[RowProblem]:
+    """Return the judgement of a row, or all its problems if it is invalid.
+
+    ``key``: the row's question, item and rater, with the defaults of what it leaves out.
+    """
     question, item, rater = key
+    label, rated_at = row["label"], row.get("rated_at")
+    problems = []
+    code: int | None = NO_CODE
     question_lookup = lookup.questions.get(question)
-    item_id = lookup.items.get(item)
-    rater_id = lookup.raters.get(rater)
-    if question_lookup is None or item_id is None or rater_id is None:
-        return None
-    label = row["label"]
-    code = NO_CODE if label is None else question_lookup.find_code(label)
-    if code is None:
-        return None
-    rated_at = row.get("rated_at")
+    if question_lookup is None:
+        problems.append(_build_question_problem(question, lookup))
+    elif label is not None and (code := question_lookup.find_code(label)) is None:
+        message = f"unknown label '{label[:60]}'; one of {', '.join(question_lookup.codes)}"
+        problems.append(RowProblem("unknown_label", "label", message))
+    if (item_id := lookup.items.get(item)) is None:
+        message = f"unknown item '{item[:60]}'{lookup.unknown_item_suffix}"
+        problems.append(RowProblem("unknown_item", "item", message))
+    if (rater_id := lookup.raters.get(rater)) is None:
+        kind = "unknown_rater" if rater else "required"
+        message = f"unknown rater '{rater[:60]}'" if rater else "'rater' is missing"
+        problems.append(RowProblem(kind, "rater", message))
     if rated_at is not None:
         try:
             rated_at = parse_rated_at(rated_at, now=now)
-        except ValueError:
-            return None
+        except ValueError as error:
+            problems.append(RowProblem("invalid_time", "rated_at", f"rated_at: {error}"))
+    if problems or code is None or item_id is None or rater_id is None:
+        return problems
     texts: dict[str, Any] = {name: row.get(name) for name in STORED_TEXTS}
     return Judgement(item_id, rater_id, code, rated_at, **texts)
 
 
-def _iter_errors(
-    row: dict[str, Any], key: _RatingKey, lookup: RowLookup, now: datetime.datetime
-) -> Iterator[RowProblem]:
-    question, item, rater = key
-    label = row["label"]
-    question_lookup = lookup.questions.get(question)
-    if question_lookup is None:
-        code, start = (
-            ("unknown_question", f"unknown question '{question}'")
-            if question
-            else ("required", "'question' is missing")
-        )
-        yield RowProblem(code, "question", f"{start}; one of {', '.join(lookup.questions)}")
-    elif label is not None and question_lookup.find_code(label) is None:
-        message = f"unknown label '{label[:60]}'; one of {', '.join(question_lookup.codes)}"
-        yield RowProblem("unknown_label", "label", message)
-    if item not in lookup.items:
-        message = f"unknown item '{item[:60]}'{lookup.unknown_item_suffix}"
-        yield RowProblem("unknown_item", "item", message)
-    if rater not in lookup.raters:
-        code, message = (
-            ("unknown_rater", f"unknown rater '{rater[:60]}'")
-            if rater
-            else ("required", "'rater' is missing")
-        )
-        yield RowProblem(code, "rater", message)
-    if row.get("rated_at") is not None:
-        try:
-            parse_rated_at(row["rated_at"], now=now)
-        except ValueError as error:
-            yield RowProblem("invalid_time", "rated_at", f"rated_at: {error}")
+def _build_question_problem(question: str, lookup: RowLookup) -> RowProblem:
+    kind = "unknown_question" if question else "required"
+    message = f"unknown question '{question}'" if question else "'question' is missing"
+    return RowProblem(kind, "question", f"{message}; one of {', '.join(lookup.questions)}")

@@ -22,18 +22,19 @@ from rest_framework.response import Response
 
 from core.api import pagination
 from core.api.errors import INVALID_PARAMETERS, BadRequest
-from core.api.files import FileView, describe_file
 from core.api.pagination import RowOrder
 from core.api.parameters import get_choice, parse_query_parameters, parse_rows
 from core.api.schema import (
     DRY_RUN_PARAMETER,
     PAGE_PARAMETERS,
+    FileView,
     build_flag_parameter,
     build_one_or_many,
     build_ordering_parameter,
     build_page_serializer,
     build_parameter,
     build_since_parameter,
+    describe_file,
     describe_get,
     describe_write,
 )

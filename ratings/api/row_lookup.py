@@ -103,28 +103,24 @@ _ASSIGNED_ITEMS_SQL = f"""
 _UNKNOWN_ITEM_SUFFIX = ", or it was never given to you"
 
 
-def look_up_keys(
-    project: Project,
-    rows: Sequence[dict[str, Any]],
-    *,
-    own_rater_of: int | None,
-    assigned_only: bool = False,
-) -> RowLookup:
+def look_up_keys(project: Project, user: Any, rows: Sequence[dict[str, Any]]) -> RowLookup:
     """Return the questions, and the ids of items and raters, that the rows name by key.
 
-    ``own_rater_of`` is the id of the user whose rater is also looked up, or None.
-    ``assigned_only``: leave out items that this rater was neither assigned nor has rated.
+    The user's own rater is looked up for annotators, and where a row names no rater. Items that an
+    annotator was neither assigned nor has rated are left out.
     """
+    is_annotator = not project.can_manage
+    needs_own_rater = is_annotator or not all("rater" in row for row in rows)
     keys = {row["item"] for row in rows}
-    if assigned_only:
-        item_queries = _build_assigned_items_query(project, own_rater_of, sorted(keys))
+    if is_annotator:
+        item_queries = _build_assigned_items_query(project, user.pk, sorted(keys))
     else:
         item_queries = bulk.build_key_lookup("projects_item", "id", project.pk, keys)
     rater_keys = {row["rater"] for row in rows if row.get("rater")}
     rater_queries = bulk.build_key_lookup("projects_rater", "id", project.pk, rater_keys)
     identity_queries = _build_pseudonym_lookup(project, rater_keys)
-    if own_rater_of is not None:
-        rater_queries.append((_OWN_RATER_SQL, [project.pk, own_rater_of]))
+    if needs_own_rater:
+        rater_queries.append((_OWN_RATER_SQL, [project.pk, user.pk]))
     question_rows, *results = bulk.execute_statements(
         [(_QUESTIONS_SQL, [project.pk]), *identity_queries, *item_queries, *rater_queries]
     )
@@ -132,7 +128,7 @@ def look_up_keys(
     results = results[len(identity_queries) :]
     item_rows = results[: len(item_queries)]
     rater_rows = results[len(item_queries) :]
-    own_rows = rater_rows.pop() if own_rater_of is not None else []
+    own_rows = rater_rows.pop() if needs_own_rater else []
     lookup = RowLookup(
         questions=_build_questions(project, question_rows),
         items=_map_keys_to_ids(item_rows),
@@ -140,7 +136,7 @@ def look_up_keys(
         pseudonyms={original_key: pseudonym for original_key, pseudonym, _pk in identity_rows},
         own_rater=own_rows[0][0] if own_rows else None,
     )
-    if not assigned_only or not own_rows:
+    if not is_annotator or not own_rows:
         return lookup
     return _add_annotator(lookup, own_rows[0], [row for part in item_rows for row in part])
 
@@ -165,7 +161,7 @@ def _add_annotator(
 
 
 def _build_assigned_items_query(
-    project: Project, user_id: int | None, keys: list[str]
+    project: Project, user_id: int, keys: list[str]
 ) -> list[bulk.Statement]:
     if not keys:
         return []

@@ -6,6 +6,7 @@ import logging
 import threading
 import time
 from collections import defaultdict
+from collections.abc import Sequence
 
 from django.core.exceptions import PermissionDenied
 from django.db import IntegrityError, connection, transaction
@@ -37,11 +38,10 @@ _REQUEST_ERRORS = (BadRequest, PermissionDenied, UnknownCode, RatingNotAllowed)
 
 
 class _QueuedRequest:
-    """A request that waits to be written, with its outcome or error.
+    """A request that waits to be written, with its result: the outcome or the error.
 
-    ``done``: it was written or rejected, or its group failed; in the last case it has neither
-    outcome nor error. ``batch`` is only filled on PostgreSQL; ``names`` are the ratings that it
-    changes.
+    ``done``: it was written or rejected, or its group failed; in the last case it has no result.
+    ``batch`` is only filled on PostgreSQL; ``names`` are the ratings that it changes.
     """
 
     def __init__(self, request: RatingRequest, batch: JudgementBatch) -> None:
@@ -53,8 +53,7 @@ class _QueuedRequest:
                 (question.pk, judgement.item_id, judgement.rater_id) for judgement in judgements
             )
         self.done = False
-        self.outcome: RecordOutcome | None = None
-        self.error: Exception | None = None
+        self.result: RecordOutcome | Exception | None = None
 
 
 class _RequestLine:
@@ -89,9 +88,9 @@ def store_request(request: RatingRequest) -> RecordOutcome:
             return _write_with_retry(request)
         line, queued = _lines[request.project.pk], _QueuedRequest(request, batch)
     _wait_in_line(line, queued)
-    if queued.error is not None:
-        raise queued.error
-    return queued.outcome or _write_with_retry(request)
+    if isinstance(queued.result, Exception):
+        raise queued.result
+    return queued.result or _write_with_retry(request)
 
 
 def _write_with_retry(request: RatingRequest) -> RecordOutcome:
@@ -158,9 +157,8 @@ def _write_waiting(line: _RequestLine) -> None:
         with transaction.atomic():
             group = _pop_group(line)
             results = _write_group(group)
-        for queued, outcome, error in results:
-            queued.outcome = outcome
-            queued.error = error
+        for queued, result in zip(group, results, strict=True):
+            queued.result = result
     except Exception:
         logger.debug("%s requests are processed one by one", len(group), exc_info=True)
     finally:
@@ -187,18 +185,14 @@ def _pop_group(line: _RequestLine) -> list[_QueuedRequest]:
     return group
 
 
-def _write_group(
-    group: list[_QueuedRequest],
-) -> list[tuple[_QueuedRequest, RecordOutcome | None, Exception | None]]:
+def _write_group(group: list[_QueuedRequest]) -> Sequence[RecordOutcome | Exception]:
     """Write the requests in one transaction; return the outcome or the error of each."""
-    results: list[tuple[_QueuedRequest, RecordOutcome | None, Exception | None]] = []
     if connection.vendor != "sqlite":
-        batches = [queued.batch for queued in group]
-        outcomes = record_batches(batches, source=Revision.Source.API)
-        return [(queued, outcome, None) for queued, outcome in zip(group, outcomes, strict=True)]
+        return record_batches([queued.batch for queued in group], source=Revision.Source.API)
+    results: list[RecordOutcome | Exception] = []
     for queued in group:
         try:
-            results.append((queued, _write_with_retry(queued.request), None))
+            results.append(_write_with_retry(queued.request))
         except _REQUEST_ERRORS as error:
-            results.append((queued, None, error))
+            results.append(error)
     return results

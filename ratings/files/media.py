@@ -19,7 +19,7 @@ from django.utils.translation import gettext as _
 from core import security_log
 from projects import locks
 from projects.models import Item, Project
-from projects.services.items import upsert
+from projects.services import item_upsert
 from projects.services.project_validation import InvalidProjectChange
 from projects.services.row_validation import find_key_problem
 
@@ -116,7 +116,7 @@ def _save_items(
         bytes=sum(upload.file.seek(0, os.SEEK_END) for upload, _name in stored),
     )
     rows = [{"key": key, "body": body} for key, body in bodies.items()]
-    return upsert.upsert_items(project=project, rows=rows, by=by)
+    return item_upsert.upsert_items(project=project, rows=rows, by=by)
 
 
 def _iter_valid_uploads(files: Sequence[Any], errors: dict[str, str]) -> Iterator[MediaUpload]:
@@ -129,7 +129,7 @@ def _iter_valid_uploads(files: Sequence[Any], errors: dict[str, str]) -> Iterato
             errors[clean_upload_name(file.name or "")] = _(
                 "This isn't a supported image, audio or video file."
             )
-        elif find_key_problem(key, max_length=upsert.MAX_KEY_LENGTH):
+        elif find_key_problem(key, max_length=item_upsert.MAX_KEY_LENGTH):
             errors[clean_upload_name(file.name or "")] = _("This file name can't be an item ID.")
         else:
             yield MediaUpload(file, key, extension)

@@ -18,7 +18,7 @@ from django.db import connection, transaction
 
 from core.db import bulk
 from projects.models import Category, Project, Question, Rater
-from projects.services.raters import pseudonyms
+from projects.services import pseudonyms
 from ratings.imports import leases
 from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.staging.database import Heartbeat, to_datetime

@@ -12,8 +12,8 @@ from django.utils import timezone
 from core.db import bulk
 from projects import locks
 from projects.models import Item, Project, Question
-from projects.services.items import gold
-from projects.services.items.upsert import upsert_items
+from projects.services import gold
+from projects.services.item_upsert import upsert_items
 from ratings.imports import zip_archives
 from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.staging.database import Heartbeat, to_datetime

@@ -17,7 +17,7 @@ from projects.models import Category, Project, Question
 from projects.services.projects import continue_guideline_numbering, create_project
 from projects.services.question_validation import NewCategory, NewQuestion
 from projects.services.questions import add_question
-from projects.services.raters import fields
+from projects.services.rater_changes import MAX_KEY_LENGTH
 from ratings.files import shared_folders, upload_limits
 from ratings.label_normalization import parse_number
 from ratings.models import ImportRun
@@ -110,7 +110,7 @@ def _build_rater_key(file_name: str) -> str:
     Tools name a person's file after the person.
     """
     stem = PurePath(upload_limits.clean_upload_name(file_name)).name.split(".")[0].strip()
-    return stem[: fields.MAX_KEY_LENGTH].strip() or "file"
+    return stem[:MAX_KEY_LENGTH].strip() or "file"
 
 
 def _get_project_labels(project: Project | None) -> set[str]:

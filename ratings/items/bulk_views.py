@@ -21,7 +21,7 @@ from core.hooks import Hook
 from core.text import parse_id
 from projects.models import Item, Member, Project
 from projects.permissions import get_project
-from projects.services.items import gold
+from projects.services import gold
 from ratings.items import removal
 from ratings.services import slots
 

@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _lazy
 
 from core.text import classify_key_problem, describe_line
 from projects.models import Item, Project, has_content
-from projects.services.items.upsert import MAX_KEY_LENGTH
+from projects.services.item_upsert import MAX_KEY_LENGTH
 
 PARTS, ATTRIBUTES = "parts", "attributes"  # prefixes of the formsets
 MAX_ROWS = 60

@@ -14,11 +14,10 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from core import security_log
-from projects import legal_hold
+from projects import permissions
 from projects.models import Approval, Deletion, GoldAnswer, Item, Project, Question, Rater
-from projects.services import approvals
+from projects.services import approvals, rater_changes
 from projects.services.projects import archive_project
-from projects.services.raters import updates
 from ratings import personal_data
 from ratings.files import media
 from ratings.models import NO_CODE, Assignment, CheckAnswer, ImportRun, Rating, Revision
@@ -41,7 +40,7 @@ def delete_or_withdraw_item(*, item: Item, by: Any) -> bool:
     if is_open or any(rows.filter(item=item).exists() for rows in ANSWER_MANAGERS):
         withdraw_items(project=item.project, item_ids=[item.pk], withdrawn=True, by=by)
         return False
-    legal_hold.raise_if_held(item.project_id)
+    permissions.raise_if_under_legal_hold(item.project_id)
     Item.objects.filter(pk=item.pk).delete()
     Project.objects.filter(pk=item.project_id).increment_items_and_raters_version()
     security_log.log_event(
@@ -69,9 +68,9 @@ def delete_or_pause_rater(*, rater: Rater, by: Any) -> bool:
     Rater.objects.select_for_update().get(pk=rater.pk)
     is_open = Assignment.objects.filter(rater=rater, state=Assignment.State.OPEN).exists()
     if is_open or any(rows.filter(rater=rater).exists() for rows in ANSWER_MANAGERS):
-        updates.set_rater_paused(rater=rater, paused=True, by=by)
+        rater_changes.set_rater_paused(rater=rater, paused=True, by=by)
         return False
-    legal_hold.raise_if_held(rater.project_id)
+    permissions.raise_if_under_legal_hold(rater.project_id)
     Rater.objects.filter(pk=rater.pk).delete()
     Project.objects.filter(pk=rater.project_id).increment_items_and_raters_version()
     security_log.log_event(
@@ -145,7 +144,7 @@ def start_deletion(*, kind: str, target: Any, by: Any) -> Deletion:
     If it has already started, return the existing Deletion.
     """
     project = target if kind == Kind.PROJECT else target.project
-    legal_hold.raise_if_held(project.pk)
+    permissions.raise_if_under_legal_hold(project.pk)
     if kind == Kind.PROJECT and not project.is_example:
         approvals.use_approval(project=project, action=Approval.Action.DELETE_PROJECT, by=by)
     if kind == Kind.ITEM:

@@ -17,8 +17,8 @@ from core.api.errors import BadRequest
 from core.text import parse_id
 from projects.models import Item, Member, Project
 from projects.permissions import get_project
-from projects.services.items import gold
-from projects.services.items.upsert import find_body_problem, upsert_items
+from projects.services import gold
+from projects.services.item_upsert import find_body_problem, upsert_items
 from ratings.items import content
 
 from . import forms, item_search

@@ -13,7 +13,7 @@ from urllib.parse import quote
 from django.conf import settings
 from django.utils import timezone
 
-from core.json_limits import has_more_parts, is_nested_deeper
+from core.text import has_more_parts, is_nested_deeper
 from events.webhooks import http_client
 from ratings.imports.readers.tools.base import Fields
 

@@ -16,7 +16,7 @@ from django.utils import timezone
 from core.db import bulk
 from core.jobs.lease import get_leased_rows, update_leased_row
 from projects.models import Question
-from projects.services.raters import pseudonyms
+from projects.services import pseudonyms
 from ratings.imports.batch_writer import RatingGroup, RatingWriter, iter_batches
 from ratings.imports.item_writer import ImportStopped
 from ratings.imports.mapping import key_matching

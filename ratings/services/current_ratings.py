@@ -7,7 +7,7 @@ queries.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any, NamedTuple
@@ -18,8 +18,10 @@ from django.db import connection
 from core.db import bulk
 from projects.locks import build_shared_categories_lock
 from projects.models import Question
+from ratings.models import NO_CODE
 
-from .judgement import STORED_TEXTS
+from .judgement import STORED_TEXTS, Judgement, UnknownCode
+from .permissions import ProjectArchived
 from .rating_times import ensure_aware
 
 
@@ -80,9 +82,22 @@ class QuestionState:
     item_versions: dict[int, CurrentVersion]  # items whose content was ever changed
     archived: bool = False  # the project is archived
 
-    def get_item_version(self, item_id: int) -> CurrentVersion:
-        """Return the current version of the item's content."""
-        return self.item_versions.get(item_id, FIRST_VERSION)
+    def get_versions(
+        self,
+        item_id: int,
+        answered_at: datetime.datetime | None,
+        guidelines: int | None = None,
+        item_version: int | None = None,
+    ) -> tuple[int | None, int | None]:
+        """Return the versions of guidelines and item content to store with an answer to the item.
+
+        The arguments after ``item_id`` are those of CurrentVersion.get_number_for.
+        """
+        version = self.item_versions.get(item_id, FIRST_VERSION)
+        return (
+            self.guidelines.get_number_for(answered_at, guidelines),
+            version.get_number_for(answered_at, item_version),
+        )
 
 
 _QUESTION_STATE_SQL = """
@@ -106,43 +121,52 @@ _ONE_RATING_SQL = (
 
 
 def lock_and_get_current_ratings(
-    question: Question, pairs: set[Pair]
+    question: Question, judgements: Sequence[Judgement], *, purging: bool = False
 ) -> tuple[QuestionState, dict[Pair, CurrentRating]]:
-    """Return the question's state, and (item, rater) -> current rating for the given pairs.
+    """Return the question's state, and (item, rater) -> current rating of the judgements.
 
     Both are read while the lock of the categories is held, because the caller's copies may be
     outdated. Up to MAX_RATINGS_READ_SINGLY pairs are locked even if they have no rating yet: of
     several equal requests at once, one creates the rating and the others change nothing.
+
+    Raises UnknownCode, and ProjectArchived unless a deletion withdraws ratings (``purging``).
     """
-    lock_statements = build_shared_categories_lock(question.pk)
+    # Sorted, so that two writers cannot deadlock.
+    pairs = sorted({(judgement.item_id, judgement.rater_id) for judgement in judgements})
+    locks = build_shared_categories_lock(question.pk)
+    rating_queries: list[bulk.Statement]
     if len(pairs) <= MAX_RATINGS_READ_SINGLY:
-        lock_statements += _build_pair_locks(question.pk, pairs)
-    statements = [
-        *lock_statements,
-        (_QUESTION_STATE_SQL, [question.pk]),
-        _build_versions_query(pairs),
-    ]
-    if len(pairs) <= MAX_RATINGS_READ_SINGLY:
-        statements += _build_single_queries(question.pk, pairs)
+        locks += _build_pair_locks(question.pk, pairs)
+        rating_queries = [
+            (_ONE_RATING_SQL + _get_lock_clause(), [question.pk, *pair]) for pair in pairs
+        ]
     else:
-        statements.append(_build_locking_select(question.pk, pairs))
-    state_rows, version_rows, *rating_parts = bulk.execute_statements(statements)[
-        len(lock_statements) :
-    ]
-    ratings: dict[Pair, CurrentRating] = {}
-    for rows in rating_parts:
-        for item, rater, code, rated_at, *texts in rows:
-            if (item, rater) in pairs:
-                ratings[item, rater] = CurrentRating(code, ensure_aware(rated_at), tuple(texts))
-    return _build_question_state(question, state_rows, version_rows), ratings
+        rating_queries = [_build_locking_select(question.pk, pairs)]
+    items, item_ids = bulk.build_in_condition("id", sorted({item for item, _rater in pairs}))
+    version_query = (f"{_VERSIONS_SQL} AND {items}", item_ids)
+    statements = [*locks, (_QUESTION_STATE_SQL, [question.pk]), version_query, *rating_queries]
+    results = bulk.execute_statements(statements)[len(locks) :]
+    state = _build_question_state(question, results[0], results[1])
+    if state.archived and not purging:
+        raise ProjectArchived
+    if unknown_codes := {judgement.code for judgement in judgements} - state.codes - {NO_CODE}:
+        raise UnknownCode(
+            f"no category of question '{question.key}' has the code {min(unknown_codes)}"
+        )
+    requested_pairs = set(pairs)
+    return state, {
+        (item, rater): CurrentRating(code, ensure_aware(rated_at), tuple(texts))
+        for rows in results[2:]
+        for item, rater, code, rated_at, *texts in rows
+        if (item, rater) in requested_pairs
+    }
 
 
 def _build_pair_locks(question_id: int, pairs: Iterable[Pair]) -> list[bulk.Statement]:
     """Return statements for advisory locks of the pairs; none on SQLite, which has one writer."""
     if connection.vendor != "postgresql":
         return []
-    # In the order in which ratings are locked and written, so that no deadlock is possible.
-    names = (f"{question_id} {item} {rater}".encode() for item, rater in sorted(pairs))
+    names = (f"{question_id} {item} {rater}".encode() for item, rater in pairs)
     keys = [int.from_bytes(blake2b(name, digest_size=8).digest(), signed=True) for name in names]
     return [("SELECT pg_advisory_xact_lock(key) FROM unnest(%s::bigint[]) AS key", [keys])]
 
@@ -162,19 +186,6 @@ def _build_question_state(
     return QuestionState(
         {code for code, *_ in rows}, ZoneInfo(zone), guidelines, item_versions, bool(archived)
     )
-
-
-def _build_versions_query(pairs: Iterable[Pair]) -> bulk.Statement:
-    condition, values = bulk.build_in_condition("id", sorted({item for item, _rater in pairs}))
-    return f"{_VERSIONS_SQL} AND {condition}", values
-
-
-def _build_single_queries(question_id: int, pairs: Iterable[Pair]) -> list[bulk.Statement]:
-    # Always in this order, so that two writers cannot deadlock.
-    return [
-        (_ONE_RATING_SQL + _get_lock_clause(), [question_id, item, rater])
-        for item, rater in sorted(pairs)
-    ]
 
 
 def _build_locking_select(question_id: int, pairs: Iterable[Pair]) -> bulk.Statement:

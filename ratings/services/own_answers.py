@@ -17,9 +17,9 @@ from projects.models import Question
 from ratings.models import NO_CODE, Assignment, CheckAnswer, Rating
 
 from . import permissions
-from .current_ratings import CurrentRating, QuestionState
+from .current_ratings import CurrentRating, QuestionState, lock_and_get_current_ratings
 from .judgement import STORED_TEXTS, Judgement, RecordOutcome
-from .record import JudgementsByQuestion, lock_ratings, record_ratings
+from .record import JudgementsByQuestion, record_ratings
 
 ROWS_PER_INSERT = 500
 
@@ -81,7 +81,7 @@ def record_check_answers(
     outcome = RecordOutcome()
     corrections: dict[Question, list[Judgement]] = {}
     for question in sorted(judgements, key=lambda question: question.pk):
-        state, ratings = lock_ratings(question, judgements[question])
+        state, ratings = lock_and_get_current_ratings(question, judgements[question])
         for judgement in judgements[question]:
             item_id, rater_id = judgement.item_id, judgement.rater_id
             current_rows = CheckAnswer.objects.filter(
@@ -163,7 +163,7 @@ def record_repeats(
         by_pair = {
             (judgement.item_id, judgement.rater_id): judgement for judgement in judgements[question]
         }
-        state, ratings = lock_ratings(question, judgements[question])
+        state, ratings = lock_and_get_current_ratings(question, judgements[question])
         existing = CheckAnswer.objects.filter(
             question=question,
             is_current=True,
@@ -185,6 +185,9 @@ def record_repeats(
 
 def _build_repeat(judgement: Judgement, first_code: int, state: QuestionState) -> CheckAnswer:
     now = timezone.now()
+    guidelines, item_version = state.get_versions(
+        judgement.item_id, judgement.rated_at, judgement.guidelines, judgement.item_version
+    )
     return CheckAnswer(
         item_id=judgement.item_id,
         rater_id=judgement.rater_id,
@@ -195,10 +198,8 @@ def _build_repeat(judgement: Judgement, first_code: int, state: QuestionState) -
         changed_at=now,
         seconds=judgement.seconds,
         **{name: _resolve_text(name, judgement, None) for name in STORED_TEXTS},
-        guidelines=state.guidelines.get_number_for(judgement.rated_at, judgement.guidelines),
-        item_version=state.get_item_version(judgement.item_id).get_number_for(
-            judgement.rated_at, judgement.item_version
-        ),
+        guidelines=guidelines,
+        item_version=item_version,
     )
 
 
@@ -219,6 +220,9 @@ def _build_next_row(
     seconds = judgement.seconds
     if seconds is None and previous is not None:
         seconds = previous.seconds
+    guidelines, item_version = state.get_versions(
+        judgement.item_id, None, judgement.guidelines, judgement.item_version
+    )
     return CheckAnswer(
         item_id=judgement.item_id,
         rater_id=judgement.rater_id,
@@ -227,10 +231,8 @@ def _build_next_row(
         changed_at=now,
         seconds=seconds,
         **texts,
-        guidelines=state.guidelines.get_number_for(None, judgement.guidelines),
-        item_version=state.get_item_version(judgement.item_id).get_number_for(
-            None, judgement.item_version
-        ),
+        guidelines=guidelines,
+        item_version=item_version,
     )
 
 

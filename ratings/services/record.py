@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from django.db import transaction
@@ -14,8 +14,8 @@ from projects.models import Question
 from ratings.models import NO_CODE
 
 from . import permissions, record_sql, slots
-from .current_ratings import CurrentRating, Pair, QuestionState, lock_and_get_current_ratings
-from .judgement import STORED_TEXTS, Judgement, RecordOutcome, UnknownCode
+from .current_ratings import CurrentRating, lock_and_get_current_ratings
+from .judgement import STORED_TEXTS, Judgement, RecordOutcome
 
 RATINGS_CHANGED = CommitListeners("ratings_changed")  # called with the question's id
 
@@ -75,84 +75,63 @@ def record_batches(
     all_questions = {question for batch in batches for question in batch.judgements}
     questions = sorted(all_questions, key=lambda question: question.pk)
     for question in questions:
-        entries = list(_iter_judgements(batches, outcomes, question))
+        entries = [
+            (judgement, batch, outcome)
+            for batch, outcome in zip(batches, outcomes, strict=True)
+            for judgement in batch.judgements.get(question, ())
+        ]
         judgements = [judgement for judgement, _batch, _outcome in entries]
-        state, current_ratings = lock_ratings(question, judgements, purging=purging)
+        state, ratings = lock_and_get_current_ratings(question, judgements, purging=purging)
         context = record_sql.WriteContext(timezone.now(), source, state)
         rows = []
         for judgement, batch, outcome in entries:
-            previous = current_ratings.get((judgement.item_id, judgement.rater_id))
-            by_id = batch.by.pk if batch.by is not None else None
-            row = _build_row(judgement, previous, by_id=by_id, now=context.now)
+            previous = ratings.get((judgement.item_id, judgement.rater_id))
+            row = _build_row(judgement, previous, batch, now=context.now)
             outcome.add(judgement, previous and previous.code, is_unchanged=row is None)
             if row is not None:
-                permissions.validate_correction_allowed(
-                    judgement.item_id, previous and previous.code, batch.closed_item_ids
-                )
                 rows.append(row)
                 written.append((judgement, NO_CODE if previous is None else previous.code))
-        follow_up = []
+        recount = []
         if question == questions[-1]:
-            follow_up = slots.build_statements_after_write(
-                written, overlap=question.project.overlap
-            )
-        record_sql.write_ratings(question.pk, rows, context, follow_up=follow_up)
+            overlap = question.project.overlap
+            recount = slots.build_statements_after_write(written, overlap=overlap)
+        record_sql.write_ratings(question.pk, rows, context, follow_up=recount)
         if rows:
             RATINGS_CHANGED.notify_on_commit(question.pk)
     return outcomes
 
 
-def _iter_judgements(
-    batches: Sequence[JudgementBatch], outcomes: Sequence[RecordOutcome], question: Question
-) -> Iterator[tuple[Judgement, JudgementBatch, RecordOutcome]]:
-    """Yield (judgement, its batch, the batch's outcome) for the judgements of the question."""
-    for batch, outcome in zip(batches, outcomes, strict=True):
-        for judgement in batch.judgements.get(question, ()):
-            yield judgement, batch, outcome
-
-
-def lock_ratings(
-    question: Question, judgements: Sequence[Judgement], *, purging: bool = False
-) -> tuple[QuestionState, dict[Pair, CurrentRating]]:
-    """Lock the current ratings of the judgements; return the question's state and the ratings.
-
-    Raises UnknownCode, and ProjectArchived unless a deletion withdraws ratings (``purging``).
-    """
-    pairs = {(judgement.item_id, judgement.rater_id) for judgement in judgements}
-    state, current_ratings = lock_and_get_current_ratings(question, pairs)
-    if state.archived and not purging:
-        raise permissions.ProjectArchived
-    unknown_codes = {judgement.code for judgement in judgements} - state.codes - {NO_CODE}
-    if unknown_codes:
-        raise UnknownCode(
-            f"no category of question '{question.key}' has the code {min(unknown_codes)}"
-        )
-    return state, current_ratings
-
-
 def _build_row(
     judgement: Judgement,
     previous: CurrentRating | None,
+    batch: JudgementBatch,
     *,
-    by_id: int | None,
     now: datetime.datetime,
 ) -> record_sql.RatingWrite | None:
-    """Return the row to write, or None when nothing changes."""
+    """Return the row to write, or None when nothing changes.
+
+    Raises CorrectionsClosed if the batch's user may not change the answer.
+    """
     if previous is None:
         if judgement.code == NO_CODE:
             return None
-        texts = [getattr(judgement, name) or "" for name in STORED_TEXTS]
-        return record_sql.RatingWrite(judgement, judgement.rated_at or now, tuple(texts), by_id)
-    if judgement.code == NO_CODE:
-        rated_at = previous.rated_at
-    elif previous.code == NO_CODE:
         rated_at = judgement.rated_at or now
+        texts = tuple(getattr(judgement, name) or "" for name in STORED_TEXTS)
     else:
-        rated_at = judgement.rated_at or previous.rated_at
-    texts = []
-    for name, previous_text in zip(STORED_TEXTS, previous.texts, strict=True):
-        text = getattr(judgement, name)
-        texts.append(previous_text if text is None else text)
-    if (judgement.code, rated_at, tuple(texts)) == previous:
-        return None
-    return record_sql.RatingWrite(judgement, rated_at, tuple(texts), by_id)
+        if judgement.code == NO_CODE:
+            rated_at = previous.rated_at
+        elif previous.code == NO_CODE:
+            rated_at = judgement.rated_at or now
+        else:
+            rated_at = judgement.rated_at or previous.rated_at
+        texts = tuple(
+            previous_text if (text := getattr(judgement, name)) is None else text
+            for name, previous_text in zip(STORED_TEXTS, previous.texts, strict=True)
+        )
+        if (judgement.code, rated_at, texts) == previous:
+            return None
+    permissions.validate_correction_allowed(
+        judgement.item_id, previous and previous.code, batch.closed_item_ids
+    )
+    by_id = batch.by.pk if batch.by is not None else None
+    return record_sql.RatingWrite(judgement, rated_at, texts, by_id)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import datetime
 import functools
-import itertools
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -58,6 +57,7 @@ _REVISION_COLUMNS = {
     "item_version": "integer",
     **_TEXT_COLUMNS,
 }
+_N_FIXED = len(_KEY_COLUMNS) + len(_CONTENT_COLUMNS) - len(_TEXT_COLUMNS)  # before the texts
 _UPDATE_VALUES = {
     **{name: f"excluded.{name}" for name in _CONTENT_COLUMNS},
     "seconds": "coalesce(excluded.seconds, ratings_rating.seconds)",
@@ -158,50 +158,44 @@ def write_ratings(
     ratings = list(_iter_rating_values(question_id, rows, context, adapt_time))
     n_entries = len(rows) + sum(len(row.judgement.superseded) for row in rows)
     if n_entries <= MAX_ENTRIES_PER_ROUND_TRIP or len({row.by_id for row in rows}) > 1:
-        history = list(_iter_history_values(question_id, rows, context, adapt_time))
-        bulk.execute_statements([*_build_write_statements(ratings, history), *follow_up])
+        statements = _build_write_statements(rows, ratings, context, adapt_time)
+        bulk.execute_statements([*statements, *follow_up])
         return
-    append = _build_append_statement(rows, context, n_entries)
+    _write_many(rows, ratings, context, adapt_time)
+    bulk.execute_statements(follow_up)
+
+
+def _write_many(
+    rows: Sequence[RatingWrite],
+    ratings: Sequence[tuple[Any, ...]],
+    context: WriteContext,
+    adapt_time: Callable[[datetime.datetime], Any],
+) -> None:
+    """Upsert the ratings in bulk and append their history, all by one user.
+
+    ``ratings``: the values of _RATING_COLUMNS of each row.
+    """
+    superseded = [answer for row in rows for answer in _iter_superseded(row, context)]
+    append = _build_append_statement(rows[0].by_id, context, superseded)
     columns, key = list(_RATING_COLUMNS), list(_KEY_COLUMNS)
-    has_earlier = n_entries > len(rows) and connection.vendor != "postgresql"
+    has_earlier = bool(superseded) and connection.vendor != "postgresql"
     written = None if has_earlier else append
     bulk.upsert(
         "ratings_rating", columns, ratings, key=key, update=_UPDATE_VALUES, follow_up=written
     )
     if has_earlier:
         # Earlier answers come first, because the history is read in the order of its entries.
-        earlier = [row for row in rows if row.judgement.superseded]
-        entries = (_iter_earlier_values(question_id, row, context, adapt_time) for row in earlier)
+        entries = [
+            entry
+            for row, rating in zip(rows, ratings, strict=True)
+            if row.judgement.superseded
+            for entry in _iter_earlier_values(row, rating, context, adapt_time)
+        ]
         with connection.cursor() as cursor:
-            cursor.executemany(_APPEND_SQL, list(itertools.chain.from_iterable(entries)))
+            cursor.executemany(_APPEND_SQL, entries)
             bulk.execute_follow_up(
                 cursor, "ratings_rating", columns, ratings, key=key, follow_up=append
             )
-    bulk.execute_statements(follow_up)
-
-
-def _build_write_statements(
-    ratings: Sequence[tuple[Any, ...]], history: Sequence[tuple[Any, ...]]
-) -> list[bulk.Statement]:
-    if connection.vendor == "postgresql" and len(history) > 1:
-        json_lists = [json.dumps(rows, default=str) for rows in (ratings, history)]
-        return [(_WRITE_SEVERAL_SQL, json_lists)]
-    upserts = [(_UPSERT_SQL, rating) for rating in ratings]
-    return [*upserts, *((_APPEND_SQL, entry) for entry in history)]
-
-
-def _build_append_statement(
-    rows: Sequence[RatingWrite], context: WriteContext, n_entries: int
-) -> bulk.Statement:
-    """Return the statement that appends history entries of the written rows, all by one user.
-
-    On PostgreSQL it also appends the earlier answers that the rows supersede.
-    """
-    by_id = rows[0].by_id
-    if n_entries > len(rows) and connection.vendor == "postgresql":
-        earlier = json.dumps(list(_iter_superseded(rows, context)), default=str)
-        return _APPEND_WITH_EARLIER_SQL, [by_id, context.source, earlier]
-    return _APPEND_WRITTEN_SQL, [by_id, context.source]
 
 
 def _iter_rating_values(
@@ -214,79 +208,71 @@ def _iter_rating_values(
     get_day = functools.cache(functools.partial(day_number, zone=context.state.zone))
     now = adapt_time(context.now)
     for judgement, rated_at, texts, _by_id in rows:
+        versions = context.state.get_versions(
+            judgement.item_id, judgement.rated_at, judgement.guidelines, judgement.item_version
+        )
         key = (question_id, judgement.item_id, judgement.rater_id)
-        versions = _get_versions(judgement, context)
         content = (judgement.code, adapt_time(rated_at), now, get_day(rated_at), *versions, *texts)
         yield (*key, *content, judgement.seconds, NO_CODE, 0)
 
 
-def _iter_history_values(
-    question_id: int,
+def _build_write_statements(
     rows: Sequence[RatingWrite],
+    ratings: Sequence[tuple[Any, ...]],
     context: WriteContext,
     adapt_time: Callable[[datetime.datetime], Any],
-) -> Iterator[tuple[Any, ...]]:
-    """Yield the values of _REVISION_COLUMNS and the rating's key for each history entry."""
-    now = adapt_time(context.now)
-    for row in rows:
-        yield from _iter_earlier_values(question_id, row, context, adapt_time)
-        judgement, rated_at, texts, by_id = row
-        recorded = (now, by_id, context.source)
-        key = (question_id, judgement.item_id, judgement.rater_id)
-        versions = _get_versions(judgement, context)
-        yield (judgement.code, adapt_time(rated_at), *recorded, False, *versions, *texts, *key)
+) -> list[bulk.Statement]:
+    """Return the statements that upsert each row and append its history, one or two a row.
+
+    ``ratings``: the values of _RATING_COLUMNS of each row.
+    """
+    history: list[tuple[Any, ...]] = []
+    for row, rating in zip(rows, ratings, strict=True):
+        if row.judgement.superseded:
+            history += _iter_earlier_values(row, rating, context, adapt_time)
+        *key, code, rated_at, changed_at, _day, guidelines, item_version = rating[:_N_FIXED]
+        recorded = (changed_at, row.by_id, context.source, False)
+        history.append((code, rated_at, *recorded, guidelines, item_version, *row.texts, *key))
+    if connection.vendor == "postgresql" and len(history) > 1:
+        json_lists = [json.dumps(values, default=str) for values in (ratings, history)]
+        return [(_WRITE_SEVERAL_SQL, json_lists)]
+    upserts = [(_UPSERT_SQL, rating) for rating in ratings]
+    return [*upserts, *((_APPEND_SQL, entry) for entry in history)]
 
 
 def _iter_earlier_values(
-    question_id: int,
     row: RatingWrite,
+    rating: tuple[Any, ...],
     context: WriteContext,
     adapt_time: Callable[[datetime.datetime], Any],
 ) -> Iterator[tuple[Any, ...]]:
-    """Yield the same values for the earlier answers that a row supersedes."""
-    judgement, rated_at, _texts, by_id = row
-    recorded = (adapt_time(context.now), by_id, context.source)
-    key = (question_id, judgement.item_id, judgement.rater_id)
+    """Yield the history entry of each answer that the row supersedes, as values of _APPEND_SQL.
+
+    ``rating``: the values of _RATING_COLUMNS of the row.
+    """
     empty_texts = [""] * len(STORED_TEXTS)
-    for code, earlier_time in judgement.superseded:
-        versions = _get_earlier_versions(judgement, earlier_time, context)
-        time = adapt_time(earlier_time or rated_at)
-        yield (code, time, *recorded, True, *versions, *empty_texts, *key)
+    for _item, _rater, code, time, *versions in _iter_superseded(row, context):
+        recorded = (adapt_time(context.now), row.by_id, context.source, True)
+        key = rating[: len(_KEY_COLUMNS)]
+        yield (code, adapt_time(time), *recorded, *versions, *empty_texts, *key)
 
 
-def _iter_superseded(
-    rows: Sequence[RatingWrite], context: WriteContext
-) -> Iterator[tuple[Any, ...]]:
-    """Yield (item, rater, code, time, versions) of each superseded answer."""
-    for judgement, current_rated_at, _texts, _by_id in rows:
-        for code, rated_at in judgement.superseded:
-            versions = _get_earlier_versions(judgement, rated_at, context)
-            yield (
-                judgement.item_id,
-                judgement.rater_id,
-                code,
-                rated_at or current_rated_at,
-                *versions,
-            )
+def _build_append_statement(
+    by_id: int | None, context: WriteContext, superseded: Sequence[tuple[Any, ...]]
+) -> bulk.Statement:
+    """Return the statement that appends history entries of the written rows, all by one user.
+
+    On PostgreSQL it also appends the earlier answers, ``superseded`` by the rows.
+    """
+    if superseded and connection.vendor == "postgresql":
+        earlier = json.dumps(superseded, default=str)
+        return _APPEND_WITH_EARLIER_SQL, [by_id, context.source, earlier]
+    return _APPEND_WRITTEN_SQL, [by_id, context.source]
 
 
-def _get_versions(judgement: Judgement, context: WriteContext) -> tuple[int | None, int | None]:
-    """Return the versions of guidelines and item content to store with a judgement."""
-    state = context.state
-    return (
-        state.guidelines.get_number_for(judgement.rated_at, judgement.guidelines),
-        state.get_item_version(judgement.item_id).get_number_for(
-            judgement.rated_at, judgement.item_version
-        ),
-    )
-
-
-def _get_earlier_versions(
-    judgement: Judgement, rated_at: datetime.datetime | None, context: WriteContext
-) -> tuple[int | None, int | None]:
-    """Return the versions of guidelines and item content to store with an earlier answer."""
-    state = context.state
-    answered_at = rated_at or judgement.rated_at
-    return state.guidelines.get_number_for(answered_at), state.get_item_version(
-        judgement.item_id
-    ).get_number_for(answered_at)
+def _iter_superseded(row: RatingWrite, context: WriteContext) -> Iterator[tuple[Any, ...]]:
+    """Yield (item, rater, code, time, guidelines version, item version) of superseded answers."""
+    judgement = row.judgement
+    for code, rated_at in judgement.superseded:
+        versions = context.state.get_versions(judgement.item_id, rated_at or judgement.rated_at)
+        yield judgement.item_id, judgement.rater_id, code, rated_at or row.rated_at, *versions

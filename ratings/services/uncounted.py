@@ -181,9 +181,7 @@ def delete_notes(note_ids: Collection[int]) -> None:
 
     Must run in the transaction that marks those ratings.
     """
-    if note_ids:
-        condition, values = bulk.build_in_condition("id", list(note_ids))
-        bulk.execute_statements([(f"DELETE FROM ratings_uncounteditem WHERE {condition}", values)])
+    bulk.delete_rows_by_id("ratings_uncounteditem", list(note_ids))
 
 
 def rebuild_notes(question_id: int) -> None:
@@ -195,13 +193,9 @@ def rebuild_notes(question_id: int) -> None:
         return
     delete_question_notes(question_id)
     rows = Rating.objects.filter(question_id=question_id).uncounted().order_by()
-    sql, values = (
-        rows.values_list("question_id", "item_id").annotate(Count("id")).query.sql_with_params()
-    )
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"INSERT INTO ratings_uncounteditem (question_id, item_id, n_ratings) {sql}", values
-        )
+    numbers = rows.values_list("question_id", "item_id").annotate(Count("id"))
+    columns = ("question_id", "item_id", "n_ratings")
+    bulk.insert_from_query("ratings_uncounteditem", columns, numbers)
 
 
 def delete_question_notes(question_id: int) -> None:

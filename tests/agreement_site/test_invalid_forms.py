@@ -42,6 +42,7 @@ FORM_DATA: dict[str, dict[str, Any]] = {
     "people/raters/RATER/": {"kind": "robot"},
     "people/pseudonyms/set/": {"hidden": "1"},
     "people/pseudonyms/disclose/": {"reason": ""},
+    "copy/": {"name": ""},
     "settings/approvals/": {"action": "", "reason": ""},
     "rate/ITEM/": {},
     "rate/ITEM/skip/": {"reason": ""},

@@ -40,6 +40,7 @@ BODIES: dict[tuple[str, str], Any] = {
         ],
     },
     ("api-project", "PATCH"): {"name": "Renamed"},
+    ("api-copy", "POST"): {"name": "A copy"},
     ("api-archive", "POST"): {"archived": False},
     ("api-invitations", "POST"): {"username": "friend-of-{caller}"},
     ("api-questions", "POST"): {

@@ -32,7 +32,7 @@ from metrics.example import example_projects
 from metrics.models import Report, SavedView
 from projects.models import GoldAnswer, Item, Member, Project, Question, Rater
 from projects.services import approvals, tokens
-from projects.services.items.gold import set_gold_answer
+from projects.services.gold import set_gold_answer
 from projects.services.question_validation import NewCategory, NewQuestion
 from projects.services.questions import add_question
 from quality import tasks

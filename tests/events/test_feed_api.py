@@ -13,7 +13,7 @@ from events.services import record_event
 from projects.models import Member, Project
 from projects.models.roles import CAPABILITIES, Capability
 from projects.services.projects import change_project
-from projects.services.raters.updates import set_rater_paused
+from projects.services.rater_changes import set_rater_paused
 
 pytestmark = pytest.mark.django_db
 

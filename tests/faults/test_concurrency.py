@@ -23,7 +23,7 @@ from metrics.models import CountState, PairTally, RaterResult
 from metrics.results import rater_results as rater_readings
 from metrics.results import refresh as project_readings
 from projects.models import Category, Item, Project, Question, Rater
-from projects.services.items.upsert import upsert_items
+from projects.services.item_upsert import upsert_items
 from projects.services.projects import change_project
 from projects.services.questions import change_weights
 from ratings.annotation.assignments import queue

@@ -15,9 +15,9 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from projects.models import Project, Question, Rater, RaterIdentity
-from projects.services.raters import pseudonyms
-from projects.services.raters.updates import get_or_link_rater
-from projects.services.raters.upsert import upsert_raters
+from projects.services import pseudonyms
+from projects.services.rater_changes import get_or_link_rater
+from projects.services.rater_upsert import upsert_raters
 from ratings import exports, rater_pseudonyms
 from ratings.models import Rating
 from tests.faults.threads import Gate, start_threads, wait_for_results, wait_until_blocked

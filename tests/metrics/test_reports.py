@@ -20,7 +20,7 @@ from metrics.models import Report, Result
 from metrics.reports import compute_report_facts
 from projects.models import Question, Rater, RaterKindVersion
 from projects.services.questions import change_weights
-from projects.services.raters.updates import change_rater
+from projects.services.rater_changes import change_rater
 from quality.rater_status.recomputation import sweep as recompute_comparisons
 from ratings.models import ImportRun, Rating
 from tests import cast

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from metrics.models import SavedView, ShareLink
 from projects.models import Approval, Deletion, Member, Project
-from projects.models.approval import VALID_FOR
+from projects.models.project import APPROVAL_LIFETIME
 from projects.services import approvals
 from ratings import rater_pseudonyms
 
@@ -137,7 +137,7 @@ def test_approval_is_used_once_and_ends_after_a_day(
     with pytest.raises(PermissionDenied):
         approvals.use_approval(project=project, action=Action.SHARE_NAMES, by=lead)
     late = request_and_decide(project, Action.SHARE_NAMES, by=lead, decided_by=other_lead)
-    Approval.objects.filter(pk=late.pk).update(decided_at=timezone.now() - VALID_FOR)
+    Approval.objects.filter(pk=late.pk).update(decided_at=timezone.now() - APPROVAL_LIFETIME)
     with pytest.raises(PermissionDenied):
         approvals.use_approval(project=project, action=Action.SHARE_NAMES, by=lead)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from projects.models import Project
 from projects.selectors import count_items, count_items_by_project
-from projects.services.items.upsert import upsert_items
+from projects.services.item_upsert import upsert_items
 from tests.ratings.imports.wizard_client import WizardClient
 
 

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from metrics.jobs.question_updates import update_question
 from projects.models import Item, Project, Question
-from projects.services.items.gold import set_gold_answer
+from projects.services.gold import set_gold_answer
 from quality import integrity, tasks
 from quality.models import DriftState, GoldItem, GoldScore, RepeatScore, RepeatState
 from ratings.models import CheckAnswer, Rating

@@ -14,7 +14,7 @@ from events.models import Event
 from events.services import record_event
 from metrics.models import SavedView
 from projects.models import Member, Project, Rater, RaterIdentity
-from projects.services.members import membership
+from projects.services import membership
 from ratings import personal_data, rater_pseudonyms
 from ratings.annotation.submission import get_or_create_rater
 from ratings.models import Rating

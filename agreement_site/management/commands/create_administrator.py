@@ -13,7 +13,7 @@ from django.db import transaction
 
 from agreement_site.models import PasswordChangeRequired
 from core import security_log
-from projects.services.members.usernames import reject_misleading_username
+from projects.services.membership import reject_misleading_username
 
 
 class Command(BaseCommand):
@@ -62,7 +62,7 @@ class Command(BaseCommand):
 
 
 def log_rights(event_type: str, user: Any, before: dict[str, bool]) -> None:
-    """Log that the account has all rights now, in the form of the admin's events."""
+    """Log that an account has all rights now, like the admin site; ``before``: earlier rights."""
     security_log.log_event(
         event_type,
         model=user._meta.label,

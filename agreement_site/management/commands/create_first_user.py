@@ -65,7 +65,7 @@ def create_first_user(path: Path) -> str:
 
 
 def write_password_file(path: Path, password: str) -> None:
-    """Write a new file, readable by its owner alone from the start."""
+    """Write the password into a new file, which only its owner can read from the start."""
     partial_file = path.with_suffix(".part")
     partial_file.unlink(missing_ok=True)
     with os.fdopen(os.open(partial_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:

@@ -15,7 +15,7 @@ from django.db.models import ProtectedError
 
 from agreement_site.models import AuditLogEntry, NotificationSettings, QueuedMail
 from core import security_log
-from projects import legal_hold
+from projects import permissions
 from projects.models import Deletion, Member, MemberOffer, Rater
 from projects.permissions import get_leads, get_led_memberships
 from ratings import personal_data
@@ -111,27 +111,13 @@ def _collect_mail_data(user: User) -> dict[str, object]:
 
 
 def _forget_person(user: User, options: dict[str, Any]) -> dict[str, object]:
-    """Remove the person and return how much was removed.
+    """Remove the person's account and data; return how much was removed, for the output.
 
-    Raises CommandError, and then has changed nothing.
+    ``options``: those of the command. Raises CommandError, and then has changed nothing.
     """
     if options["confirm"] != user.username:
         raise CommandError(f"To remove this person, add --confirm {user.username}.")
-    leads = get_led_memberships(user)
-    only_lead_of = [
-        member.project_id
-        for member in leads
-        if not get_leads(member.project_id).exclude(user=user).exists()
-    ]
-    if only_lead_of:
-        raise CommandError(
-            f"They lead projects {', '.join(map(str, only_lead_of))} alone:"
-            " another lead is needed first."
-        )
-    projects = {rater.project_id for rater in _list_raters(user)}
-    held = [str(project_id) for project_id in sorted(projects) if legal_hold.is_held(project_id)]
-    if held or legal_hold.is_site_held():
-        raise CommandError(f"Legal hold forbids it: LEGAL_HOLD={','.join(held) or 'all'}.")
+    _validate_removal(user)
     removed = []
     with transaction.atomic():
         for rater in _list_raters(user):
@@ -148,6 +134,29 @@ def _forget_person(user: User, options: dict[str, Any]) -> dict[str, object]:
         except ProtectedError as error:
             raise CommandError(f"The account cannot be removed: {error}") from None
     return {"account": "removed", "raters": removed}
+
+
+def _validate_removal(user: User) -> None:
+    """Raise CommandError for the only lead of a project, and under a legal hold."""
+    leads = get_led_memberships(user)
+    only_lead_of = [
+        member.project_id
+        for member in leads
+        if not get_leads(member.project_id).exclude(user=user).exists()
+    ]
+    if only_lead_of:
+        raise CommandError(
+            f"They lead projects {', '.join(map(str, only_lead_of))} alone:"
+            " another lead is needed first."
+        )
+    projects = {rater.project_id for rater in _list_raters(user)}
+    held = [
+        str(project_id)
+        for project_id in sorted(projects)
+        if permissions.is_under_legal_hold(project_id)
+    ]
+    if held or permissions.is_site_under_legal_hold():
+        raise CommandError(f"Legal hold forbids it: LEGAL_HOLD={','.join(held) or 'all'}.")
 
 
 def _forget_rater(rater: Rater, options: dict[str, Any]) -> dict[str, object]:

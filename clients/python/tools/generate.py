@@ -34,7 +34,10 @@ STRING_FORMATS = {"date-time": "datetime.datetime", "date": "datetime.date"}
 
 
 def generate_models(schema: dict[str, Any]) -> str:
-    """Return the module of all objects and enumerations that responses contain."""
+    """Return the source of the module with all objects and enumerations that responses contain.
+
+    Raises ValueError if two of them would have the same name.
+    """
     components = schema["components"]["schemas"]
     used = sorted(_find_used_names(schema, components))
     names = {name: _shorten_name(name) for name in used}

@@ -3,7 +3,7 @@
     p_gj = share of j among all ratings of rater g,   pbar = mean over the R raters,
     S_jl = covariance of p_g (divisor R - 1),   P_e = sum w_jl (pbar_j pbar_l - S_jl / R)
 
-which is the mean of p_g'W p_h over all ordered pairs of different raters; P_o as in percent.py.
+which is the mean of p_g'W p_h over all ordered pairs of different raters; P_o as in gwet.py.
 With two raters and complete data it is Cohen's kappa. Conger 1980, Psychological Bulletin 88,
 322-328. Standard error as irrCAC (Gwet 2014): x_i as for the other coefficients, with
 
@@ -60,7 +60,10 @@ class RatedItems:
     def from_ratings(
         cls, item: npt.ArrayLike, rater: npt.ArrayLike, code: npt.ArrayLike, k: int
     ) -> "RatedItems":
-        """Build it from ratings (M,) with integer keys of items and raters; codes are 0..k-1."""
+        """Build it from ratings (M,), at most one for an item and rater.
+
+        item, rater: any integer keys; code: 0..k-1.
+        """
         codes = np.asarray(code, np.int64)
         items, item_index = index_distinct(item)
         raters, rater_index = index_distinct(rater)
@@ -71,7 +74,10 @@ class RatedItems:
         return cls(item_index, rater_index, codes, counts, margins)
 
     def get_complete_codes(self) -> Ints:
-        """Return the codes (N, R) of the N items that all R raters rated."""
+        """Return the codes (N, R) of the N items that all R raters rated.
+
+        Rows ascend by item, columns by rater; (0, R) where no item is complete.
+        """
         n_raters = len(self.margins)
         is_complete = (self.counts.sum(axis=1) == n_raters)[self.item]
         order = np.lexsort((self.rater[is_complete], self.item[is_complete]))
@@ -83,7 +89,7 @@ class RatedItems:
 
 
 def conger_kappa(rated_items: RatedItems, *, weights: npt.ArrayLike | None = None) -> Estimate:
-    """Return Conger's kappa, an Estimate (), of ratings in long form."""
+    """Return Conger's kappa of ratings, an Estimate (), with weights (k, k) or None."""
     n, k = rated_items.counts.shape
     n_raters = len(rated_items.margins)
     w = as_weight_matrix(weights, k)
@@ -118,7 +124,7 @@ def conger_kappa(rated_items: RatedItems, *, weights: npt.ArrayLike | None = Non
         sums.n2.astype(np.int64), sums.pairable_ratings.astype(np.int64), sums.n - 1
     )
     se = sums.compute_standard_error(spread)
-    # Items with a single rating make irrCAC's standard error too wide: see percent.py.
+    # Items with a single rating make irrCAC's standard error too wide: see gwet.py.
     limit_influence = x - scale * np.where(sums.pairable, observed - expected, 0.0)
     limit_se = sums.compute_standard_error(np.asarray((limit_influence**2).sum()))
     margins = shares.mean(axis=0)

@@ -62,7 +62,10 @@ class Formula:
     def build_options(
         self, weights: npt.ArrayLike | None, values: npt.ArrayLike | None
     ) -> dict[str, Any]:
-        """Return the arguments `weights` (k, k) and `values` (k,), each only if it is taken."""
+        """Return the keyword arguments `weights` and `values`, each only if the formula takes it.
+
+        weights (k, k) and values (k,) are passed on as they are, also None.
+        """
         options: dict[str, Any] = {}
         if self.takes_weights:
             options["weights"] = weights
@@ -73,8 +76,8 @@ class Formula:
     def get_forms(self, base: str, weightings: Collection[str]) -> dict[str, str]:
         """Return coefficient name -> weighting of the formula's forms.
 
-        base: the name without weights. The formula has one form for each weighting if it takes
-        weights, otherwise the unweighted form only.
+        base: the name without weights. There is one form for each of the weightings if the formula
+        takes weights, otherwise the unweighted form only.
         """
         used_weightings = weightings if self.takes_weights else (UNWEIGHTED,)
         return {get_weighted_name(base, weighting): weighting for weighting in used_weightings}
@@ -181,8 +184,8 @@ class Coefficient:
     ) -> bool:
         """Return whether the formula can be computed on a scale of this type with these values.
 
-        For a coefficient of numbers it suffices that the categories are ordered: ranks serve as
-        numbers.
+        values (k,): numbers of the categories, or None. For a coefficient of numbers it suffices
+        that the categories are ordered: ranks serve as numbers.
         """
         needs_order = self.needs_order or self.needs_numbers
         return (scale.ordered or not needs_order) and formula.is_computable(values)

@@ -1,6 +1,6 @@
 """Fleiss' kappa for any number of ratings an item, in two definitions, with any weights.
 
-    kappa = (P_o - P_e) / (1 - P_e),   P_e = sum_jl w_jl p_j p_l,   P_o as in percent.py
+    kappa = (P_o - P_e) / (1 - P_e),   P_e = sum_jl w_jl p_j p_l,   P_o as in gwet.py
 
 * `fleiss_kappa`, the definition used here: p_j = sum_i n_ij / M, pooled over ALL ratings, including
   items with one rating (Fleiss 1971, Psychological Bulletin 76, 378-382, eq. 1). Standard error by
@@ -14,7 +14,7 @@
 Both are the same when all items have the same number (>= 2) of ratings. Weights are symmetric.
 """
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 
 import numpy as np
 import numpy.typing as npt
@@ -33,7 +33,6 @@ from metrics.agreement.counts.score_intervals import ScoreLimits, solve_together
 from metrics.agreement.estimate import (
     ChanceCorrected,
     Estimate,
-    Floats,
     Limits,
     build_estimate,
     divide_or_nan,
@@ -41,6 +40,8 @@ from metrics.agreement.estimate import (
 )
 from metrics.agreement.glossary import gettext_noop as _
 from metrics.agreement.weights import as_weight_matrix
+
+from .gwet import ItemChance, estimate_with_item_chance
 
 
 def fleiss_kappa(
@@ -51,7 +52,11 @@ def fleiss_kappa(
     interval: bool = True,
     sums: PatternSums | None = None,
 ) -> Estimate:
-    """Return Fleiss' kappa of patterns (P, k) with numbers of items (..., P)."""
+    """Return Fleiss' kappa of patterns (P, k) with numbers of items (..., P).
+
+    weights (k, k) or None; interval: False for the value alone; sums: those of the patterns if they
+    are at hand, else None.
+    """
     sums = sums or build_pattern_sums(counts, n_items)
     w = as_weight_matrix(weights, sums.k)
     agreement = sums.compute_item_agreement(weights)
@@ -117,7 +122,10 @@ def fleiss_kappa_gwet(
     interval: bool = True,
     sums: PatternSums | None = None,
 ) -> Estimate:
-    """Return Fleiss' kappa of patterns (P, k) with Gwet's definition of chance agreement."""
+    """Return Fleiss' kappa of patterns (P, k) with Gwet's definition of chance agreement.
+
+    n_items (..., P): numbers of items; the other arguments are as for fleiss_kappa.
+    """
     sums = sums or build_pattern_sums(counts, n_items)
     w = as_weight_matrix(weights, sums.k)
     share = sums.mean_shares
@@ -134,63 +142,6 @@ def fleiss_kappa_gwet(
     )
 
 
-@dataclass(frozen=True)
-class ItemChance:
-    """Chance agreement P_e (...), and coefficients for the influence of each item on it.
-
-    slope (..., k): of an item's shares; gradient (..., k): h with dP_e = sum_j h_j dp_j; offset:
-    constant part, (...) or a number.
-    """
-
-    expected: Floats
-    slope: Floats
-    gradient: Floats
-    offset: Floats | float = 0.0
-
-
-def estimate_with_item_chance(
-    sums: PatternSums,
-    weights: npt.ArrayLike | None,
-    chance: ItemChance,
-    *,
-    interval: bool,
-    lowest: Floats,
-) -> Estimate:
-    """Return a chance-corrected coefficient with irrCAC's standard error and both intervals.
-
-    Items with a single rating make irrCAC's standard error too wide, because it treats n2 as fixed;
-    the interval shown centres the agreement of the other items instead. interval: False for the
-    value alone; lowest (...): the least value possible.
-    """
-    expected = chance.expected
-    agreement = sums.compute_item_agreement(weights)
-    point = ChanceCorrected.from_agreement(
-        sums.compute_observed(agreement), expected, sums.has_pairs
-    )
-    if not interval:
-        return build_estimate(point, None, sums.build_basis())
-    beyond_chance = 1 - expected
-    scale = divide_or_nan(sums.n, sums.n2 * beyond_chance)
-    chance_slope = divide_or_nan(2 * (1 - point.value), beyond_chance)
-    spreads = sums.sum_squared_influence(
-        [
-            (scale, agreement),
-            (-scale * expected, sums.pairable),
-            (-chance_slope[..., None] * chance.slope, sums.share_features),
-        ],
-        constant=chance_slope * (expected - chance.offset) - point.value,
-        shift=None if sums.pairable.all() else (-scale * (point.observed - expected), point.value),
-    )
-    se, se_shown = sums.compute_standard_error(spreads[0]), sums.compute_standard_error(spreads[-1])
-    model = CommonCorrelationModel.from_margins(
-        sums.build_pair_weights(pooled=False),
-        None if weights is None else as_weight_matrix(weights, sums.k),
-        Margins(sums.mean_shares, expected, chance.gradient),
-    )
-    limits = ScoreLimits(point, model, se_shown, sums.n2 - 1, lowest=lowest)
-    return build_estimate(point, se, sums.build_basis(), limits=limits)
-
-
 def category_kappas(
     counts: npt.ArrayLike,
     n_items: npt.ArrayLike,
@@ -200,8 +151,8 @@ def category_kappas(
 ) -> Estimate:
     """Return Fleiss' kappa of each category against all others: Estimate (..., k).
 
-    It is undefined for a category that has all or none of the ratings of the items with two or more
-    ratings.
+    The arguments are as for fleiss_kappa. It is undefined for a category that has all or none of
+    the ratings of the items with two or more ratings.
     """
     sums = sums or build_pattern_sums(counts, n_items)
     if sums.n_items.ndim == 1:

@@ -78,8 +78,8 @@ def between_group_kappa(
     """Return kappa between two groups of raters, from the category counts of each group.
 
     first, second (P, k): patterns of the two groups on the same items; n_items (..., P): numbers of
-    items; weights (k, k). chance: expected agreement from both margins ("margins"), as in Gwet's AC
-    ("gwet"), or 0 ("none").
+    items; weights (k, k) or None. chance: expected agreement from both margins ("margins"), as in
+    Gwet's AC ("gwet"), or 0 ("none").
     """
     first_counts, second_counts = np.asarray(first, float), np.asarray(second, float)
     shared = (first_counts.sum(axis=1) > 0) & (second_counts.sum(axis=1) > 0)
@@ -205,10 +205,10 @@ def peer_bias(
     *,
     values: npt.ArrayLike | None = None,
 ) -> Estimate:
-    """Return the mean of own less peers' values, from peer tables (..., k, k).
+    """Return how much higher each rater rates than the peers, from peer tables (..., k, k).
 
-    values (k,): of the categories, ranks when None. It is positive when the rater rates higher than
-    the others.
+    It is the mean of own less peers' values: values (k,) of the categories, ranks when None.
+    moments (..., k, k, k) or None, n_items (...): as in PeerTables.
     """
     p, total = _compute_proportions(tables)
     k = p.shape[-1]

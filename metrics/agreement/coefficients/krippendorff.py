@@ -82,10 +82,13 @@ def krippendorff_alpha(
     interval: bool = True,
     sums: PatternSums | None = None,
 ) -> Estimate:
-    """Return Krippendorff's alpha of patterns (P, k) under a metric, with values (k,).
+    """Return Krippendorff's alpha of patterns (P, k) under a metric.
 
-    In the estimate, `observed` is 1 - D_o and `expected` is 1 - D_e, with Krippendorff's N - 1 in
-    D_e. Ordinal alpha has no analytic standard error.
+    n_items (..., P): numbers of items; metric: one of METRICS; values (k,): numbers of the
+    categories, ranks when None; interval: False for the value alone; sums: those of the patterns if
+    they are at hand, else None. In the estimate, `observed` is 1 - D_o and `expected` is 1 - D_e,
+    with Krippendorff's N - 1 in D_e. Ordinal alpha has no analytic standard error. ValueError for
+    an unknown metric.
     """
     sums = sums or build_pattern_sums(counts, n_items)
     if metric == "ordinal":

@@ -44,7 +44,10 @@ from metrics.agreement.weights import as_weight_matrix, chance_factor
 def scott_pi(
     tables: npt.ArrayLike, weights: npt.ArrayLike | None = None, *, interval: bool = True
 ) -> Estimate:
-    """Return Scott's pi of tables of two raters (..., k, k)."""
+    """Return Scott's pi of tables of two raters (..., k, k), with weights (k, k) or None.
+
+    interval: False for the value alone.
+    """
     proportions = compute_proportions(tables)
     w = as_weight_matrix(weights, proportions.k)
     chance_gradient = proportions.pooled @ ((w + w.T) / 2)
@@ -58,7 +61,7 @@ def scott_pi(
 
 
 def percent_agreement(tables: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> Estimate:
-    """Return percent agreement of two raters, from tables (..., k, k) and weights (k, k)."""
+    """Return percent agreement of two raters from tables (..., k, k); weights (k, k) or None."""
     proportions = compute_proportions(tables)
     return estimate_from_table(
         proportions,
@@ -70,7 +73,7 @@ def percent_agreement(tables: npt.ArrayLike, weights: npt.ArrayLike | None = Non
 
 
 def gwet_ac(tables: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> Estimate:
-    """Return Gwet's AC1, or AC2 with weights, from tables of two raters (..., k, k)."""
+    """Return Gwet's AC1, or AC2 with weights (k, k), from tables of two raters (..., k, k)."""
     proportions = compute_proportions(tables)
     factor = chance_factor(weights, proportions.k)
     expected = factor * (proportions.pooled * (1 - proportions.pooled)).sum(axis=-1)
@@ -82,7 +85,7 @@ def gwet_ac(tables: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> Esti
 
 
 def brennan_prediger(tables: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> Estimate:
-    """Return Brennan-Prediger's coefficient from tables of two raters (..., k, k)."""
+    """Return Brennan-Prediger's coefficient from tables (..., k, k); weights (k, k) or None."""
     proportions = compute_proportions(tables)
     w = as_weight_matrix(weights, proportions.k)
     expected = np.full(proportions.n.shape, w.sum() / proportions.k**2)
@@ -104,7 +107,10 @@ def _compute_least_value(w: Floats, greatest_chance: float) -> float:
 
 
 def pabak(tables: npt.ArrayLike) -> Estimate:
-    """Return the prevalence-adjusted bias-adjusted kappa: Brennan-Prediger without weights."""
+    """Return PABAK, the prevalence-adjusted bias-adjusted kappa, from tables (..., k, k).
+
+    It is Brennan-Prediger's coefficient without weights.
+    """
     return brennan_prediger(tables)
 
 
@@ -119,7 +125,7 @@ def bias_index(tables: npt.ArrayLike) -> Estimate:
 
 
 def mean_difference(tables: npt.ArrayLike, values: npt.ArrayLike | None = None) -> Estimate:
-    """Return the mean of the first less the second rater's values over shared items.
+    """Return the mean of the first less the second rater's values, from tables (..., k, k).
 
     It is an Estimate (...) in category values (k,), ranks when None, with se^2 = s^2 / n and t(n -
     1).

@@ -62,9 +62,10 @@ def compare_before_after(
 ) -> KappaChange:
     """Return the change of Fleiss' kappa between two sets of items.
 
-    first, second: patterns (P, k) and numbers of items (P,) of each set. shared: the items that
-    both sets contain, as their patterns in the first (Q, k) and in the second (Q, k), and numbers
-    of items (Q,); None for disjoint sets. ValueError if a set lacks the pattern of a shared item.
+    first, second: patterns (P, k) and numbers of items (P,) of each set; weights (k, k) or None.
+    shared: the items that both sets contain, as their patterns in the first (Q, k) and in the
+    second (Q, k), and numbers of items (Q,); None for disjoint sets. ValueError if a set lacks the
+    pattern of a shared item.
     """
     kappas = [
         fleiss.fleiss_kappa(*pattern_counts, weights=weights) for pattern_counts in (first, second)
@@ -109,9 +110,9 @@ def _compute_covariance(
     weights: npt.ArrayLike | None,
     shared: tuple[npt.ArrayLike, npt.ArrayLike, npt.ArrayLike],
 ) -> float:
-    """Return the covariance of the kappas of two sets, sum f1_i f2_i / (n1 n2) over shared items.
+    """Return the covariance of the kappas of two sets: sum f1_i f2_i / (n1 n2) over shared items.
 
-    f is the influence of an item on kappa.
+    f is the influence of an item on kappa. ValueError if a set lacks the pattern of a shared item.
     """
     n_items = np.asarray(shared[2], float)
     influences = []
@@ -140,8 +141,9 @@ def permutation_p_value(
 ) -> float | None:
     """Return the p-value of equal kappas, by permuting items between two disjoint sets.
 
-    The statistic is the absolute difference divided by its standard error; None where it is
-    undefined. The same seed gives the same p-value.
+    first, second: patterns (P, k) and numbers of items (P,); weights (k, k) or None. The statistic
+    is the absolute difference divided by its standard error; None where it is undefined. The same
+    seed gives the same p-value.
     """
     counts = np.concatenate([np.asarray(first[0]), np.asarray(second[0])])
     patterns, where = np.unique(counts, axis=0, return_inverse=True)

@@ -35,7 +35,8 @@ _TOLERANCE = 1e-12
 class HumanContest:
     """Comparison of the model with one human: items won, tied and lost by the model.
 
-    advantage: (win + tie) / n; p: of the test. Both are None, with the reason, for too few items.
+    advantage: (win + tie) / n; p: of the test; rejected: whether the test rejects that the human is
+    better. All three are None, with the reason, for too few items.
     """
 
     win: int
@@ -136,7 +137,8 @@ def run_alternative_annotator_test(
 ) -> AlternativeAnnotatorTest:
     """Return the alternative annotator test from codes of humans (N, R) and of the model (N,).
 
-    -1 is a missing code. The other arguments are as in count_contests and evaluate_contests.
+    -1 is a missing code. score, values and weights are as in count_contests, the other arguments as
+    in evaluate_contests. ValueError for other shapes or scores.
     """
     counts = count_contests(humans, model, score=score, values=values, weights=weights)
     return evaluate_contests(counts, epsilon, q, least=least)
@@ -307,12 +309,15 @@ class _ModelCells:
         )
 
     def _estimate_human_kappa(self) -> tuple[float | None, Floats]:
-        """Return kappa among the humans, None if undefined, and its influence (P,)."""
+        """Return kappa among the humans, None if undefined, and its influence (P,) by item."""
         kappa = fleiss.fleiss_kappa(self.counts, self.items, weights=self.weights, interval=False)
         return to_finite_float(kappa.value), fleiss.influence(self.counts, self.items, self.weights)
 
     def _estimate_model_kappa(self) -> tuple[float | None, Floats]:
-        """Return kappa of the model with humans, None if undefined, and its influence (P,)."""
+        """Return kappa of the model with humans, and the influence (P,) of each item on it.
+
+        Kappa is None, and the influence 0, where it is undefined.
+        """
         agreement = (self.w[self.model] * self.counts).sum(axis=1) / self.sizes
         observed = float(self.items @ agreement) / self.n
         expected = float(self.s @ self.w @ self.q)

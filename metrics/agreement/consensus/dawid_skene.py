@@ -78,11 +78,12 @@ def fit_dawid_skene(  # noqa: PLR0913 - parameters of the model, each with a def
 ) -> DawidSkene:
     """Fit Dawid and Skene's model to ratings in long form (M,), at most one per item and rater.
 
-    prior, diagonal, classes: as in ConfusionPrior. fixed: items (F,) and codes (F,) whose true
-    category is known, from gold or a decision; items without ratings are ignored. start: posterior
-    (N, k) of the items in ascending order, or the starting values of an earlier fit. The result is
-    undefined, with a reason, where no item has two ratings. ValueError for a code outside 0..k-1,
-    and for an invalid prior.
+    prior, diagonal, classes: as in ConfusionPrior; rounds: the most that are run. fixed: items (F,)
+    and codes (F,) whose true category is known, from gold or a decision, or None; items without
+    ratings are ignored. start: posterior (N, k) of the items in ascending order, or the starting
+    values of an earlier fit; the shares of ratings when None. The result is undefined, with a
+    reason, where no item has two ratings. ValueError for a code outside 0..k-1, and for an invalid
+    prior.
     """
     if k < 2:
         raise ValueError(f"a scale needs at least two categories, not {k}")
@@ -118,7 +119,10 @@ def fit_dawid_skene_ml(
     rounds: int = 500,
     tolerance: float = 1e-6,
 ) -> DawidSkene:
-    """Fit the model to ratings (M,) by plain maximum likelihood, without pseudo-counts."""
+    """Fit the model to ratings (M,) by plain maximum likelihood, without pseudo-counts.
+
+    The arguments are as for fit_dawid_skene.
+    """
     return fit_dawid_skene(
         item, rater, code, k, prior=0, classes=0, rounds=rounds, tolerance=tolerance
     )

@@ -117,7 +117,10 @@ class MajorityVote:
 
 
 def majority_vote(item: npt.ArrayLike, code: npt.ArrayLike, k: int) -> MajorityVote:
-    """Return the most frequent category of each item, from ratings (M,) in long form."""
+    """Return the most frequent category of each item, from ratings (M,) in long form.
+
+    Its code is TIED where several are most frequent. ValueError for invalid codes.
+    """
     items, codes = validate_ratings(item, code, k)
     keys, index = index_distinct(items)
     return _build_majority(keys, _sum_votes(index, codes, np.ones(codes.size), (keys.size, k)))

@@ -49,7 +49,8 @@ class _AdditiveCounts:
     def _merge(self, other: Self, sign: int) -> Self:
         """Return the sums of two counts by key, with sign 1, or differences, with -1.
 
-        Rows ascend by key; rows that are all zero are left out.
+        Rows ascend by key; rows that are all zero are left out. ValueError for counts of different
+        shape.
         """
         if len(other) == 0:
             return self

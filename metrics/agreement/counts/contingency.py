@@ -94,10 +94,11 @@ def estimate_from_table(
 ) -> Estimate:
     """Return kappa = (P_o - P_e) / (1 - P_e) with its standard error and interval.
 
-    Slope (..., k, k) is dP_e / dp_jl, None without the interval; lowest: the least value possible;
-    has_no_limits (...): True for tables whose limits are undefined.
+    w (k, k): weights; expected (...): P_e; slope (..., k, k): dP_e / dp_jl, or None without the
+    interval; lowest: the least value possible; has_no_limits (...): True for tables whose limits
+    are undefined, None if there are none; interval: False for the value alone.
 
-    g_jl = w_jl - (1 - kappa) slope_jl,   se^2 = (sum p g^2 - (sum p g)^2) / (n (1 - P_e)^2)
+        g_jl = w_jl - (1 - kappa) slope_jl,   se^2 = (sum p g^2 - (sum p g)^2) / (n (1 - P_e)^2)
     """
     point = ChanceCorrected.from_agreement(
         mean_weight(proportions.p, w), expected, proportions.n > 0

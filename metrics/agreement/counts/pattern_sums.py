@@ -123,7 +123,8 @@ class PatternSums:
     def compute_item_agreement(self, weights: npt.ArrayLike | None) -> Floats:
         """Return the mean weight P_i (P,) of the ordered pairs of ratings in each pattern.
 
-        It is 0 for patterns with fewer than two ratings.
+        weights (k, k); None: 1 for equal ratings, otherwise 0. P_i is 0 for patterns with fewer
+        than two ratings.
         """
         if weights is None:
             credit = self._n_agreeing_pairs
@@ -173,8 +174,9 @@ class PatternSums:
     ) -> Floats:
         """Return the least coefficient (...) that the numbers of ratings per item allow.
 
-        Without weights, P_o is least where the ratings of an item are spread evenly over the
-        categories; with weights it is their least weight. greatest_chance: the greatest P_e.
+        Without weights (None), P_o is least where the ratings of an item are spread evenly over the
+        categories; with weights (k, k) it is their least weight. greatest_chance: the greatest P_e.
+        NaN where no item has two ratings, 0 where greatest_chance is 1.
         """
         least = self._compute_least_observed(weights)
         if greatest_chance == 1:  # a single category: the coefficient is undefined
@@ -206,8 +208,8 @@ class PatternSums:
         """Return the sum over items of f_i^2 (1, ...), with f_i linear in features of its pattern.
 
         beta: pairs (coefficients (...) or (..., F), features (P,) or (P, F)), whose products are
-        added; constant (...): added to each f_i. With shift (a, b), both (...), a second row (2,
-        ...) is the sum of (f_i + a [m_i >= 2] + b)^2.
+        added; constant (...): added to each f_i. With shift (a, b), both (...), the result is (2,
+        ...): its second row is the sum of (f_i + a [m_i >= 2] + b)^2.
         """
         size = self.n.size
         terms = [
@@ -237,7 +239,7 @@ class PatternSums:
     def compute_standard_error(self, squared_influence: Floats, n: Floats | None = None) -> Floats:
         """Return the standard error (...) from the sum of squared influences of n items.
 
-        n (...): by default the items with a rating.
+        n (...): numbers of items; those with a rating when None. NaN for fewer than two items.
         """
         n = self.n if n is None else n
         return np.sqrt(np.maximum(divide_or_nan(squared_influence, n * (n - 1)), 0))

@@ -51,9 +51,10 @@ def count_patterns(
 ) -> PatternCounts:
     """Return the numbers of items with each pattern of category counts, from ratings (M,).
 
-    With day (M,) they are counted by day, too: an item counts on the day of its second rating, from
-    which on it can be compared, or of its only one. So a later rating moves no item to another day.
-    Memory: about 3 numbers a rating, whatever k is.
+    With day (M,) they are counted by day, too, unless it is None: an item counts on the day of its
+    second rating, from which on it can be compared, or of its only one. So a later rating moves no
+    item to another day. Memory: about 3 numbers a rating, whatever k is. ValueError for invalid
+    codes.
     """
     item, code = validate_ratings(item, code, k)
     if item.size == 0:
@@ -129,9 +130,10 @@ def count_peer_tables(
 ) -> PeerTables:
     """Return peer tables: each rater's categories against those of all others on the same items.
 
-    others (M,): mask of the ratings that count as those of other raters, all when None; of one
-    rater all or none. Time and memory grow with the ratings and with G k**2 (G k**3 with moments),
-    not with pairs of raters.
+    item, rater, code (M,): ratings; day (M,): counts them by day, too, unless None; others (M,):
+    mask of the ratings that count as those of other raters, all when None; of one rater all or
+    none. Time and memory grow with the ratings and with G k**2 (G k**3 with moments), not with
+    pairs of raters. ValueError for invalid codes.
     """
     item, code = validate_ratings(item, code, k)
     rater = np.asarray(rater, np.int64)
@@ -168,7 +170,7 @@ def compute_comparison_days(
     """Return the first day (M,) on which each rating can be compared with another of its item.
 
     That is the later of its own day and of the first day of another rating of the item; its own day
-    where there is none. others (M,): as in `count_peer_tables`.
+    where there is none. others (M,): mask of the ratings that it is compared with, all when None.
     """
     own_day = np.asarray(day, np.int64)
     if not own_day.size:
@@ -186,10 +188,10 @@ def _count_against_others(
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64] | None]:
     """Return tables (G, k, k) and moments (G, k, k, k) of own ratings against the others.
 
-    row: group * k + own category; pattern: index of the item's pattern in `counts`; within: whether
-    the pattern includes the own rating, for all of a group or for none. The others' counts are then
-    n = pattern - e_c, so sums of n and n n' are sums over patterns less the contribution of the own
-    rating. No moments for more than MAX_MOMENT_CATEGORIES.
+    The moments are None for more than MAX_MOMENT_CATEGORIES categories. row: group * k + own
+    category; pattern: index of the item's pattern in `counts`; within: whether the pattern includes
+    the own rating, for all of a group or for none. The others' counts are then n = pattern - e_c,
+    so sums of n and n n' are sums over patterns less the contribution of the own rating.
     """
     k = counts.shape[1]
     n_groups = int(row.max()) // k + 1
@@ -282,7 +284,7 @@ def _reject_repeated_ratings(key: Ints, order: Ints, names: tuple[Ints, Ints]) -
 
 
 def _iter_pair_cells(sizes: Ints, left: Ints, right: Ints) -> Iterator[Ints]:
-    """Yield chunks of the cell numbers of all pairs of ratings of the same item.
+    """Yield the cell numbers of all pairs of ratings that share an item, in chunks.
 
     sizes: ratings of each item; left, right: parts of the cell number that the first and the second
     rating contribute, by item, then rater. Items of the same size m are handled together as an

@@ -3,10 +3,10 @@
 At most one false alert in 5,000 working days of a rater, 20 rater-years. compute_evidence handles
 one channel of one rater, detect_drift all raters with the consequences of each alert.
 
-comparisons.py scores ratings against those of their peers, daily_scores.py sums the scores by day
-and estimates the variance of a day, common_changes.py measures what is common to all raters,
-evidence.py computes the evidence, shift_estimates.py estimates onset and size, control_charts.py
-builds the charts of one round, detection.py raises the alerts.
+comparisons.py scores ratings against those of their peers and measures what is common to all
+raters, daily_scores.py sums the scores by day and estimates the variance of a day, evidence.py
+computes the evidence, shift_estimates.py estimates onset and size, control_charts.py builds the
+charts of one round, detection.py raises the alerts.
 
 It may import the layers from metrics.agreement.explain down.
 """

@@ -9,8 +9,22 @@ removed.
 
 The effects a are a ridge regression of d_gh = mu + a_g + s a_h over all comparisons, so that a
 change of peers is no drift.
+
+A rater gets a drift alert only if the rater fell beyond the others since the same onset
+(difference in differences). So agreement has a second score for each other explanation, from which
+the part that is common to all is removed (CommonChange):
+
+    time          that of the others with each other on the same day
+    items         that of the others with each other on the same items
+    attributes    that of the others with each other on items with the same value of an attribute
+
+The agreement of the others is their mean residual d - mu - a_h - a_h' without the rater on either
+side. A fall that is common to all is proportional to the level of each rater (evidence.py).
 """
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -64,7 +78,7 @@ class DatedRatings:
         k: int,
         *,
         clusters: npt.ArrayLike | None = None,
-    ) -> "DatedRatings":
+    ) -> DatedRatings:
         """Return the ratings from columns of items, raters, codes and days (M,).
 
         clusters (M,): number of the cluster of each rating's item, None where items are
@@ -126,7 +140,7 @@ class Comparisons:
     other_rater: Ints
 
     @classmethod
-    def from_ratings(cls, ratings: DatedRatings) -> "Comparisons":
+    def from_ratings(cls, ratings: DatedRatings) -> Comparisons:
         """Return the comparisons of each rating with all other ratings of its item."""
         indices = np.arange(ratings.item.size)
         starts = np.flatnonzero(np.diff(ratings.item, prepend=-1))
@@ -139,7 +153,7 @@ class Comparisons:
         own, other = own[different], other[different]
         return cls(own, other, ratings.rater[own], ratings.rater[other])
 
-    def select(self, rows: BoolArray) -> "Comparisons":
+    def select(self, rows: BoolArray) -> Comparisons:
         """Return the comparisons selected by a mask (C,)."""
         return Comparisons(
             self.own[rows], self.other[rows], self.own_rater[rows], self.other_rater[rows]
@@ -218,3 +232,85 @@ def fit_effects(
 
 def _mean_or_zero(d: Floats) -> float:
     return float(d.mean()) if d.size else 0.0
+
+
+class CommonChange:
+    """Estimates of the score change that all raters share, in one round of detection.
+
+    comparisons: those with peers; d (C,): their scores; measures_others (C,): True where neither
+    rater is excluded because of an own drift; effects: fitted levels of the raters.
+    """
+
+    def __init__(
+        self,
+        ratings: DatedRatings,
+        comparisons: Comparisons,
+        d: Floats,
+        *,
+        measures_others: BoolArray,
+        effects: RaterEffects,
+    ) -> None:
+        self.ratings, self.comparisons, self.d, self.effects = ratings, comparisons, d, effects
+        is_first = comparisons.own_rater < comparisons.other_rater
+        self.others = comparisons.select(measures_others & is_first)
+        self.residuals = effects.compute_residuals(
+            d[measures_others & is_first], self.others.own_rater, self.others.other_rater
+        )
+
+    def measure_all(self, attributes: Sequence[Ints]) -> list[Floats]:
+        """Return the common part of each rating's score (M,), one array for each explanation.
+
+        The order is time, items, attributes. attributes: columns (M,) with the values of the items'
+        attributes. NaN where no comparison of other raters measures it.
+        """
+        return [
+            self._measure_time(),
+            *(
+                self._compute_others_mean_by_group(group)
+                for group in (self.ratings.item, *attributes)
+            ),
+        ]
+
+    def _measure_time(self) -> Floats:
+        ratings, own, other = self.ratings, self.others.own, self.others.other
+        is_dated = ratings.dated[own] & ratings.dated[other]
+        day = np.maximum(ratings.day[own], ratings.day[other])[is_dated]
+        return self._compute_mean_of_others(ratings.day, day, is_dated, ratings.dated)
+
+    def _compute_others_mean_by_group(self, group: Ints) -> Floats:
+        """Return the mean residual (M,) of the other raters on items of each rating's group.
+
+        group (M,): number of the group of each rating's item.
+        """
+        all_rows = np.ones(self.others.own.size, bool)
+        return self._compute_mean_of_others(
+            group, group[self.others.own], all_rows, np.ones(group.size, bool)
+        )
+
+    def _compute_mean_of_others(
+        self, group: Ints, group_of_comparison: Ints, rows: BoolArray, usable: BoolArray
+    ) -> Floats:
+        """Return the mean residual (M,) of other raters' comparisons in each rating's group.
+
+        group, usable (M,): of the ratings; rows: mask of the comparisons used, and
+        group_of_comparison: their groups. NaN where there is none, or the rating is not usable.
+        """
+        groups, group_index = index_distinct(np.where(usable, group, group[usable].min(initial=0)))
+        index = np.searchsorted(groups, group_of_comparison)
+        residuals, n_groups = self.residuals[rows], groups.size
+        n = np.bincount(index, minlength=n_groups)
+        total = np.bincount(index, weights=residuals, minlength=n_groups)
+        # Subtract those with the rater on either side, by pairs of rater and group.
+        raters = np.concatenate([self.others.own_rater[rows], self.others.other_rater[rows]])
+        keys, cell = index_distinct(raters * n_groups + np.concatenate([index, index]))
+        own_n = np.append(np.bincount(cell, minlength=keys.size), 0)
+        own_total = np.append(np.bincount(cell, weights=np.tile(residuals, 2)), 0.0)
+        rating_keys = self.ratings.rater * n_groups + group_index
+        position = np.searchsorted(keys, rating_keys)
+        is_present = position < keys.size
+        is_present[is_present] = keys[position[is_present]] == rating_keys[is_present]
+        position = np.where(is_present, position, keys.size)
+        n_others = n[group_index] - own_n[position]
+        others_total = total[group_index] - own_total[position]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.where(usable & (n_others > 0), others_total / n_others, np.nan)

@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from metrics.agreement.counts.grouping import Ints
+from metrics.agreement.drift.comparisons import CommonChange
 from metrics.agreement.estimate import Floats
 
-from .common_changes import CommonChange
 from .comparisons import (
     BoolArray,
     Comparisons,

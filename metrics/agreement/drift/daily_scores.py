@@ -58,9 +58,9 @@ class ScoreVariances:
 def score_ratings(
     ratings: DatedRatings, comparisons: Comparisons, d: Floats, rater_effects: RaterEffects
 ) -> Floats:
-    """Return the mean comparison score (M,) of each rating, net of the effects of its peers.
+    """Return the mean score (M,) of each rating's comparisons, without the effects of its peers.
 
-    d: scores of the comparisons; NaN for a rating without comparisons.
+    d (C,): scores of the comparisons; NaN for a rating without comparisons.
     """
     size = ratings.item.size
     n_comparisons = np.bincount(comparisons.own, minlength=size)

@@ -1,10 +1,10 @@
 """Drift detection: run the control charts day by day, and raise one alert at a time.
 
 On the first day on which any evidence reaches the alert level, the rater with the largest is
-alerted, unless the shift is common to all raters (common_changes.py). Then all days are run again:
-that rater's ratings since the onset no longer count as peers of others, and the rater's own chart
-restarts after the day of the alert. So raters who merely shared items with a drifting rater get no
-alert. It ends when no evidence reaches the level.
+alerted, unless the shift is common to all raters (comparisons.CommonChange). Then all days are run
+again: that rater's ratings since the onset no longer count as peers of others, and the rater's own
+chart restarts after the day of the alert. So raters who merely shared items with a drifting rater
+get no alert. It ends when no evidence reaches the level.
 """
 
 from collections.abc import Mapping, Sequence
@@ -152,8 +152,8 @@ def detect_drift(  # noqa: PLR0917
 
     item, rater, code, day (M,): at most one rating for an item and rater, codes 0..k-1, days since
     1970-01-01 or UNDATED: an undated rating is compared with others but is on no chart. ordered:
-    whether the categories have an order. The result does not depend on the order of the rows.
-    ValueError for invalid input.
+    whether the categories have an order. context and settings: the defaults of their classes when
+    None. The result does not depend on the order of the rows. ValueError for invalid input.
     """
     context, settings = context or DriftContext(), settings or DriftSettings()
     ratings = DatedRatings.from_columns(item, rater, code, day, k, clusters=context.clusters)

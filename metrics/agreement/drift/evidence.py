@@ -48,7 +48,10 @@ class ShiftEvidence:
 
 
 class DailySums(NamedTuple):
-    """Number of items (1 or more), sum of scores and of squared scores of each active day (T,)."""
+    """Items, scores and squared scores, each summed by active day (T,).
+
+    n: number of items, 1 or more; total: sum of their scores; squares: sum of the squared scores.
+    """
 
     n: npt.ArrayLike
     total: npt.ArrayLike

@@ -115,7 +115,7 @@ def get_bands(scheme: str) -> tuple[Band, ...]:
 
 
 def find_band(value: float | None, scheme: str = "landis_koch") -> Band | None:
-    """Return the band of a value; None for None."""
+    """Return the band of a value; None for None. ValueError for an unknown scheme."""
     if value is None:
         return None
     value = round(value, ROUNDING_DECIMALS) if round(value, DISPLAY_DECIMALS) else 0.0
@@ -139,8 +139,8 @@ def band_probabilities(
 ) -> dict[str, float] | None:
     """Return band name -> probability that the true value lies in it.
 
-    df: degrees of freedom of the interval, infinite for a normal one. None without a value or a
-    standard error.
+    se: standard error; df: degrees of freedom of the interval, infinite for a normal one. None
+    without a value or a standard error. ValueError for an unknown scheme.
     """
     if value is None or se is None:
         return None
@@ -169,8 +169,8 @@ def find_benchmark_band(
 ) -> Band | None:
     """Return the highest band that the true value reaches with at least this probability.
 
-    This is Gwet's benchmarking. The lowest band is returned if no other one is reached; None
-    without a value or a standard error.
+    This is Gwet's benchmarking. se: standard error; df: degrees of freedom. The lowest band is
+    returned if no other one is reached; None without a value or a standard error.
     """
     shares = band_probabilities(value, se, scheme, df=df)
     if shares is None:
@@ -189,7 +189,8 @@ def is_inconclusive(
     """Return whether the items are too few, or the interval is too wide, to name a band.
 
     Items are too few below MIN_ITEMS_FOR_BAND, or below MIN_ITEMS_ZERO_WIDTH if the interval has no
-    width because all agree.
+    width because all agree; an unknown number (None) counts as enough. Without an interval (low or
+    high None), only the number of items decides.
     """
     unanimous_few = (
         has_zero_width(low, high) and n_items is not None and n_items < MIN_ITEMS_ZERO_WIDTH
@@ -199,7 +200,7 @@ def is_inconclusive(
 
 
 def has_zero_width(low: float | None, high: float | None) -> bool:
-    """Return whether both ends of an interval are equal up to rounding."""
+    """Return whether both ends of an interval are equal up to rounding; False for None."""
     return low is not None and high is not None and abs(high - low) < 1e-9
 
 
@@ -212,10 +213,10 @@ def are_in_adjacent_bands(values: Iterable[float | None], scheme: str = "landis_
 
 
 def is_too_wide(low: float | None, high: float | None, scheme: str = "landis_koch") -> bool:
-    """Return whether an interval spans too many bands to name one; False without an interval.
+    """Return whether an interval spans too many bands to name one.
 
     It touches more than three bands, or it touches three and is wider than two average bands
-    between 0 and 1.
+    between 0 and 1. False without an interval (low or high None).
     """
     order = get_bands(scheme)
     first, last = find_band(low, scheme), find_band(high, scheme)

@@ -59,8 +59,9 @@ def find_confused_pair(
 ) -> ConfusedPair | None:
     """Return the pair with the largest share relative to its categories' frequencies, or None.
 
-    It has at least CONFUSED_SHARE of the comparisons that differ and CONFUSED_RATIO times what the
-    frequencies give, and its excess over items is significant (Bonferroni over all pairs).
+    counts (P, k): patterns; n_items (P,): numbers of items. None unless a pair has at least
+    CONFUSED_SHARE of the comparisons that differ and CONFUSED_RATIO times what the frequencies
+    give, and its excess over items is significant (Bonferroni over all pairs).
     """
     pairs = list_confusions(counts, n_items)
     if not pairs:

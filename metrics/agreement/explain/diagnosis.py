@@ -224,9 +224,10 @@ def _compute_fleiss_kappas(
 def _diagnose_unequal_numbers(
     counts: npt.ArrayLike, n_items: npt.ArrayLike
 ) -> DiagnosticFinding | None:
-    """Compare the two definitions of Fleiss' kappa on items with two or more ratings.
+    """Return the finding that the two definitions of Fleiss' kappa differ, or None.
 
-    The effect of items with one rating is a diagnosis of its own.
+    They are compared on items with two or more ratings. The effect of items with one rating is a
+    diagnosis of its own.
     """
     all_sizes = np.asarray(counts).sum(axis=1)
     pairable_items = np.where(all_sizes >= 2, np.asarray(n_items), 0)

@@ -1,6 +1,6 @@
-"""Explanations of differences between the headline and other statistics.
+"""Differences between the headline and other statistics, and between rules for missing ratings.
 
-Findings as in diagnosis.py, from stored results alone.
+Findings as in diagnosis.py, from stored results alone:
 
     weightings         the lowest and highest value under any weights: robust where a scheme has one
                        band for both (the page knows the scheme)
@@ -8,14 +8,32 @@ Findings as in diagnosis.py, from stored results alone.
     consistent_apart   ICC(C,1) is above ICC(A,1), or explains most of what is missing to 1, and the
                        raters' means differ by more than chance: they order items alike on
                        different levels
+
+Results of the same ratings under different policies for missing ratings (compute_by_policy):
+
+    available  Fleiss' kappa, pooled: items with two ratings or more are compared, and the agreement
+               expected by chance comes from all ratings, including single ones
+    by_item    Fleiss' kappa as Gwet generalises it: the same, but each item counts once in the
+               agreement expected by chance, however many ratings it has
+    complete   Fleiss' kappa of the items that all raters rated, as in programs that drop the others
+    paired     Krippendorff's alpha: items with two ratings or more, and nothing else
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 from scipy import special
 
-from metrics.agreement.weights import WEIGHTINGS, get_weighted_name
+from metrics.agreement.batch import pattern_coefficients
+from metrics.agreement.coefficients.declaration import NO_PAIRABLE_ITEMS
+from metrics.agreement.estimate import Value
+from metrics.agreement.scales import get_scale_type
+from metrics.agreement.weights import UNWEIGHTED, WEIGHTINGS, get_weighted_name
 
 from .diagnosis import SIGNIFICANCE_LEVEL, DiagnosticFinding
 
@@ -35,8 +53,8 @@ def compare_weightings(
 ) -> DiagnosticFinding | None:
     """Return the finding with the lowest and the highest value of a coefficient by weighting.
 
-    base: the name of the coefficient in ``results``; coefficient: the name shown. None for fewer
-    than two computed weightings.
+    ``results``: name -> value, as stored; base: the name of the coefficient in them; coefficient:
+    the name shown. None for fewer than two computed weightings.
     """
     values = {}
     for name in WEIGHTINGS:
@@ -63,7 +81,8 @@ def compare_weightings(
 def compare_with_pair_mean(fleiss: float | None, mean: float | None) -> DiagnosticFinding | None:
     """Return the finding that Fleiss' kappa and the mean pairwise kappa differ, or None.
 
-    Both must have the same weights. None also where one of them is None.
+    Both must have the same weights. There is no finding where one of them is None, or for a
+    difference of PAIRS_GAP or less.
     """
     if fleiss is None or mean is None or abs(fleiss - mean) <= PAIRS_GAP:
         return None
@@ -121,3 +140,80 @@ def _test_levels(agreement: float, consistency_icc: float, n_items: int, n_rater
     excess = consistency_icc / max(agreement, 1e-12) - 1
     f = 1 + excess * n_items / n_raters * (items_ratio + n_raters - 1)
     return float(special.fdtrc(n_raters - 1, (n_items - 1) * (n_raters - 1), f))
+
+
+@dataclass(frozen=True)
+class MissingDataPolicy:
+    """A coefficient under one policy for missing ratings, and the items that it leaves out.
+
+    single_items: used items with one rating, which affect only the shares of the categories.
+    """
+
+    name: str
+    coefficient: str
+    estimate: Value
+    left_out_items: int
+    left_out_ratings: int
+    single_items: int
+
+
+def compute_by_policy(
+    counts: npt.ArrayLike,
+    n_items: npt.ArrayLike,
+    *,
+    n_raters: int,
+    scale: str,
+    weighting: str = UNWEIGHTED,
+    values: npt.ArrayLike | None = None,
+    weight_matrix: npt.ArrayLike | None = None,
+) -> list[MissingDataPolicy]:
+    """Return Fleiss' kappa or alpha of patterns (P, k) under each policy for missing ratings.
+
+    n_items (P,): numbers of items; weighting: of Fleiss' kappas, one that applies on the scale;
+    values (k,): numbers of the categories, or None; weight_matrix (k, k): custom weights, or None.
+    """
+    patterns, items = np.asarray(counts), np.asarray(n_items)
+    sizes = patterns.sum(axis=1)
+    rules = _list_policy_rules(sizes, n_raters, scale, weighting)
+    # Where rules use the same items, as with complete items, their sums are computed once.
+    names_of_items: dict[bytes, list[str]] = {}
+    for coefficient, is_used in rules.values():
+        names_of_items.setdefault(is_used.tobytes(), []).append(coefficient)
+    estimates = {
+        key: pattern_coefficients(
+            patterns,
+            np.where(np.frombuffer(key, bool), items, 0),
+            scale=scale,
+            values=values,
+            weight_matrix=weight_matrix,
+            names=names,
+        )
+        for key, names in names_of_items.items()
+    }
+    policies = []
+    for name, (coefficient, is_used) in rules.items():
+        estimate = estimates[is_used.tobytes()][coefficient].to_value()
+        if name == "complete" and estimate["reason"] == NO_PAIRABLE_ITEMS and n_raters >= 2:
+            estimate["reason"] = "needs_complete_items"
+        left_out = items * ((sizes >= 1) & ~is_used)
+        single = items[is_used & (sizes == 1)]
+        numbers = int(left_out.sum()), int(left_out @ sizes), int(single.sum())
+        policies.append(MissingDataPolicy(name, coefficient, estimate, *numbers))
+    return policies
+
+
+def _list_policy_rules(
+    sizes: npt.NDArray[np.int64], n_raters: int, scale: str, weighting: str
+) -> dict[str, tuple[str, npt.NDArray[np.bool_]]]:
+    """Return policy -> (coefficient, mask (P,) of the patterns that it uses).
+
+    sizes (P,): ratings of an item with each pattern.
+    """
+    alpha = f"krippendorff_alpha_{get_scale_type(scale).metric}"
+    fleiss = get_weighted_name("fleiss_kappa", weighting)
+    return {
+        "available": (fleiss, sizes >= 1),
+        "by_item": (get_weighted_name("fleiss_kappa_gwet", weighting), sizes >= 1),
+        "complete": (fleiss, (sizes == n_raters) & (sizes >= 1)),
+        "paired": (alpha, sizes >= 2),
+    }

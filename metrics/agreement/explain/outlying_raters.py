@@ -81,6 +81,7 @@ class _Ratings:
     w: Floats
 
     def select(self, is_used: npt.NDArray[np.bool_]) -> _Ratings:
+        """Return the ratings selected by a mask (M,)."""
         return replace(
             self,
             item=self.item[is_used],
@@ -195,9 +196,10 @@ def _test_rater(own: _Ratings, rater: int, level: float) -> _TestResult:
 
 
 def _build_influence_on_kappa(ratings: _Ratings) -> Floats:
-    """Return the influence (k, k) of a pair of ratings on kappa, the weights where it is undefined.
+    """Return the influence (k, k) of a pair of ratings on kappa.
 
-    Only items of three ratings or more are used.
+    Only items of three ratings or more are used. Where the influence is undefined, the weights are
+    returned.
     """
     counts, w = ratings.count(), ratings.w
     counts = counts[counts.sum(axis=1) >= 3]

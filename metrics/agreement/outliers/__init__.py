@@ -9,9 +9,9 @@ e-value against a stated bound, so that it may be tested as often as one likes;
 `settings.alert_level` (5,000) is the evidence that raises an alert, unless the rule states another
 level.
 
-finding.py is the result of a rule. disagreement.py, copies.py and careless_raters.py examine
-raters, agreement_falls.py and category_shifts.py questions, pairs and categories. detection.py
-examines newcomers and combines all findings, so that one cause raises one alert.
+finding.py is the result of a rule. rater_rules.py and copies.py examine raters, agreement_falls.py
+and category_shifts.py questions, pairs and categories. detection.py examines newcomers and combines
+all findings, so that one cause raises one alert.
 
 It may import the layers from metrics.agreement.drift down.
 """

@@ -79,9 +79,9 @@ def find_category_falls(
 ) -> list[OutlierFinding]:
     """Return findings on falls of the agreement on a category, and on falls of its use.
 
-    The agreement on a category is the share of the others who give it where one rater does. It also
-    falls where the category merely becomes rare, so the chance-corrected agreement must have fallen
-    by as much.
+    segment_starts: days on which other guidelines began; k: number of categories. The agreement on
+    a category is the share of the others who give it where one rater does. It also falls where the
+    category merely becomes rare, so the chance-corrected agreement must have fallen by as much.
     """
     settings, ratings = drift.data.settings, drift.data.ratings
     rows = np.flatnonzero(~drift.excluded_ratings[drift.data.comparisons.own])
@@ -116,7 +116,7 @@ def find_category_falls(
 def _find_category_use_falls(
     drift: DriftResult, segment_starts: list[int], code: int, k: int
 ) -> list[OutlierFinding]:
-    """Return findings on falls of a category's share of all ratings by more than UNUSED_SHARE."""
+    """Return findings where a category lost more than UNUSED_SHARE of its share of the ratings."""
     ratings = drift.data.ratings
     rows = np.flatnonzero(~drift.excluded_ratings)
     item, item_index = index_distinct(ratings.item[rows])

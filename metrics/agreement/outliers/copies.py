@@ -5,7 +5,7 @@ product of their levels, d_gh = l_g l_h: two good raters agree often, but each o
 often with others. The levels are fitted to all pairs by least squares, without the pair in
 question. Tested is the mean of d_gh - l_g l_h over the items of the pair against a bound: 0.05, or
 2.5 standard deviations of the other pairs where these are more, because pairs differ (two raters
-with the same training). The evidence is that of disagreement.py with 100 times the number of pairs
+with the same training). The evidence is that of rater_rules.py with 100 times the number of pairs
 as level, so that a question in which nobody copies ever raises such an alert with a probability of
 at most 1 / 100.
 
@@ -32,15 +32,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from metrics.agreement.counts.clusters import MIN_CLUSTERS
 from metrics.agreement.counts.grouping import Ints, index_distinct, rank_rows
+from metrics.agreement.counts.wider_intervals import MIN_CLUSTERS
 from metrics.agreement.drift import AGREEMENT, DriftResult
 from metrics.agreement.drift.daily_scores import sum_by_day
 from metrics.agreement.drift.evidence import bayes_factor
 from metrics.agreement.estimate import NORMAL_QUANTILE, Floats
+from metrics.agreement.outliers.rater_rules import MAD_TO_SD, MIN_OTHERS
 
 from .agreement_falls import get_comparison_days
-from .disagreement import MAD_TO_SD, MIN_OTHERS
 from .finding import MIN_ITEMS_TO_TEST, RATER_COPIES, EvidenceSeries, OutlierFinding
 
 EVIDENCE_LEVEL = 100.0  # times the number of pairs

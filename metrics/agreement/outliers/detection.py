@@ -17,15 +17,16 @@ from metrics.agreement.drift import (
 )
 from metrics.agreement.drift.daily_scores import DailyScores
 from metrics.agreement.estimate import Floats
-
-from ..outliers import agreement_falls, careless_raters, category_shifts, copies, disagreement
-from .disagreement import (
+from metrics.agreement.outliers import rater_rules
+from metrics.agreement.outliers.rater_rules import (
     MIN_OTHERS,
     build_level_finding,
     compute_evidence_below,
     compute_medians_and_lower_bounds,
     select_before_drift,
 )
+
+from ..outliers import agreement_falls, category_shifts, copies
 from .finding import MIN_ITEMS_TO_TEST, NEWCOMER_BELOW_TEAM, OutlierFinding
 
 MAX_NEWCOMER_ITEMS = 300  # the first compared items of a newcomer
@@ -142,12 +143,13 @@ def detect_outliers(
     """Return the outliers besides drifting raters.
 
     k: number of categories; segment_starts: days on which other guidelines began; seconds (N,): for
-    each rating passed to detect_drift, negative for unknown. Only the first finding on a rater
-    counts, in this order: drift, the same answer, too fast, below the team as a newcomer,
-    disagreement, copies; of findings on a question with common days, too: its agreement, a pair, a
-    category. A question's agreement is that without the ratings since a drift. Where two raters
-    cannot be distinguished and the agreement of all ratings fell, that finding replaces their
-    alert.
+    each rating passed to detect_drift, negative for unknown, or None.
+
+    Only the first finding on a rater counts, in this order: drift, the same answer, too fast, below
+    the team as a newcomer, disagreement, copies. Of findings on a question with common days the
+    first counts, too: its agreement, a pair, a category. A question's agreement is that without the
+    ratings since a drift. Where two raters cannot be distinguished and the agreement of all ratings
+    fell, that finding replaces their alert.
     """
     result = OutlierResult()
     if not drift.data.comparisons.own.size:
@@ -169,13 +171,13 @@ def detect_outliers(
 def _find_rater_outliers(drift: DriftResult, seconds: npt.ArrayLike | None) -> list[OutlierFinding]:
     alerted_raters = {key for alert in drift.alerts for key in alert.raters}
     rules: list[Callable[[], list[OutlierFinding]]] = [
-        lambda: careless_raters.find_constant_raters(drift)
+        lambda: rater_rules.find_constant_raters(drift)
     ]
     if seconds is not None:
-        rules.append(lambda: careless_raters.find_fast_raters(drift, seconds))
+        rules.append(lambda: rater_rules.find_fast_raters(drift, seconds))
     rules += [
         lambda: find_newcomers_below_team(drift),
-        lambda: disagreement.find_disagreeing_raters(drift),
+        lambda: rater_rules.find_disagreeing_raters(drift),
         lambda: copies.find_copies(drift, excluded_raters=alerted_raters),
     ]
     findings: list[OutlierFinding] = []

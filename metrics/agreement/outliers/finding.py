@@ -81,7 +81,8 @@ class OutlierFinding:
     ) -> "OutlierFinding":
         """Return the finding raised on day `index` of the series, with its first day as onset.
 
-        interval: size, low, high.
+        kind, measure, raters, facts: as in the class; interval: size, low, high; code: the category
+        concerned, or None.
         """
         size, low, high = interval
         first_day = int(series.day[0])

@@ -69,7 +69,8 @@ def compute_score(
 ) -> GoldAnswerScore:
     """Return a rater's score on gold items, from counts (k, k) of own category x gold answer.
 
-    weights (k, k) or None; values (k,) of the categories, ranks when None.
+    weights (k, k) of kappa, or None; values (k,) of the categories, ranks when None. Without
+    answers everything is undefined.
     """
     counts = np.asarray(table)
     n, right = int(counts.sum()), int(np.trace(counts))
@@ -207,7 +208,7 @@ def _follow_exam(
 
     Both follow from the distribution of right answers among undecided raters after each answer.
     get_probability: number of answers, numbers of right ones among them (n,) -> probability that
-    the next one is right (n,).
+    the next one is right (n,). ValueError unless 0 < p_fail < p_pass < 1.
     """
     if not 0 < p_fail < p_pass < 1:
         raise ValueError(f"0 < p_fail < p_pass < 1, not p_fail {p_fail:g}, p_pass {p_pass:g}")

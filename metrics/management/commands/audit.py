@@ -6,8 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from metrics.integrity import audit_hooks
-from metrics.integrity.audit import audit_question
+from metrics.integrity.audit import REGISTERED_AUDITS, audit_question
 from metrics.jobs import question_updates
 from metrics.management.question_argument import add_question_argument, get_questions
 from metrics.results import refresh
@@ -39,7 +38,7 @@ class Command(BaseCommand):
                 question_updates.delete_counts_and_results(question)
                 question_updates.update_question(question.pk)
                 refresh.recompute_deferred_cumulative_results(question.pk)
-                for registered in audit_hooks.REGISTERED_AUDITS:
+                for registered in REGISTERED_AUDITS:
                     registered.repair(question.pk)
             self.stdout.write("Recounted:")
             different = [question for question in different if not self.audit_and_print(question)]
@@ -52,7 +51,7 @@ class Command(BaseCommand):
     def audit_and_print(self, question: Question) -> bool:
         """Audit a question and print the result; return True if there is no difference."""
         audit_findings = audit_question(question.pk)
-        for registered in audit_hooks.REGISTERED_AUDITS:
+        for registered in REGISTERED_AUDITS:
             audit_findings.differences += registered.find_differences(question.pk)
         parts = [
             f"{audit_findings.n_ratings} ratings counted",

@@ -36,7 +36,10 @@ class Command(BaseCommand):
 
 
 def get_owner(username: str | None) -> Any:
-    """Return the active user with this name, or the first superuser. Raises CommandError."""
+    """Return the active user with this name; the first superuser when ``username`` is None.
+
+    Raises CommandError if there is none.
+    """
     users = get_user_model().objects.filter(is_active=True)
     if username is not None:
         owner = users.filter(username=username).first()

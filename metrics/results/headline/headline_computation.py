@@ -25,14 +25,16 @@ from metrics.models import CountState, PairTally
 from metrics.question_scale import QuestionScale, list_headline_coefficients
 from metrics.results.patterns import GroupedPatterns, GroupValues
 from metrics.results.values import (
+    ALL,
+    MODELS,
+    PEOPLE,
     HeadlineResult,
     Values,
     build_icc_value,
     build_undefined_value,
     get_number,
+    merge_sample_headline,
 )
-
-from .sample_headline import ALL, MODELS, PEOPLE, merge_sample_headline
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ class RaterGroup:
         return self.n_raters >= 2 and rated.size > 0 and bool((rated == self.n_raters).all())
 
     def get_value(self, name: str, scale: QuestionScale) -> Value:
-        """Return the Value of the coefficient ``name`` for these raters."""
+        """Return the Value of the coefficient ``name`` for these raters, perhaps undefined."""
         if name in self.values:
             return self.values[name]
         if name.startswith(headline_rules.COHEN):

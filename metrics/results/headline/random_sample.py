@@ -4,7 +4,7 @@ Planned assignments for reliable labels, and slots beyond the overlap, select un
 items lower every coefficient. So the headline is then based on the other ratings only
 (`Assignment.planned` is false, or nobody was asked), and that of all ratings is stored with it as
 ``pooled``. No count says which ratings were requested. This is read from the ratings, shortly after
-the other results (results.deferred_results), and if that is slow, not after every change.
+the other results (results.refresh), and if that is slow, not after every change.
 """
 
 from __future__ import annotations
@@ -22,12 +22,17 @@ from metrics.agreement.counts import tally
 from metrics.agreement.headline import ICCS, LEAD_CHOICE
 from metrics.models import CountState
 from metrics.question_scale import QuestionScale
-from metrics.results import bootstrap, clusters
-from metrics.results.values import HeadlineResult, RandomSample, build_undefined_value
+from metrics.results import intervals
+from metrics.results.values import (
+    SAMPLE_PARTS,
+    HeadlineResult,
+    RandomSample,
+    build_undefined_value,
+    merge_sample_headline,
+)
 from ratings.models import NO_CODE, Assignment, Rating
 
 from .headline_computation import ALL, MODELS, PEOPLE, build_headline_from_ratings
-from .sample_headline import SAMPLE_PARTS, merge_sample_headline
 
 QUICK_SECONDS = 0.5  # a computation that takes no longer needs no pause
 PAUSE_FACTOR = 10  # length of the pause, relative to the time that the computation took
@@ -116,7 +121,7 @@ def compute_sample_headline(
     coefficients = row.pooled
     if group_ratings is not sample:
         coefficients = sample_headline.get("coefficients", coefficients)
-    sample_info["coefficients"] = bootstrap.add_headline_intervals(
+    sample_info["coefficients"] = intervals.add_headline_intervals(
         sample_headline, coefficients, patterns, scale
     )
     parts = _build_parts(headline, sample_headline)
@@ -150,7 +155,7 @@ def _build_empty_sample(headline: HeadlineResult, sample_info: RandomSample) -> 
 
 
 def _select_choice(headline: HeadlineResult) -> HeadlineResult:
-    """Return the coefficient of a headline, and why it was chosen."""
+    """Return the parts of a headline that name its coefficient and the reason for it."""
     return {
         "name": headline["name"], "why": headline["why"], "companions": headline["companions"],
     }  # fmt: skip
@@ -188,8 +193,8 @@ def compute_fields_from_ratings(
             scale=scale,
         )
     if project.cluster_attribute:
-        numbers = clusters.get_cluster_numbers(ratings["item"], project)
-        effects = clusters.compute_headline_clusters(
+        numbers = intervals.get_cluster_numbers(ratings["item"], project)
+        effects = intervals.compute_headline_clusters(
             ratings, numbers, is_model, scale, attribute=project.cluster_attribute
         )
         fields["cluster_effects"] = asdict(effects)

@@ -87,7 +87,7 @@ class ChangeExplanation:
 
     @property
     def is_clear(self) -> bool:
-        """Return whether the change is more than chance (results.disagreement.recent_change).
+        """Return whether the change is more than chance (results.headline.trends).
 
         False if that was not tested when the explanation was stored.
         """

@@ -188,7 +188,7 @@ def is_chance_corrected(name: str) -> bool:
     return entry is not None and entry.chance_corrected
 
 
-# Policies for missing ratings (metrics.agreement.explain.missing_ratings).
+# Policies for missing ratings (metrics.agreement.explain.headline_differences).
 MISSING_POLICY_NAMES: dict[str, Promise] = {
     "available": _("All ratings, each counted for chance"),
     "by_item": _("All ratings, each item counted once for chance"),

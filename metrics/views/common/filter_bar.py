@@ -28,8 +28,8 @@ from metrics.filters import (
     join_keys,
 )
 from metrics.results import rater_periods
-from projects import hidden_names
 from projects.models import Project, QueueOrder, Rater
+from projects.models.rater import get_shown_key
 
 from .selection import Selection
 
@@ -242,7 +242,7 @@ def _build_excluded_rater_chips(request: HttpRequest, keys: tuple[str, ...]) -> 
     """Return a chip for each excluded rater, or a single chip for many."""
 
     def build_text(key: str) -> str:
-        return _("without %(rater)s") % {"rater": hidden_names.get_shown_key(key)}
+        return _("without %(rater)s") % {"rater": get_shown_key(key)}
 
     url_without_any = _build_url_without(request, "exclude")
     separator = "" if url_without_any.endswith("?") else "&"

@@ -8,8 +8,8 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from metrics.agreement.counts.clusters import MIN_CLUSTERS
-from metrics.results.clusters import describe_clusters
+from metrics.agreement.counts.wider_intervals import MIN_CLUSTERS
+from metrics.results.intervals import describe_clusters
 from metrics.results.values import HeadlineResult, Value
 from metrics.views.common import display_names
 from metrics.views.common.number_formats import format_count, format_interval, format_number

@@ -21,7 +21,7 @@ from core.web.links import render_link
 from metrics.agreement.explain import bands
 from metrics.models import Diagnosis
 from metrics.question_scale import QuestionScale
-from metrics.results.disagreement.findings import (
+from metrics.results.findings import (
     OUTLYING_RATERS,
     RECENT_CHANGE,
     Confusions,

@@ -56,7 +56,7 @@ class Freshness:
         """Return whether the deferred results are still based on older counts.
 
         They are the findings, mean pairwise kappas, bootstrap intervals and the headline of
-        the random sample (metrics.results.deferred_results). False with a filter.
+        the random sample (metrics.results.refresh). False with a filter.
         """
         state = self.state
         if state is None or self.has_filter:

@@ -15,7 +15,7 @@ from django.utils.safestring import SafeString
 
 from core.hooks import Hook
 from metrics.agreement.explain import bands
-from metrics.results.disagreement.findings import Findings, is_band_withheld
+from metrics.results.findings import Findings, is_band_withheld
 from metrics.results.question_agreement import QuestionAgreement, load_agreements
 from metrics.results.values import Value
 from projects.models import Project, Question

@@ -19,7 +19,7 @@ from metrics import periods
 from metrics.agreement.weights import UNWEIGHTED, list_applicable_weightings
 from metrics.filters import RatingFilter
 from metrics.question_scale import QuestionScale, get_weighted_name, list_headline_coefficients
-from metrics.results.headline.headline_trend import get_headline
+from metrics.results.headline.trends import get_headline
 from projects.models import Item, Member, Project, Question, Rater
 from projects.permissions import get_project
 

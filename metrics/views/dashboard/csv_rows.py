@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from metrics.results.clusters import describe_clusters
+from metrics.results.intervals import describe_clusters
 from metrics.results.question_agreement import QuestionAgreement
 from metrics.results.rater_results import RaterAgreement
 from metrics.views.common.rater_columns import (

@@ -15,7 +15,7 @@ from metrics.agreement.headline import LEAD_CHOICE
 from metrics.filters import ALL_RATINGS, RANDOM_SAMPLE
 from metrics.question_scale import get_weighted_name, list_headline_coefficients
 from metrics.results import pair_results
-from metrics.results.headline import headline_trend
+from metrics.results.headline import trends
 from metrics.results.question_agreement import QuestionAgreement
 from metrics.results.values import Value, get_number
 from metrics.views.common import display_names, headline_texts, heat_maps
@@ -190,7 +190,7 @@ def list_trend_choices(selection: Selection) -> list[tuple[str, str]]:
     The URL value is empty for a headline of two raters, which the URL does not name.
     """
     choices = [(name, name) for name in list_headline_coefficients(selection.scale)]
-    if selection.filter or not headline_trend.is_two_rater_coefficient(
+    if selection.filter or not trends.is_two_rater_coefficient(
         selection.headline["displayed_coefficient"]
     ):
         return choices

@@ -10,7 +10,7 @@ from typing import Any
 from core.web import tables
 from metrics.question_scale import QuestionScale
 from projects.models import Item, Question
-from projects.services.items import gold
+from projects.services import gold
 from ratings.exports import format_cell
 from ratings.items import item_search
 from ratings.items.item_search import ItemFilters

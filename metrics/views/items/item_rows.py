@@ -14,10 +14,10 @@ from django.utils.translation import ngettext
 
 from metrics.filtered import item_ranking
 from metrics.question_scale import QuestionScale
-from metrics.results.disagreement.disputed_items import compute_disagreement, label_counts
+from metrics.results.disputed_items import compute_disagreement, label_counts
 from metrics.views.common.number_formats import format_count
 from projects.models import Category, GoldAnswer, Item, ItemVersion, Question
-from projects.services.items import gold
+from projects.services import gold
 from ratings.items import item_search
 from ratings.items.item_search import ItemCount, ItemFilters
 from ratings.models import NO_CODE, Rating, Revision

@@ -33,7 +33,7 @@ from metrics.views.common.selection import (
 )
 from projects.models import Item, Rater
 from projects.selectors import get_item_counts
-from projects.services.items import gold
+from projects.services import gold
 from ratings.annotation import skipped_and_flagged
 from ratings.items import content, item_search
 from ratings.items.item_search import ItemFilters

@@ -23,7 +23,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from core.web.links import render_link
 from metrics.agreement.explain import bands
 from metrics.models import PeriodUnit
-from metrics.results.disagreement.findings import is_band_withheld
+from metrics.results.findings import is_band_withheld
 from metrics.results.question_agreement import load_agreements
 from metrics.views.common.getting_started import build_steps, is_card_shown
 from metrics.views.common.insights import (

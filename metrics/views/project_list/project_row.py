@@ -15,6 +15,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy
 
 from core.hooks import Hook
+from core.text import get_initials
 from metrics.results.question_agreement import QuestionAgreement
 from metrics.results.values import Value
 from metrics.views.common.getting_started import SetupStep
@@ -22,7 +23,6 @@ from metrics.views.common.question_rows import QuestionRow
 from metrics.views.common.trends import recent_weeks
 from projects.models import Project, Rater
 from projects.models.roles import Capability, may
-from projects.services.members.usernames import get_initials
 from ratings.annotation.rater_progress import RaterProject
 
 MAX_AVATARS = 4  # of a project; the number of further people is shown

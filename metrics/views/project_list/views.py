@@ -19,7 +19,7 @@ from metrics.example import example_projects
 from metrics.views import questions
 from projects.models import Deletion, Member
 from projects.permissions import get_project, require_can_create_projects
-from projects.services.members import membership
+from projects.services import membership
 from ratings.items import removal
 
 LIST_PARAMETERS = ("group", "search", "sort", "page")  # parameters of the list of projects

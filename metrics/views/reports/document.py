@@ -21,7 +21,7 @@ from metrics.agreement.explain import bands
 from metrics.agreement.headline import LEAD_CHOICE
 from metrics.question_scale import QuestionScale
 from metrics.reports import OutlyingFacts, ReportFacts
-from metrics.results.disagreement.findings import is_band_withheld
+from metrics.results.findings import is_band_withheld
 from metrics.results.values import Value
 from metrics.views.common import display_names, headline_texts, insights
 from metrics.views.common.headline_texts import format_estimate

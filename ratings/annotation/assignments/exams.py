@@ -23,7 +23,7 @@ from django.utils import timezone
 from core.hooks import Hook
 from events.services import record_event
 from projects.models import GoldAnswer, Item, Question, Rater
-from projects.services.items.gold import get_positions, get_right_codes
+from projects.services.gold import get_positions, get_right_codes
 from ratings.models import Assignment, CheckAnswer, Exam, ExamRules, Rating
 from ratings.services import permissions, slots
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from core.json_limits import parse_finite_float, reject_constant
+from core.text import parse_finite_float, reject_constant
 from ratings.imports.problems import UnreadableFileError, truncate_text
 
 from .encodings import TextChunks, count_line_ends

@@ -16,7 +16,7 @@ from django.contrib.auth.models import User
 from django.db.models import QuerySet
 
 from projects.models import Project, Rater
-from projects.services.raters.upsert import upsert_raters
+from projects.services.rater_upsert import upsert_raters
 from ratings.models import ImportRun
 
 from . import import_mapping

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from projects.models import Item, Project, Question, Rater
-from projects.services.items.upsert import is_same_json
-from projects.services.raters import pseudonyms
+from projects.services import pseudonyms
+from projects.services.item_upsert import is_same_json
 from ratings.imports import zip_archives
 from ratings.imports.batch_writer import count_changed_ratings
 from ratings.imports.mapping import key_matching

@@ -13,9 +13,7 @@ from django.utils import timezone
 
 from core.text import has_control_character
 from projects.models import Question
-from projects.services import question_validation
-from projects.services.items import upsert
-from projects.services.raters import fields
+from projects.services import item_upsert, question_validation, rater_changes
 from ratings.imports import records
 from ratings.imports.problems import ImportProblem, ProblemList, truncate_text
 from ratings.imports.records import SkippedRecordCounts
@@ -80,12 +78,15 @@ class RecordValidator:
         self._other_question_keys: dict[str, None] = {}
         self.validated_raters: dict[str, tuple[str, ...]] = {}  # key -> last record of the rater
         self.item_keys = KeyResolver(
-            staging.items, columns=columns, max_length=upsert.MAX_KEY_LENGTH, problems=self.problems
+            staging.items,
+            columns=columns,
+            max_length=item_upsert.MAX_KEY_LENGTH,
+            problems=self.problems,
         )
         self.rater_keys = KeyResolver(
             staging.raters,
             columns=columns,
-            max_length=fields.MAX_KEY_LENGTH,
+            max_length=rater_changes.MAX_KEY_LENGTH,
             problems=self.problems,
             project_keys=project_rater_keys,
         )
@@ -220,9 +221,9 @@ class RecordValidator:
         if rater_id is None or (rater.kind == "human" and not rater.name):
             return
         texts = (
-            rater.name[: fields.MAX_NAME_LENGTH],
-            rater.model[: fields.MAX_MODEL_LENGTH],
-            rater.prompt_version[: fields.MAX_VERSION_LENGTH],
+            rater.name[: rater_changes.MAX_NAME_LENGTH],
+            rater.model[: rater_changes.MAX_MODEL_LENGTH],
+            rater.prompt_version[: rater_changes.MAX_VERSION_LENGTH],
         )
         if not any(has_control_character(text) or not is_unicode(text) for text in texts):
             name, model, version = texts
@@ -372,7 +373,7 @@ class RecordValidator:
 
     def _serialize_object(self, name: str, value: dict[str, Any], line: int) -> str | None:
         """Return a body or attributes as JSON text, or None after adding a problem."""
-        if why := upsert.FIELDS[name].find_problem(value):
+        if why := item_upsert.FIELDS[name].find_problem(value):
             self.problems.add("invalid_item", line, "", why=why)
             return None
         text = _ENCODER.encode(value)

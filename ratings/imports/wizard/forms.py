@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy
 from core.text import classify_key_problem, describe_line
 from projects.models import Project
 from projects.services import project_validation
-from projects.services.raters import fields
+from projects.services.rater_changes import MAX_KEY_LENGTH
 from ratings.imports.decoding.encodings import get_encoding_choices
 from ratings.imports.mapping.import_mapping import SHEET_CHOICES, ImportMapping
 from ratings.imports.readers import SOURCES, list_extensions
@@ -135,7 +135,7 @@ class ImportOptionsForm(forms.Form):
     )
     default_rater = forms.CharField(
         label=gettext_lazy("Rater for rows without one"),
-        max_length=fields.MAX_KEY_LENGTH,
+        max_length=MAX_KEY_LENGTH,
         required=False,
     )
     create_missing = forms.BooleanField(
@@ -174,8 +174,8 @@ class ImportOptionsForm(forms.Form):
             for name, message in problems.items():
                 self.add_error("project_name" if name == "name" else name, message)
         default_rater = cleaned_data.get("default_rater", "")
-        if default_rater and classify_key_problem(default_rater, max_length=fields.MAX_KEY_LENGTH):
-            self.add_error("default_rater", describe_line(fields.MAX_KEY_LENGTH))
+        if default_rater and classify_key_problem(default_rater, max_length=MAX_KEY_LENGTH):
+            self.add_error("default_rater", describe_line(MAX_KEY_LENGTH))
         return cleaned_data
 
     def apply_to_mapping(self) -> ImportMapping:

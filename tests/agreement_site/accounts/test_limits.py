@@ -112,7 +112,7 @@ def test_with_https_every_cookie_has_the_host_prefix(tmp_path: Path) -> None:
     tmp_path.chmod(0o700)
     script = (
         "import django, json; django.setup(); from django.conf import settings as s;"
-        "from agreement_site.middleware.message_storage import HostCookieStorage;"
+        "from agreement_site.middleware.security import HostCookieStorage;"
         "print(json.dumps([s.SESSION_COOKIE_NAME, s.CSRF_COOKIE_NAME, s.LANGUAGE_COOKIE_NAME,"
         " HostCookieStorage.cookie_name]))"
     )

@@ -25,8 +25,7 @@ from agreement_site.models import AuditLogEntry
 from events.models import Webhook
 from metrics.models import SavedView, ShareLink
 from projects.models import ApiToken, Approval, Item, Member, MemberOffer, Project, Rater
-from projects.services import approvals, tokens
-from projects.services.items import gold
+from projects.services import approvals, gold, tokens
 from quality.models import GoldIntervention
 from ratings.models import LabelStudioConnection
 from tests.cast import PASSWORD, build_question_data

@@ -14,7 +14,7 @@ from django.test import Client
 from agreement_site.models import AuditLogEntry
 from core import security_log
 from projects.models import Member
-from projects.services.members import membership
+from projects.services import membership
 from projects.services.projects import change_project
 from projects.services.questions import change_question_text
 from tests.cast import PASSWORD

@@ -48,6 +48,7 @@ def test_lead_finds_pages_by_name(search_palette, project, client_for, lead):
         "Share": f"/projects/{project.pk}/",
         "download": f"/projects/{project.pk}/data/",
         "Scott": f"/projects/{project.pk}/coefficients/",
+        "duplicate": f"/projects/{project.pk}/archive/",
         "sign out": reverse("tokens"),
     }
     for text, url in synonyms.items():

@@ -26,7 +26,7 @@ from core.jobs.outbox import MAX_JITTER
 from events import feed
 from events.models import Event
 from projects.models import Member, Question
-from projects.services.raters.updates import set_rater_paused
+from projects.services.rater_changes import set_rater_paused
 from quality.alerts.services import change_alert_state
 from quality.models import Alert, Gate
 from tests.cast import make_project as create_project

@@ -20,8 +20,8 @@ from agreement_site.models import QueuedMail
 from agreement_site.notifications import outbox, preferences
 from events import feed
 from projects.models import Member, Rater
-from projects.services.members import membership
-from projects.services.raters.updates import set_rater_paused
+from projects.services import membership
+from projects.services.rater_changes import set_rater_paused
 from ratings.annotation import rater_messages
 from tests.cast import make_user as create_user
 

@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, Page, ViewportSize, expect
 
 from metrics.jobs import question_updates
 from projects.models import Item, Project, Question, Rater
-from projects.services.items.gold import set_gold_answer
+from projects.services.gold import set_gold_answer
 from quality import tasks
 from quality.exams import exam_rules
 from quality.models import Appeal, DriftState, GoldIntervention, LabelRules

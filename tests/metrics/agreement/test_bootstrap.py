@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from metrics.agreement import bootstrap as agreement_bootstrap
-from metrics.agreement.coefficients import fleiss, gwet, krippendorff, percent
+from metrics.agreement.coefficients import fleiss, gwet, krippendorff
 from metrics.agreement.counts import tally
 from tests.metrics.agreement.test_truth import CASES, build_codes, load_case
 
@@ -15,7 +15,7 @@ from tests.metrics.agreement.test_truth import CASES, build_codes, load_case
 FUNCTIONS = {
     "fleiss_kappa": fleiss.fleiss_kappa,
     "krippendorff_alpha_nominal": krippendorff.krippendorff_alpha,
-    "percent_agreement": percent.percent_agreement,
+    "percent_agreement": gwet.percent_agreement,
     "gwet_ac1": gwet.gwet_ac,
 }
 
@@ -87,12 +87,12 @@ ITEMS = np.array([9, 6, 2, 1, 5, 2])
 def test_intervals_match_scipy_up_to_sampling_error(method, n_items):
     from scipy import stats
 
-    statistics = {"p": lambda n: percent.percent_agreement(SKEWED, n, interval=False)}
+    statistics = {"p": lambda n: gwet.percent_agreement(SKEWED, n, interval=False)}
     interval = agreement_bootstrap.bootstrap_patterns(
         n_items, statistics, replicates=100_000, method=method
     )["p"]
     agreement_by_pattern = [
-        float(percent.percent_agreement(SKEWED[[p]], [1]).value) for p in range(len(SKEWED))
+        float(gwet.percent_agreement(SKEWED[[p]], [1]).value) for p in range(len(SKEWED))
     ]
     expected = stats.bootstrap(
         (np.repeat(agreement_by_pattern, n_items),),
@@ -106,7 +106,7 @@ def test_intervals_match_scipy_up_to_sampling_error(method, n_items):
 
 
 def test_bca_shifts_a_skewed_interval():
-    statistics = {"p": lambda n: percent.percent_agreement(SKEWED, n, interval=False)}
+    statistics = {"p": lambda n: gwet.percent_agreement(SKEWED, n, interval=False)}
     bca, percentile = (
         agreement_bootstrap.bootstrap_patterns(
             ITEMS, statistics, replicates=100_000, method=method

@@ -11,8 +11,8 @@ from scipy import special, stats
 
 from metrics.agreement import estimate_coefficient, pattern_coefficients, report
 from metrics.agreement.coefficients import cohen, fleiss, groups
+from metrics.agreement.coefficients.cohen import PairKappas, mean_kappa_by_items
 from metrics.agreement.coefficients.groups import between_group_kappa
-from metrics.agreement.coefficients.light import PairKappas, mean_kappa_by_items
 from metrics.agreement.counts.common_correlation import (
     CommonCorrelationModel,
     Margins,

@@ -14,7 +14,7 @@ from metrics.filtered import filtered_jobs
 from metrics.jobs.question_updates import update_question
 from metrics.models import FilteredResult
 from projects.models import Item, Project, Question, Rater
-from projects.services.items.upsert import upsert_items
+from projects.services.item_upsert import upsert_items
 from ratings.models import Rating
 from tests.ratings.imports.wizard_client import get_page_text
 

@@ -12,7 +12,7 @@ from metrics.agreement import report
 from metrics.filtered import filtered_jobs
 from metrics.jobs.question_updates import update_question
 from metrics.models import FilteredResult
-from metrics.results.deferred_results import recompute_deferred_results
+from metrics.results.refresh import recompute_deferred_results
 from projects.models import Rater
 from tests.cast import rate_many
 

@@ -16,18 +16,17 @@ from django.test.utils import CaptureQueriesContext
 
 from metrics import tasks
 from metrics.agreement.coefficients import fleiss
-from metrics.agreement.counts.clusters import widen_interval
 from metrics.agreement.counts.tally import count_patterns
+from metrics.agreement.counts.wider_intervals import widen_interval
 from metrics.integrity import audit
 from metrics.jobs.question_updates import update_question
 from metrics.models import CountState, Diagnosis, FilteredResult, Report
-from metrics.results import deferred_results
-from metrics.results.clusters import QuestionClusters
-from metrics.results.disagreement import recent_change
-from metrics.results.headline import random_sample
+from metrics.results import refresh
+from metrics.results.headline import random_sample, trends
+from metrics.results.intervals import QuestionClusters
 from metrics.views.common.headline_texts import format_cluster_note
 from projects.models import Item, Project, Rater
-from projects.services.items import upsert
+from projects.services import item_upsert
 from ratings.models import Rating
 from ratings.services.judgement import Judgement
 from ratings.services.record import record_ratings
@@ -79,7 +78,7 @@ def declare(api: Any, address: Any) -> Any:
     def declare_clusters(attribute: str = "document", *, sweep: bool = True) -> Any:
         response = api.patch(address(), {"cluster_attribute": attribute}, format="json")
         if sweep:
-            deferred_results.refresh_deferred_results()
+            refresh.refresh_deferred_results()
         return response
 
     return declare_clusters
@@ -118,7 +117,7 @@ def test_intervals_are_those_of_clusters(get: Any, declare: Any, question: Any) 
         "design_effect": None,
         "reliable": None,
     }
-    deferred_results.refresh_deferred_results()
+    refresh.refresh_deferred_results()
     after = get()
     expected, effect = compute_expected_value(question)
     assert effect > 3
@@ -206,7 +205,7 @@ def test_pages_say_what_intervals_take_into_account(
     assert "design effect" not in client.get(statistics).content.decode()
     declare(sweep=False)
     assert "Computing intervals clustered by " in client.get(statistics).content.decode()
-    deferred_results.refresh_deferred_results()
+    refresh.refresh_deferred_results()
     response = client.get(statistics)
     assert (
         "Intervals account for clusters by “document”: 120 items in 12 clusters (design effect "
@@ -250,7 +249,7 @@ def test_changes_of_weeks_are_compared_by_cluster(declare: Any, question: Any) -
     assert clusters is None  # the project in memory is not changed by the request
     patterns = np.array([[2, 0], [1, 1]]), np.array([20, 20]), np.array([34, 6])
     narrow, wide = (
-        recent_change.compare_periods(patterns[::2], patterns[:2], None, effect=effect)
+        trends.compare_periods(patterns[::2], patterns[:2], None, effect=effect)
         for effect in (1.0, 9.0)
     )
     assert (narrow[:2], narrow[2], wide[2]) == (wide[:2], True, False)
@@ -278,7 +277,7 @@ def test_who_misreads_two_documents_is_not_below_the_others(
 
 def list_outlying(question: Any, *, half: str = "", get: Any = None) -> list[int]:
     """Return the raters below the others as stored, or of the items of one half."""
-    deferred_results.refresh_deferred_results()
+    refresh.refresh_deferred_results()
     findings = Diagnosis.objects.get(question=question).findings
     if half:
         get(**{"item.half": half})
@@ -291,7 +290,7 @@ def list_outlying(question: Any, *, half: str = "", get: Any = None) -> list[int
 
 def compare_weeks(question: Any) -> Any:
     """Return the stored comparison of the last two weeks by coefficient."""
-    deferred_results.refresh_deferred_results()
+    refresh.refresh_deferred_results()
     findings = Diagnosis.objects.get(question=question).findings
     return next(row["figures"]["changes"] for row in findings if row["name"] == "recent_change")
 
@@ -323,7 +322,7 @@ def test_changes_reach_the_intervals(
     assert get()["cluster"]["design_effect"] == pytest.approx(effect)
     # An item moves to a document of its own.
     row = {"key": "i0", "body": {"text": "i0"}, "attributes": {"document": "alone", "half": "a"}}
-    upsert.upsert_items(project=project, rows=[row])
+    item_upsert.upsert_items(project=project, rows=[row])
     tasks.sweep_all()
     assert get()["cluster"]["n_clusters"] == 13
     assert get()["headline"]["low"] == pytest.approx(compute_expected_value(question)[0]["low"])

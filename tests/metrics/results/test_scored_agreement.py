@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from metrics.results.scored_agreement import compute_category_scores
+from metrics.results.other_weights import compute_category_scores
 
 
 @pytest.mark.parametrize(

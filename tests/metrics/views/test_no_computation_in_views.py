@@ -17,8 +17,7 @@ from metrics.integrity.audit import audit_question
 from metrics.jobs.question_updates import update_question
 from metrics.models import CountState, Diagnosis, FilteredResult, PairTally
 from metrics.question_scale import QuestionScale
-from metrics.results import pair_results, rater_periods
-from metrics.results.disagreement import findings
+from metrics.results import findings, pair_results, rater_periods
 from metrics.results.patterns import AllTimePatterns
 
 FORMULAS = (
@@ -27,7 +26,7 @@ FORMULAS = (
     "metrics.agreement.explain.attribution",
     "metrics.agreement.explain.diagnosis",
     "metrics.agreement.explain.headline_differences",
-    "metrics.agreement.explain.missing_ratings",
+    "metrics.agreement.explain.headline_differences",
     "metrics.agreement.explain.sensitivity",
     "metrics.agreement.bootstrap",
 )

@@ -17,7 +17,7 @@ from metrics import tasks
 from metrics.filtered import filtered_jobs
 from metrics.jobs.question_updates import update_question, update_question_for_seconds
 from metrics.models import CountState
-from metrics.results import deferred_results
+from metrics.results import refresh
 from metrics.views import charts
 from projects.services.projects import change_project
 from tests import cast
@@ -766,7 +766,7 @@ def test_up_to_date_includes_deferred_results(
     update_question_for_seconds(question.pk)
     assert "up to date" not in get_freshness()
     assert "Updating …" in get_freshness()
-    deferred_results.recompute_deferred_results(question.pk)
+    refresh.recompute_deferred_results(question.pk)
     assert "up to date" in get_freshness()
 
 
@@ -779,5 +779,5 @@ def test_no_insight_is_shown_before_findings_are_computed(
         cast.rate(question, item, rater, label)
     update_question_for_seconds(question.pk)
     assert "Computing …" in get_findings()
-    deferred_results.recompute_deferred_results(question.pk)
+    refresh.recompute_deferred_results(question.pk)
     assert "Computing …" not in get_findings()

@@ -14,10 +14,9 @@ from django.utils import timezone
 
 from metrics.jobs.question_updates import update_question
 from metrics.models import RaterResult
-from projects.forms.tokens import MAX_TOKENS
 from projects.models import ApiToken, Member, Question, Rater
-from projects.services import tokens
-from projects.services.raters import pseudonyms
+from projects.services import pseudonyms, tokens
+from projects.views.tokens import MAX_TOKENS
 from tests.cast import PASSWORD, make_project
 
 pytestmark = pytest.mark.django_db

@@ -15,7 +15,7 @@ from django.utils import timezone
 from metrics.agreement import consensus as formulas
 from metrics.jobs import question_updates
 from projects.models import Item, Question, Rater
-from projects.services.items.gold import retire_gold_answer, set_gold_answer
+from projects.services.gold import retire_gold_answer, set_gold_answer
 from quality import tasks
 from quality.consensus import recomputation, storage
 from quality.models import Consensus, ConsensusMethod, ItemLabel, RaterConfusion

@@ -13,7 +13,7 @@ from django.test import Client
 
 from events.models import Event
 from projects.models import Item, Project, Question, Rater
-from projects.services.items.gold import retire_gold_answer, set_gold_answer
+from projects.services.gold import retire_gold_answer, set_gold_answer
 from projects.services.projects import change_project
 from quality.exams import exam_rules
 from quality.gold import recomputation

@@ -11,11 +11,11 @@ import pytest
 from django.utils import timezone
 
 from metrics.agreement import report
-from metrics.agreement.counts.confidence_sequences import compute_factor
+from metrics.agreement.counts.wider_intervals import compute_factor
 from metrics.agreement.estimate import wilson_interval
 from metrics.jobs import question_updates
 from projects.models import Item, Project, Question, Rater
-from projects.services.items.gold import set_gold_answer
+from projects.services.gold import set_gold_answer
 from quality.alerts.services import change_alert_state
 from quality.consensus import recomputation as labels
 from quality.gates import verdict_jobs

@@ -12,7 +12,7 @@ from django.utils import timezone
 from metrics.jobs import question_updates
 from metrics.models import CountState, Result
 from projects.models import Item, Question, Rater
-from projects.services.items.gold import set_gold_answer
+from projects.services.gold import set_gold_answer
 from quality import tasks
 from quality.gold import recomputation
 from quality.models import GoldItem, GoldScore, GoldState

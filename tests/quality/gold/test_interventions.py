@@ -14,7 +14,7 @@ from events.models import Event
 from metrics.agreement.rater_quality.gold import PAUSE_EVIDENCE, compute_evidence, find_pause
 from metrics.jobs.question_updates import update_question
 from projects.models import Item, Question, Rater
-from projects.services.items.gold import set_gold_answer
+from projects.services.gold import set_gold_answer
 from quality.gold import recomputation, services
 from quality.models import GoldIntervention, GoldScore
 

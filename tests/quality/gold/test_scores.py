@@ -15,7 +15,7 @@ from django.test import Client
 from metrics.agreement.rater_quality import gold as formulas
 from metrics.jobs import question_updates
 from projects.models import GoldAnswer, Item, Question, Rater
-from projects.services.items.gold import (
+from projects.services.gold import (
     get_right_codes,
     retire_gold_answer,
     set_gold_answer,

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from events.models import Webhook
 from projects.models import Item, Member, Project, Question, Rater
-from projects.services.raters.updates import set_rater_paused
+from projects.services.rater_changes import set_rater_paused
 from quality.inbox import inbox_entries
 from quality.models import (
     Alert,

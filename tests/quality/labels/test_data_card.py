@@ -9,7 +9,7 @@ import pytest
 from metrics.jobs.question_updates import update_question
 from metrics.models import Result
 from projects.models import Item, Project, Question, Rater
-from projects.services.items.gold import set_gold_answer
+from projects.services.gold import set_gold_answer
 from quality.consensus import recomputation
 from quality.labels import data_card
 from quality.models import Consensus

@@ -15,7 +15,7 @@ from metrics.filtered import filtered_jobs
 from metrics.integrity import audit
 from metrics.jobs import question_updates
 from metrics.models import CountState
-from metrics.results import deferred_results
+from metrics.results import refresh
 from metrics.results.headline import random_sample
 from metrics.views.common import insights
 from metrics.views.reports import cautions_and_methods
@@ -244,7 +244,7 @@ def test_page_says_when_the_random_sample_is_too_small(
         for item, rater in items
     )
     CountState.objects.update(deferred_version=0)
-    deferred_results.recompute_deferred_results(rated_question.pk)
+    refresh.recompute_deferred_results(rated_question.pk)
     page = client_for(lead).get(f"/projects/{study.pk}/statistics/")
     assert page.context["headline"]["reason"] == "no_pairable_items"
     assert page.context["sample"].is_small
@@ -268,7 +268,7 @@ def test_slow_random_sample_results_are_rate_limited(
         left_out.append((state.sample_headline["sample"]["left_out"], state.sample_is_stale))
     assert left_out == [(1, False), (1, True)]
     CountState.objects.update(sample_paused_until=timezone.now())
-    deferred_results.refresh_deferred_results()
+    refresh.refresh_deferred_results()
     state = CountState.objects.get(pk=rated_question.pk)
     assert (state.sample_headline["sample"]["left_out"], state.sample_is_stale) == (2, False)
 

@@ -14,7 +14,7 @@ from django.test import Client
 from metrics.agreement.estimate import t_quantile
 from metrics.jobs.question_updates import update_question
 from metrics.models import Result
-from metrics.results.deferred_results import refresh_deferred_results
+from metrics.results.refresh import refresh_deferred_results
 from metrics.views.common.display_names import get_undefined_reason
 from projects.models import Item, Project, Question, Rater
 

@@ -18,7 +18,6 @@ from metrics import saved_views
 from metrics.filtered import filtered_jobs
 from metrics.jobs.question_updates import update_question
 from projects.models import Item, Member, Project, Question, Rater
-from projects.services.members import usernames
 from quality import tasks
 from quality.consensus import recomputation as consensus
 from quality.models import Alert, DriftState, RaterConfusion
@@ -384,23 +383,6 @@ def test_rater_page_begins_with_a_verdict(
     assert 'value="resume"' in client.get(response["Location"]).text
     assert 'value="resume"' not in client_for(viewer).get(response["Location"]).text
     assert "text 0" in page.text, "disagreements are listed by the text of the item"
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("w0559", "59"),
-        ("w0039", "39"),
-        ("rater-07", "07"),
-        ("w2", "W2"),
-        ("7", "7"),
-        ("Ada Lovelace", "AL"),
-        ("ann", "A"),
-        ("", "?"),
-    ],
-)
-def test_initials_distinguish_numbered_raters(name: str, expected: str) -> None:
-    assert usernames.get_initials(name) == expected
 
 
 @pytest.mark.fresh

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from events.models import Event
 from projects.models import Item, Member, Question, Rater
-from projects.services.items.gold import set_gold_answer
+from projects.services.gold import set_gold_answer
 from quality.models import Appeal, ItemLabel, LabelRules
 from quality.review import appeals, decisions
 from ratings.models import Rating

@@ -12,7 +12,7 @@ from django.test import Client
 from django.utils import timezone
 
 from projects.models import Item, Project, Question, Rater
-from projects.services.items.gold import retire_gold_answer, set_gold_answer
+from projects.services.gold import retire_gold_answer, set_gold_answer
 from quality.models import Appeal, LabelRules
 from ratings.models import Assignment, CheckAnswer, Exam
 

@@ -12,7 +12,7 @@ from django.test import Client
 from django.utils import timezone
 
 from projects.models import Item, Project, Question, QueueOrder, Rater
-from projects.services.items.gold import set_gold_answer
+from projects.services.gold import set_gold_answer
 from ratings.annotation.assignments import hidden_checks
 from ratings.models import Assignment
 from tests.ratings.annotation.test_rate import get_rate_url, submit

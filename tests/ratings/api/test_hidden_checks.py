@@ -16,7 +16,7 @@ from django.utils import timezone
 from rest_framework.test import APIClient
 
 from projects.models import Item, Project, Question, Rater
-from projects.services.items.gold import set_gold_answer
+from projects.services.gold import set_gold_answer
 from ratings.models import Assignment, CheckAnswer, Rating
 from tests.ratings.annotation.test_rate import get_rate_url, submit
 

@@ -12,8 +12,8 @@ from django.utils import timezone
 
 from metrics.views.items import item_rows
 from projects.models import GoldAnswer, Item, ItemVersion, Project, Rater
-from projects.services.items import gold
-from projects.services.items.upsert import upsert_items
+from projects.services import gold
+from projects.services.item_upsert import upsert_items
 from ratings.annotation.assignments import queue
 from ratings.items import item_search
 from ratings.models import Assignment, Rating

@@ -19,7 +19,7 @@ from metrics.jobs import deletions
 from metrics.jobs.question_updates import update_question
 from metrics.models import PairTally
 from projects.models import Deletion, GoldAnswer, Item, Project, Question, Rater
-from projects.services.items import gold
+from projects.services import gold
 from projects.services.projects import archive_project
 from ratings.items import removal
 from ratings.models import Assignment, Rating, Revision

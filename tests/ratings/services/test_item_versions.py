@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 
 from projects.models import Item, Project
-from projects.services.items.upsert import upsert_items
+from projects.services.item_upsert import upsert_items
 from ratings.models import Rating, Revision
 from ratings.services.judgement import Judgement
 from ratings.services.record import record_ratings

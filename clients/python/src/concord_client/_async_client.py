@@ -168,7 +168,10 @@ class AsyncClient:
         return self.list_pages("inbox/", models.InboxRow)
 
     def events(self, *, after: int = 0, kind: str | None = None) -> AsyncPages[models.Event]:
-        """Return what happened in all projects after the event with this id, oldest first."""
+        """Return what happened in all projects after the event with this id, oldest first.
+
+        ``kind``: only events of this kind, all when None.
+        """
         return self.list_pages("events/", models.Event, after=after, kind=kind)
 
     async def follow_events(

@@ -170,7 +170,10 @@ class Client:
         return self.list_pages("inbox/", models.InboxRow)
 
     def events(self, *, after: int = 0, kind: str | None = None) -> Pages[models.Event]:
-        """Return what happened in all projects after the event with this id, oldest first."""
+        """Return what happened in all projects after the event with this id, oldest first.
+
+        ``kind``: only events of this kind, all when None.
+        """
         return self.list_pages("events/", models.Event, after=after, kind=kind)
 
     def follow_events(

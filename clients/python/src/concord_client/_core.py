@@ -45,7 +45,11 @@ class AgreementFilters(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Call(Generic[T]):
-    """A request, and the type of its response; ``path`` is below /api/v1/."""
+    """A request, and the type of its response.
+
+    ``path`` is below /api/v1/; ``kind``: type of the response; ``query``, ``body``, ``form`` and
+    ``file``: what is sent; ``key``: Idempotency-Key of a POST, the same in repetitions.
+    """
 
     method: str
     path: str
@@ -89,7 +93,7 @@ def build_query(**values: Any) -> dict[str, str]:
 
 
 def build_httpx_options(settings: Settings, *, timeout: float, transport: Any) -> dict[str, Any]:
-    """Return the options of the HTTP client."""
+    """Return the keyword arguments of httpx's client: address, token and timeout in seconds."""
     return {
         "base_url": settings.url + API_PATH,
         "headers": {"Authorization": f"Bearer {settings.token}", "Accept": "application/json"},
@@ -133,7 +137,7 @@ def get_retry_after(response: httpx.Response) -> float:
 
 
 def is_pending(call: Call[Any], response: httpx.Response) -> bool:
-    """Return True for a result that the site is still computing."""
+    """Return True if the response says that the site is still computing the result."""
     return call.method == "GET" and response.status_code == 202
 
 
@@ -145,7 +149,7 @@ def get_pending_wait(response: httpx.Response, seconds_left: float) -> float:
 
 
 def parse_response(call: Call[T], response: httpx.Response) -> T:
-    """Return the content of a response. Raises ApiError."""
+    """Return the content of a response as ``call.kind``. Raises ApiError."""
     if not response.is_success:
         raise build_api_error(response)
     try:
@@ -169,7 +173,7 @@ class PageOf:
 
 
 def iter_batches(rows: Iterable[Any]) -> Iterator[list[Any]]:
-    """Yield the rows in lists that one request can have."""
+    """Yield the rows in lists that are small enough for one request."""
     batch: list[Any] = []
     n_characters = 0
     for row in rows:
@@ -185,7 +189,7 @@ def iter_batches(rows: Iterable[Any]) -> Iterator[list[Any]]:
 
 
 def add_counts(total: T | None, counts: T) -> T:
-    """Return the sum of two dataclasses of numbers."""
+    """Return the field-wise sum of two dataclasses of numbers; ``counts`` if ``total`` is None."""
     if total is None:
         return counts
     sums = {
@@ -196,7 +200,10 @@ def add_counts(total: T | None, counts: T) -> T:
 
 
 def build_data_frame(rows: list[Any]) -> Any:
-    """Return a pandas DataFrame with a column for each field; nested names have dots."""
+    """Return a pandas DataFrame with a column for each field; nested names have dots.
+
+    Raises ImportError if pandas is not installed.
+    """
     try:
         import pandas
     except ImportError:

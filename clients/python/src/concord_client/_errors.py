@@ -69,7 +69,7 @@ class ApiError(ConcordError):
         return f"{text} ({'; '.join(lines)})" if lines else text
 
     def move_rows(self, offset: int) -> None:
-        """Count the rows from the beginning of all batches, not of the rejected one."""
+        """Add the number of rows in earlier batches to the row numbers of the errors."""
         self.errors = [
             error if error.row is None else dataclasses.replace(error, row=error.row + offset)
             for error in self.errors
@@ -77,7 +77,7 @@ class ApiError(ConcordError):
 
 
 def build_api_error(response: httpx.Response) -> ApiError:
-    """Return the exception for a response that is no success, whatever its body is."""
+    """Return the exception for an unsuccessful response, also where its body is not of this API."""
     status = response.status_code
     if response.is_redirect:
         target = response.headers.get("Location", "another address")

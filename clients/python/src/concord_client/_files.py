@@ -160,7 +160,7 @@ class ResumableFile:
 
 
 def format_cell(value: Any) -> Any:
-    """Return the value of a CSV cell: JSON for objects and lists, nothing for null."""
+    """Return the value of a CSV cell: JSON for objects and lists, an empty text for None."""
     if value is None:
         return ""
     is_text = isinstance(value, str | int | float) and not isinstance(value, bool)

@@ -52,7 +52,7 @@ def _list_fields(kind: Any) -> list[tuple[str, str, Any]]:
 
 
 def to_json(value: Any) -> Any:
-    """Return a dataclass, or what contains some, as JSON data."""
+    """Return JSON data of a value: dataclasses, also inside lists and dicts, become dicts."""
     if dataclasses.is_dataclass(value):
         kind: Any = type(value)
         return {key: to_json(getattr(value, name)) for name, key, _kind in _list_fields(kind)}

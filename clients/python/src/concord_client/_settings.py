@@ -27,8 +27,8 @@ def get_credentials_path() -> Path:
 def find_settings(url: str | None = None, token: str | None = None) -> Settings:
     """Return the settings: arguments first, then CONCORD_URL and CONCORD_TOKEN, then the file.
 
-    Raises ConcordError if the address or the token is missing, or the address is none. The token of
-    the file is sent to the address of the file only.
+    An argument of None is looked up. Raises ConcordError if the address or the token is missing, or
+    the address is none. The token of the file is sent to the address of the file only.
     """
     url = url or os.environ.get("CONCORD_URL")
     token = token or os.environ.get("CONCORD_TOKEN")
@@ -44,7 +44,10 @@ def find_settings(url: str | None = None, token: str | None = None) -> Settings:
 
 
 def normalize_url(url: str) -> str:
-    """Return the address of the site without /api/v1/ and slashes at the end."""
+    """Return the address of the site without /api/v1/ and slashes at the end.
+
+    Raises ConcordError for a text that is no address of a site.
+    """
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query:
         raise ConcordError(f"{url!r} is no address such as https://concord.example.org")
@@ -52,7 +55,10 @@ def normalize_url(url: str) -> str:
 
 
 def load_settings() -> Settings | None:
-    """Return the settings that `concord login` saved, or None."""
+    """Return the settings that `concord login` saved, or None if there is no such file.
+
+    Raises ConcordError for a file that cannot be read.
+    """
     path = get_credentials_path()
     try:
         saved = json.loads(path.read_text(encoding="utf-8"))

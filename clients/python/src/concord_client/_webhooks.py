@@ -17,7 +17,7 @@ TOLERANCE_SECONDS = 300
 
 
 class InvalidSignature(ConcordError):
-    """The request was not sent by the site, was changed on the way, or is old."""
+    """A webhook was not sent by the site, was changed on the way, or is too old."""
 
 
 def verify_webhook(

@@ -27,7 +27,7 @@ MAX_SHOWN_LINES = 20
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command and return its exit status."""
+    """Run a command and return its exit status; ``arguments``: None for those of the process."""
     options = build_parser().parse_args(arguments)
     try:
         status = options.run(options) or 0
@@ -117,7 +117,10 @@ def list_projects(_options: Any) -> None:
 
 
 def push_file(options: Any) -> int:
-    """Send a file in batches and print the counts; say the lines of invalid rows."""
+    """Send a file in batches, print the counts, and return the exit status.
+
+    For invalid rows it prints their lines. Raises ConcordError for a file without rows.
+    """
     total = None
     lines: list[int] = []
     n_stored = 0
@@ -249,7 +252,10 @@ def show_events(options: Any) -> None:
 
 
 def check_webhook(options: Any) -> None:
-    """Verify the body in a file with its headers; the secret is CONCORD_WEBHOOK_SECRET."""
+    """Verify the body in a file with its headers; the secret is CONCORD_WEBHOOK_SECRET.
+
+    Raises ConcordError, also InvalidSignature, if it cannot be verified.
+    """
     if options.action != "verify":
         raise ConcordError("The action is: verify")
     secret = os.environ.get("CONCORD_WEBHOOK_SECRET")

@@ -18,7 +18,10 @@ MAX_ROWS = 200  # of a response, which a model has to read
 
 
 def build_server(client: Client) -> Any:
-    """Return the server; a read-only token is sufficient."""
+    """Return the MCP server with the read-only tools; a read-only token is sufficient.
+
+    Raises ImportError if the package mcp is not installed.
+    """
     try:
         from mcp.server.mcpserver import MCPServer
         from mcp.server.mcpserver.exceptions import ToolError
@@ -31,7 +34,7 @@ def build_server(client: Client) -> Any:
     )
 
     def show_errors(tool: Callable[..., Any]) -> Callable[..., Any]:
-        """Tell the model what the site says, instead of a traceback."""
+        """Return the tool with errors of the site raised as ToolError, which the model reads."""
 
         @functools.wraps(tool)
         def run_tool(*arguments: Any, **options: Any) -> Any:
@@ -56,7 +59,7 @@ def build_server(client: Client) -> Any:
 
 
 class Tools:
-    """The tools of a site; their docstrings are for the model."""
+    """The tools that a language model can call; it reads their docstrings."""
 
     def __init__(self, client: Client) -> None:
         self._client = client

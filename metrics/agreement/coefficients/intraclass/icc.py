@@ -55,7 +55,10 @@ class Icc:
 
 
 def icc(values: npt.ArrayLike) -> dict[str, Icc]:
-    """Return name -> Icc of the six forms, from values (n, R) of n items rated by all R raters."""
+    """Return name -> Icc of the six forms, from values (n, R) of n items rated by all R raters.
+
+    All are undefined, with a reason, for fewer than two items or raters, or without variance.
+    """
     table = np.asarray(values, float)
     n, raters = table.shape
     if reason := _get_undefined_reason(n, raters, has_variance=bool(table.size and np.ptp(table))):
@@ -83,7 +86,10 @@ def icc_from_counts(
 
 
 def icc_of_two_raters(table: npt.ArrayLike, values: npt.ArrayLike) -> dict[str, Icc]:
-    """Return name -> Icc of two raters, from the table (k, k) of shared items and values (k,)."""
+    """Return name -> Icc of two raters, from the table (k, k) of shared items.
+
+    values (k,): numbers of the categories.
+    """
     counts = np.asarray(table, np.int64)
     rows, columns = np.nonzero(counts)
     identity = np.eye(len(counts), dtype=np.int64)

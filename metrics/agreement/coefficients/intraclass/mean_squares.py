@@ -18,7 +18,7 @@ ROUNDING_TOLERANCE = (
 
 @dataclass(frozen=True)
 class MeanSquares:
-    """Mean squares of the two-way analysis of variance of a complete table of n items and R raters.
+    """Mean squares of a complete table of n items and R raters (two-way analysis of variance).
 
     msr, msc, mse, msw: of items (rows), raters (columns), error and within items.
     """
@@ -111,7 +111,10 @@ def _f_quantile(df1: float, df2: float, tail: float) -> float:
 
 
 def f_test(between: float, within: float, df1: int, df2: int) -> dict[str, Any]:
-    """Return F, degrees of freedom and p of the test of between > within, as fields of Icc."""
+    """Return the F test of between > within as fields of Icc: F, degrees of freedom and p.
+
+    between, within: mean squares. F is None with a reason, and p is 0, where `within` is 0.
+    """
     if within == 0:
         return {
             "F": None,
@@ -125,9 +128,10 @@ def f_test(between: float, within: float, df1: int, df2: int) -> dict[str, Any]:
 
 
 def spearman_brown(bound: float | None, raters: int) -> float | None:
-    """Return the reliability of a mean of R raters from that of one, or from a limit of it.
+    """Return the reliability of a mean of R raters.
 
-    None for None, and below the range where the formula is meaningful.
+    bound: the reliability of one rater, or a limit of it. None for None, and below the range where
+    the formula is meaningful.
     """
     if bound is None or bound * (raters - 1) <= -1 + 1e-9:
         return None

@@ -18,8 +18,8 @@ import numpy as np
 from django.db.models import QuerySet
 
 from metrics.models import RaterResult
-from metrics.results.disagreement.disputed_items import DisputedItems, load_disputed_items
-from metrics.results.disagreement.findings import QuestionDiagnosis
+from metrics.results.disputed_items import DisputedItems, load_disputed_items
+from metrics.results.findings import QuestionDiagnosis
 from metrics.results.pair_results import PairAgreement
 from metrics.results.question_agreement import QuestionAgreement
 from metrics.results.rater_results import RaterAgreement

@@ -17,7 +17,7 @@ from metrics.filtered.pair_results import PairResults, list_pairs
 from metrics.filtered.rater_results import RaterResults, list_rater_agreements
 from metrics.models import FilteredResult
 from metrics.results import pair_results
-from metrics.results.disagreement.findings import QuestionDiagnosis
+from metrics.results.findings import QuestionDiagnosis
 from metrics.results.question_agreement import QuestionAgreement
 from metrics.results.rater_results import RaterAgreement
 from metrics.views.common.live_updates import FilteredFreshness, Freshness

@@ -10,9 +10,9 @@ from django.db.models import QuerySet
 
 from metrics.models import RaterResult
 from metrics.results import pair_details, pair_results
-from metrics.results.clusters import QuestionClusters
-from metrics.results.disagreement.findings import QuestionDiagnosis, load_diagnosis
-from metrics.results.headline import headline_trend
+from metrics.results.findings import QuestionDiagnosis, load_diagnosis
+from metrics.results.headline import trends
+from metrics.results.intervals import QuestionClusters
 from metrics.results.question_agreement import QuestionAgreement, load_question_agreement
 from metrics.results.rater_results import RaterAgreement
 from metrics.views.common.live_updates import Freshness
@@ -67,7 +67,7 @@ class StoredProjectSource(ProjectSource):
             self.question, self._choose_period_unit(), limit=trend_points.TABLE_PERIODS
         )
         coefficient = self.selection.headline["displayed_coefficient"]
-        if headline_trend.is_two_rater_coefficient(
+        if trends.is_two_rater_coefficient(
             coefficient
         ):  # the line of people is that of the headline
             people_points, _n_older = trend_points.get_project_table_points(

@@ -25,8 +25,8 @@ from metrics.agreement.comparison.before_after import compute_difference_margin
 from metrics.agreement.estimate import NORMAL_QUANTILE, Value
 from metrics.models import Attribution, PeriodUnit, Result
 from metrics.question_scale import get_weighted_name
-from metrics.results.clusters import QuestionClusters
-from metrics.results.disagreement.findings import RECENT_CHANGE
+from metrics.results.findings import RECENT_CHANGE
+from metrics.results.intervals import QuestionClusters
 from metrics.views.common import display_names
 from metrics.views.common.number_formats import format_number
 from metrics.views.common.selection import Selection, get_choice
@@ -259,7 +259,7 @@ def list_recent_changes(
 ) -> list[RecentChange]:
     """Return the last change of agreement, in a list of at most one.
 
-    It comes from the stored finding of results.disagreement.recent_change, and is said to be a rise
+    It comes from the stored finding of results.headline.trends, and is said to be a rise
     or fall only if it is more than chance. It names no rater: changes of raters are alerts, whose
     evidence is stricter (quality.alerts).
     """

@@ -17,7 +17,7 @@ from metrics.agreement.headline import ICCS
 from metrics.models import ALL_DAYS, PeerTally, PeriodUnit, Result
 from metrics.question_scale import QuestionScale
 from metrics.results import rater_periods
-from metrics.results.headline import headline_trend
+from metrics.results.headline import trends
 from metrics.results.question_agreement import QuestionAgreement
 from metrics.results.values import HeadlineResult
 from projects.models import Question, Rater
@@ -121,7 +121,7 @@ def get_recent_weeks(agreements: Mapping[int, QuestionAgreement]) -> dict[int, R
     two_rater_names, headlines = {}, {}
     for question_id, agreement in agreements.items():
         headline = agreement.headline
-        if headline.get("name") and headline_trend.is_two_rater_headline(
+        if headline.get("name") and trends.is_two_rater_headline(
             headline, headline["value"]["reason"]
         ):
             two_rater_names[question_id] = headline["name"]
@@ -188,9 +188,9 @@ def _get_for_two_raters(names: dict[int, str], this_week: datetime.date) -> dict
     """Return {question id: newest weeks} of questions whose headline is of two raters.
 
     ``names``: that headline, Cohen's kappa or an intraclass correlation, by question id. It is
-    computed from the peer counts of one of the two raters (headline_trend.get_trend_rater).
+    computed from the peer counts of one of the two raters (trends.get_trend_rater).
     """
-    raters: dict[int, Rater] = headline_trend.get_trend_raters(list(names)) if names else {}
+    raters: dict[int, Rater] = trends.get_trend_raters(list(names)) if names else {}
     if not raters:
         return {}
     rater_filter = Q()
@@ -204,11 +204,11 @@ def _get_for_two_raters(names: dict[int, str], this_week: datetime.date) -> dict
     names = {question_id: name for question_id, name in names.items() if question_id in raters}
     iccs = {question_id: name for question_id, name in names.items() if name in ICCS}
     kappas = {
-        question_id: headline_trend.get_peer_kappa_name(name)
+        question_id: trends.get_peer_kappa_name(name)
         for question_id, name in names.items()
         if name not in ICCS
     }
-    weekly_estimates: dict[int, headline_trend.TrendPoints] = {}
+    weekly_estimates: dict[int, trends.TrendPoints] = {}
     if kappas:
         rows = recent.filter(question__in=list(kappas))
         weekly_estimates |= rater_periods.get_trends_by_question(
@@ -216,7 +216,7 @@ def _get_for_two_raters(names: dict[int, str], this_week: datetime.date) -> dict
         )
     if iccs:
         rows = recent.filter(question__in=list(iccs))
-        weekly_estimates |= headline_trend.get_icc_trends(rows, PeriodUnit.WEEK, scales, iccs)
+        weekly_estimates |= trends.get_icc_trends(rows, PeriodUnit.WEEK, scales, iccs)
     newest = days.values_list("question_id").annotate(Max("day"))
     return {
         question_id: _build_recent_weeks(

@@ -21,8 +21,8 @@ from metrics.agreement.headline import ICCS
 from metrics.models import PeriodUnit, Result
 from metrics.question_scale import QuestionScale
 from metrics.results import rater_periods
-from metrics.results.clusters import QuestionClusters
-from metrics.results.headline import headline_trend
+from metrics.results.headline import trends
+from metrics.results.intervals import QuestionClusters
 from metrics.results.values import Value
 from projects.models import Project, Question, Rater
 from ratings.services.rating_times import EPOCH, date_from_day
@@ -83,7 +83,7 @@ def list_question_points(
     Values are those of people where models are separate, unless the lead pools them. For a
     coefficient of two raters, they come from the peer counts of one of the two.
     """
-    if headline_trend.is_two_rater_coefficient(coefficient):
+    if trends.is_two_rater_coefficient(coefficient):
         return _list_two_rater_points(question, span, coefficient, limit=limit)
     all_columns = f"coefficients__{coefficient}", f"cumulative__{coefficient}"
     people_columns = f"headline__people__{coefficient}", f"people_cumulative__{coefficient}"
@@ -110,7 +110,7 @@ def _list_two_rater_points(
 ) -> list[TrendPoint]:
     scale = QuestionScale.for_question(question)
     if coefficient in ICCS:
-        estimates = headline_trend.get_icc_trend(question, scale, span, coefficient, newest=limit)
+        estimates = trends.get_icc_trend(question, scale, span, coefficient, newest=limit)
         clusters = QuestionClusters.load(question.pk, question.project)
         points = [
             TrendPoint(
@@ -121,10 +121,10 @@ def _list_two_rater_points(
             for start, estimate in estimates
         ]
         return add_guideline_marks(points, question.project)
-    rater = headline_trend.get_trend_rater(question)
+    rater = trends.get_trend_rater(question)
     if rater is None:
         return []
-    name = headline_trend.get_peer_kappa_name(coefficient)
+    name = trends.get_peer_kappa_name(coefficient)
     compared = rater_periods.COMPARED_DAYS
     (points,) = list_rater_points(
         question, rater, span, name, scale=scale, limit=limit, days=compared
@@ -187,9 +187,7 @@ def get_project_table_points(
     Older points are counted, but not read.
     """
     points = list_question_points(question, span, coefficient, limit=TABLE_PERIODS + 1)
-    if headline_trend.is_two_rater_coefficient(coefficient) and (
-        rater := headline_trend.get_trend_rater(question)
-    ):
+    if trends.is_two_rater_coefficient(coefficient) and (rater := trends.get_trend_rater(question)):
         compared = rater_periods.COMPARED_DAYS
         return _limit_and_count(points, partial(_count_periods, question, rater, span, compared))
     return _limit_and_count(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from metrics.agreement.coefficients import cohen
-from metrics.agreement.coefficients.light import PairKappas, mean_kappa_by_items
+from metrics.agreement.coefficients.cohen import PairKappas, mean_kappa_by_items
 from metrics.agreement.counts.tally import count_pair_tables, count_patterns
 
 RNG = np.random.default_rng(7)

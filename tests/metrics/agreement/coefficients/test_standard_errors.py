@@ -6,9 +6,7 @@ from scipy import stats
 
 from metrics.agreement import weights
 from metrics.agreement.coefficients import cohen, fleiss, groups, two_raters
-from metrics.agreement.coefficients.brennan_prediger import brennan_prediger
-from metrics.agreement.coefficients.gwet import gwet_ac
-from metrics.agreement.coefficients.percent import percent_agreement
+from metrics.agreement.coefficients.gwet import brennan_prediger, gwet_ac, percent_agreement
 from metrics.agreement.counts import tally
 
 STEP = 1e-5

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from metrics.agreement import batch
 from metrics.agreement.coefficients import fleiss
-from metrics.agreement.counts import clusters
+from metrics.agreement.counts import wider_intervals
 from metrics.agreement.counts.tally import count_patterns
 from metrics.agreement.estimate import Value, t_quantile
 
@@ -27,9 +27,11 @@ def estimate(counts: np.ndarray, n_items: np.ndarray) -> Mapping[str, np.ndarray
     return values | {"categories": fleiss.category_kappas(counts, n_items, interval=False).value}
 
 
-def compute_effects(ratings: Ratings, k: int = K) -> clusters.ClusterEffects:
+def compute_effects(ratings: Ratings, k: int = K) -> wider_intervals.ClusterEffects:
     item, code, cluster = ratings
-    return clusters.compute_cluster_effects(count_patterns(item, code, k, day=cluster), estimate)
+    return wider_intervals.compute_cluster_effects(
+        count_patterns(item, code, k, day=cluster), estimate
+    )
 
 
 def simulate_ratings(
@@ -91,7 +93,7 @@ def test_wider_error_is_that_of_the_bootstrap_by_cluster() -> None:
     patterns = count_patterns(item, code, K)
     value = fleiss.fleiss_kappa(patterns.counts, patterns.n_items).to_value()
     (effect,) = compute_effects(ratings).effects["fleiss_kappa"]
-    widened = clusters.widen_interval(value, effect, 60)
+    widened = wider_intervals.widen_interval(value, effect, 60)
     assert effect > 3
     assert widened["se"] == pytest.approx(np.std(values), rel=0.12)
 
@@ -117,9 +119,9 @@ def test_nothing_varies() -> None:
 def test_many_clusters_and_patterns(monkeypatch: pytest.MonkeyPatch) -> None:
     ratings = simulate_ratings(120, size=4)
     (exact,) = compute_effects(ratings).effects["fleiss_kappa"]
-    monkeypatch.setattr(clusters, "MAX_DELETIONS", 100)
+    monkeypatch.setattr(wider_intervals, "MAX_DELETIONS", 100)
     assert compute_effects(ratings).effects["fleiss_kappa"] == [pytest.approx(exact, rel=0.02)]
-    monkeypatch.setattr(clusters, "MAX_PATTERNS", 8)
+    monkeypatch.setattr(wider_intervals, "MAX_PATTERNS", 8)
     sampled = compute_effects(ratings)
     assert (sampled.n_clusters, sampled.n_items) == (120, 480)
     assert 1 <= sampled.effects["fleiss_kappa"][0] < 4
@@ -165,7 +167,7 @@ def test_clusters_of_one_item_change_nothing(rows: list[tuple[int, int, int]]) -
         value = estimated.to_value()
         (effect,) = result.effects.get(name, [1.0])
         assert effect == 1
-        widened = clusters.widen_interval(value, effect, result.n_clusters)
+        widened = wider_intervals.widen_interval(value, effect, result.n_clusters)
         assert {**widened, "design_effect": 1} == {**value, "design_effect": 1}
 
 
@@ -189,7 +191,7 @@ def test_widened_interval_contains_the_narrow_one_and_stays_inside(
     value: float, effect: float
 ) -> None:
     narrow = build_value(value, value - 0.2, min(value + 0.1, 1.0))
-    widened = clusters.widen_interval(narrow, effect, 12)
+    widened = wider_intervals.widen_interval(narrow, effect, 12)
     assert widened["low"] is not None and widened["high"] is not None
     assert -1 <= widened["low"] < value - 0.2
     assert narrow["high"] <= widened["high"] <= 1  # type: ignore[operator]
@@ -199,7 +201,7 @@ def test_widened_interval_contains_the_narrow_one_and_stays_inside(
 
 def test_mean_difference_is_widened_on_its_own_scale() -> None:
     factor = 2 * float(t_quantile(11) / t_quantile(49))
-    widened = clusters.widen_interval(build_value(0.5, -0.5, 2.5), 4, 12, is_difference=True)
+    widened = wider_intervals.widen_interval(build_value(0.5, -0.5, 2.5), 4, 12, is_difference=True)
     assert (widened["low"], widened["high"]) == (
         pytest.approx(0.5 - factor),
         pytest.approx(0.5 + 2 * factor),
@@ -207,6 +209,6 @@ def test_mean_difference_is_widened_on_its_own_scale() -> None:
 
 
 def test_one_cluster_has_no_interval() -> None:
-    widened = clusters.widen_interval(build_value(0.5, 0.3, 0.7), 1, 1)
+    widened = wider_intervals.widen_interval(build_value(0.5, 0.3, 0.7), 1, 1)
     assert (widened["low"], widened["high"], widened["se"]) == (None, None, None)
     assert widened["value"] == 0.5

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from scipy import integrate, stats
 
 from metrics.agreement import estimate_coefficient
-from metrics.agreement.counts import confidence_sequences
-from metrics.agreement.counts.confidence_sequences import (
+from metrics.agreement.counts.wider_intervals import (
+    ALPHA,
     RHO,
     TIGHTEST_ITEMS,
     compute_factor,
@@ -145,4 +145,4 @@ def test_value_at_the_floor_is_never_decided() -> None:
 
 
 def test_alpha_is_that_of_the_intervals() -> None:
-    assert pytest.approx(0.05) == confidence_sequences.ALPHA
+    assert pytest.approx(0.05) == ALPHA

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from metrics.agreement import detect_alerted_raters, drift, outliers
-from metrics.agreement.drift.common_changes import CommonChange
 from metrics.agreement.drift.comparisons import (
+    CommonChange,
     Comparisons,
     DatedRatings,
     build_agreement_matrix,

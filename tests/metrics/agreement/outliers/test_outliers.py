@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from metrics.agreement import drift, outliers
-from metrics.agreement.outliers import careless_raters, copies, detection, disagreement
+from metrics.agreement.outliers import copies, detection, rater_rules
 from metrics.agreement.outliers.finding import MIN_ITEMS_TO_TEST
 from metrics.example import streams
 from metrics.example.streams import SimulatedCheat, SimulatedDrift, StreamPlan
@@ -237,13 +237,13 @@ def test_few_ratings_give_no_finding():
 
 def test_outlier_bound_follows_the_spread_of_raters():
     level = np.array([0.6, 0.62, 0.58, 0.61, 0.1])
-    middle, limit = disagreement.compute_medians_and_lower_bounds(level, least=0.1)
+    middle, limit = rater_rules.compute_medians_and_lower_bounds(level, least=0.1)
     assert middle[4] == pytest.approx(0.605)
     assert level[4] < limit[4] < 0.505
     assert (level[:4] > limit[:4]).all()
-    assert np.isneginf(disagreement.compute_medians_and_lower_bounds(level[:3], least=0.1)[1]).all()
+    assert np.isneginf(rater_rules.compute_medians_and_lower_bounds(level[:3], least=0.1)[1]).all()
     many_levels = np.random.default_rng(0).normal(0.5, 0.1, 400)
-    assert disagreement.compute_medians_and_lower_bounds(many_levels, least=0.1)[1][
+    assert rater_rules.compute_medians_and_lower_bounds(many_levels, least=0.1)[1][
         0
     ] == pytest.approx(0.2, abs=0.06)
 
@@ -423,7 +423,7 @@ def test_rater_at_the_bound_is_rarely_named():
         _days, day_index = np.unique(day, return_inverse=True)
         n_answers = np.cumsum(np.bincount(day_index))
         n_with_habit = np.cumsum(np.bincount(day_index, weights=has_habit))
-        evidence_path = careless_raters.compute_evidence_from_counts(
+        evidence_path = rater_rules.compute_evidence_from_counts(
             n_with_habit, n_answers - n_with_habit, 0.3
         )
         n_named += bool((evidence_path >= 50).any())

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from metrics.agreement.rater_quality import funnel
+from metrics.agreement.rater_quality import between_raters
 
 
 def test_funnel_covers_raters_who_differ_by_chance():
@@ -12,7 +12,7 @@ def test_funnel_covers_raters_who_differ_by_chance():
     ses = 0.8 / np.sqrt(n)
     values = random.normal(0.5, ses)
     values[:40], ses[40:60] = -1.0, np.nan  # outliers and unknown errors do not change the funnel
-    result = funnel.build_funnel(values, ses, n)
+    result = between_raters.build_funnel(values, ses, n)
     assert result is not None
     assert (result.center, result.item_sd) == (pytest.approx(0.5, abs=0.01), pytest.approx(0.8))
     low, high = result.compute_limits(n)
@@ -22,5 +22,6 @@ def test_funnel_covers_raters_who_differ_by_chance():
 
 def test_two_raters_have_no_funnel():
     assert (
-        funnel.build_funnel(np.array([0.5, 0.9]), np.array([0.1, 0.1]), np.array([50, 50])) is None
+        between_raters.build_funnel(np.array([0.5, 0.9]), np.array([0.1, 0.1]), np.array([50, 50]))
+        is None
     )

@@ -9,7 +9,7 @@ import pytest
 
 from metrics.agreement.coefficients import cohen
 from metrics.agreement.counts.tally import count_pair_tables
-from metrics.agreement.rater_quality.response_tendencies import (
+from metrics.agreement.rater_quality.between_raters import (
     find_negative_kappas,
     select_reversed_raters,
 )

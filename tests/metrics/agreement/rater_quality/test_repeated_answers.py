@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from metrics.agreement.rater_quality.response_tendencies import find_repeating_raters
+from metrics.agreement.rater_quality.between_raters import find_repeating_raters
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from metrics.agreement.counts.tally import PairTables, count_pair_tables
-from metrics.agreement.rater_quality.response_tendencies import estimate_levels, find_biased_raters
+from metrics.agreement.rater_quality.between_raters import estimate_levels, find_biased_raters
 
 
 def find(biases: list[float], se: float = 0.03, n_items: int = 200, sd: float = 1.0) -> list[bool]:

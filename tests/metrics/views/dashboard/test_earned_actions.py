@@ -12,7 +12,7 @@ import pytest
 from metrics.attribution import ATTRIBUTION_JOB
 from metrics.filtered.filtered_jobs import FILTERED_RESULT_JOB
 from metrics.question_scale import QuestionScale
-from metrics.results.disagreement.findings import Findings
+from metrics.results.findings import Findings
 from metrics.views.common.insights import build_sentences
 from projects.models import Project, Question
 from tests.metrics.views.dashboard.conftest import FIRST

@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from projects.models import Item, Rater
-from projects.services.items import gold
+from projects.services import gold
 from quality.review import decisions
 from ratings.items import item_search
 from ratings.models import Assignment

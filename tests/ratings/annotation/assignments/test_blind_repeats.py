@@ -11,7 +11,7 @@ from django.test import Client
 from django.utils import timezone
 
 from projects.models import Item, Project, Question, QueueOrder, Rater
-from projects.services.items import upsert as item_upsert
+from projects.services import item_upsert
 from ratings.annotation.assignments import hidden_checks
 from ratings.models import Assignment, CheckAnswer, Rating, Revision
 from tests.ratings.annotation.test_rate import get_rate_url, submit

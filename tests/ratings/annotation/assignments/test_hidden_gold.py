@@ -12,7 +12,7 @@ from django.test import Client
 
 from metrics.jobs.question_updates import update_question
 from projects.models import Item, Project, Question, QueueOrder, Rater
-from projects.services.items.gold import retire_gold_answer, set_gold_answer
+from projects.services.gold import retire_gold_answer, set_gold_answer
 from ratings.annotation import submission
 from ratings.annotation.assignments import hidden_checks, queue
 from ratings.models import Assignment, CheckAnswer, Rating, Revision

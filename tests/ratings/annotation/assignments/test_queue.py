@@ -7,7 +7,7 @@ from django.db import connection
 from django.utils import timezone
 
 from projects.models import Item, QueueOrder, Rater
-from projects.services.items.upsert import upsert_items
+from projects.services.item_upsert import upsert_items
 from ratings.annotation.assignments import candidates, queue
 from ratings.models import Assignment
 from ratings.services import slots

@@ -1,1 +1,0 @@
-"""Disputed items, outlying raters, and the causes of a recent change."""

@@ -1,1 +1,0 @@
-"""Creation and change of items and gold answers."""

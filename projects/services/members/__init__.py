@@ -1,1 +1,0 @@
-"""Members: joining, roles, invitation links and user names."""

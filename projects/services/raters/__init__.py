@@ -1,1 +1,0 @@
-"""Creation and change of raters, their fields, pauses and pseudonyms."""
