@@ -96,7 +96,7 @@ def _compare_with_previous(
 
 
 MAX_DELETIONS_SHOWN = 50
-PRESERVED_FIELDS = ("name", "description", "overlap", "time_zone")
+PRESERVED_FIELDS = ("name", "description", "tags", "overlap", "time_zone")
 
 
 @login_required
