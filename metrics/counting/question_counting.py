@@ -35,6 +35,8 @@ DEFERRED_FIELDS = ("bootstrap", "bootstrap_people", "mean_pairwise_kappas", "def
 
 @dataclass(frozen=True)
 class CountingProgress:
+    """Result of a call of `count_items`."""
+
     n_items: int  # counted in this call
     has_more: bool  # whether uncounted items remain
 
@@ -117,7 +119,7 @@ class CountChange:
 def count_items(question_id: int, *, limit: int | None = None) -> CountingProgress:
     """Count up to ``limit`` items with an uncounted rating, smallest ids first.
 
-    ``limit`` is ITEMS_AT_ONCE by default. Does nothing while the question has an open backlog,
+    ``limit`` is ITEMS_AT_ONCE if None. Does nothing while the question has an open backlog,
     whose ranges are counted instead.
     """
     try:

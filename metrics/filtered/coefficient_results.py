@@ -87,7 +87,7 @@ def compute_coefficients(
     clusters: QuestionClusters | None,
     scored: ScoredAgreement | None,
 ) -> CoefficientResults:
-    """Return every coefficient that suits the scale, computed from the ratings."""
+    """Return every coefficient that suits the scale, computed from the ratings (M,)."""
     is_model = np.isin(ratings["rater"], models)
     displayed = select_displayed(ratings, scale, models=models)
     separate = len(displayed) < len(ratings)
@@ -152,7 +152,11 @@ def select_displayed(
 def compute_scored_agreement(
     ratings: np.ndarray, scale: QuestionScale, project: Project, score_source: str
 ) -> ScoredAgreement:
-    """Return the agreement on scores of categories: their values, or means of an item attribute."""
+    """Return the agreement on scores of categories: their values, or means of an item attribute.
+
+    ``ratings`` (M,): filtered_jobs.ROW; ``score_source``: CATEGORY_VALUES, or ITEM_PREFIX and the
+    name of the attribute. Without scores, the result has the reason.
+    """
     if len(np.unique(ratings["item"])) * scale.k > MAX_CELLS:
         return other_weights.build_undefined_scores("too_many_items")
     scores, reason = scale.values, "no_scores" if scale.values is None else None
@@ -260,6 +264,10 @@ def _build_policy(
 def _compute_categories(
     counts: np.ndarray, n_items: np.ndarray, scale: QuestionScale
 ) -> list[CategoryAgreement]:
+    """Return each category's number of ratings, and its agreement against all others.
+
+    ``counts`` (P, k), ``n_items`` (P,): patterns and how many items have each.
+    """
     per_category = fleiss.category_kappas(counts, n_items)
     ratings = (n_items @ counts).tolist() if len(counts) else [0] * scale.k
     categories: list[CategoryAgreement] = []

@@ -72,7 +72,10 @@ class RaterResults(TrendResults):
 def list_rater_agreements(
     rows: Collection[RaterRow], clusters: QuestionClusters | None
 ) -> list[RaterAgreement]:
-    """Return the agreement of each rater, without those deleted since; one query."""
+    """Return the agreement of each rater, without those deleted since; one query.
+
+    Intervals are widened for the ``clusters``, if the project has any (None: it has none).
+    """
     raters = Rater.objects.in_bulk([row["id"] for row in rows])
     return [
         RaterAgreement(
@@ -207,10 +210,10 @@ def compute_rater_results(
     models: Sequence[int],
     clusters: QuestionClusters | None,
 ) -> RaterResults:
-    """Compute the results of one rater.
+    """Compute the results of one rater from ratings (M,) that include all on the rater's items.
 
     Where both people and ``models`` rate, coefficients, table and trend compare with people only;
-    pairs include models.
+    pairs include models. ``clusters``: None where the project has none.
     """
     is_model = np.isin(ratings["rater"], models)
     separate = bool(is_model.any() and not is_model.all())
@@ -241,6 +244,7 @@ def compute_rater_results(
 
 
 def _compute_means_over_pairs(pairs: Sequence[PairRow], scale: QuestionScale) -> Values:
+    """Return the mean of the defined kappas of these pairs under each weighting, by name."""
     means: Values = {}
     for name in scale.list_weightings():
         values = [row["kappas"][name][0] for row in pairs]
@@ -259,6 +263,11 @@ def _compute_rater_trend(
     *,
     is_peer: np.ndarray | None,
 ) -> dict[str, list[Any]]:
+    """Return the first days, and the rater's trend points by coefficient, of the newest periods.
+
+    ``is_peer``: mask of the ratings to compare with, None for all. Empty without a rating of
+    the rater.
+    """
     is_own = ratings["rater"] == rater_id
     # The values of the others are not needed: their ratings serve as peers only.
     day = tally.compute_comparison_days(ratings["item"], ratings["day"], others=is_peer)

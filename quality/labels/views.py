@@ -30,7 +30,7 @@ from django.views.decorators.http import (
 )
 
 from core import security_log
-from core.web.forms import SettingsForm
+from core.web.forms import SettingsForm, add_form_errors
 from core.web.tables import get_page_size, is_exporting
 from metrics.views.common.selection import (
     Selection,
@@ -269,8 +269,7 @@ def edit_label_rules(request: HttpRequest, project_id: int) -> HttpResponse:
         try:
             set_label_rules(question=question, by=request.user, **form.get_changes())
         except InvalidSettings as invalid:
-            for name, message in invalid.fields.items():
-                form.add_error(name, message)
+            add_form_errors(form, invalid.fields)
         else:
             messages.success(request, _("Saved."))
             return _redirect_to_label_rules(selection)

@@ -44,8 +44,10 @@ def record_own_answers(
 
     ``check_kinds``: item id -> kind of check, for the items that are checks; the caller has locked
     their assignments. The outcome counts what the rater sees: a changed check answer counts as a
-    change. If the answer to a repeat is changed, the item's rating is changed, too. Raises what
-    ``record_ratings`` raises, and ExamAnswersFinal for an answer that was given in an exam.
+    change. If the answer to a repeat is changed, the item's rating is changed, too.
+    ``closed_item_ids``: items that the rater may not correct, None where corrections are open.
+
+    Raises what ``record_ratings`` raises, and ExamAnswersFinal for an answer given in an exam.
     """
     outcome = RecordOutcome()
     ratings: dict[Question, list[Judgement]] = {}
@@ -120,6 +122,7 @@ def _validate_correction_allowed(
     kind: str,
     closed_item_ids: Collection[int] | None,
 ) -> None:
+    """Raise CorrectionsClosed, or ExamAnswersFinal in an exam, if the answer may not be changed."""
     if kind != Assignment.Kind.EXAM:
         permissions.validate_correction_allowed(judgement.item_id, previous_code, closed_item_ids)
     # An item of an earlier attempt may be answered once more in the next one.
@@ -184,6 +187,7 @@ def record_repeats(
 
 
 def _build_repeat(judgement: Judgement, first_code: int, state: QuestionState) -> CheckAnswer:
+    """Return the check answer of a repeat; ``first_code``: the code of the current rating."""
     now = timezone.now()
     guidelines, item_version = state.get_versions(
         judgement.item_id, judgement.rated_at, judgement.guidelines, judgement.item_version
