@@ -13,13 +13,12 @@ from django.utils.functional import Promise
 from core.hooks import Hook
 from metrics.results import rater_periods
 from metrics.results.rater_results import RaterAgreement
-from metrics.views.common import getting_started
+from metrics.views.common import getting_started, headline_texts
 from metrics.views.common.live_updates import LiveSettings
 from metrics.views.common.rater_columns import SORTABLE_COLUMNS
 from metrics.views.common.selection import Selection
 from metrics.views.common.sources.base import ProjectSource
 from metrics.views.common.trends import trend_points
-from metrics.views.reports import headline_texts
 from projects.models import Rater
 
 from . import dashboard_context

@@ -169,7 +169,7 @@ CASES: dict[str, tuple[str, tuple[str, ...], str, Callable[..., Rows], Callable[
         rate_rarely_yes, rate_hard_items_often,
     ),
     "single ratings": (
-        "single ratings count for chance", YES_NO, "nominal", rate_single_yes, rate_single_alike,
+        "count for chance only: Fleiss’ kappa", YES_NO, "nominal", rate_single_yes, rate_single_alike,
     ),
     "unequal numbers": (
         "ratings: Fleiss’ kappa is", YES_NO, "nominal",
