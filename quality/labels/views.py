@@ -63,7 +63,12 @@ def show_labels(request: HttpRequest, project_id: int) -> HttpResponse:
         "calibration": [row for row in consensus.calibration if row["n"]] if consensus else [],
         "is_outdated": consensus is not None and recomputation.is_outdated(consensus),
         "rows": [
-            row._asdict() | {"escalation": escalations.get(item_id), "content": items.get(item_id)}
+            row._asdict()
+            | {
+                "is_median": row.is_median,
+                "escalation": escalations.get(item_id),
+                "content": items.get(item_id),
+            }
             for item_id, row in rows[:page_size]
         ],
         "next_after": rows[page_size - 1][0] if has_more else None,

@@ -117,7 +117,10 @@ def test_page_shows_its_filters_in_the_form(
     client_for: Clients, project: Project, lead: User
 ) -> None:
     filters = {
-        "actor": "viewer", "action": "gold_changed", "from": "2026-03-02", "to": "2026-03-03",
+        "actor": "viewer",
+        "action": "gold_changed",
+        "from": "2026-03-02",
+        "to": "2026-03-03",
     }
     page = client_for(lead).get(f"/projects/{project.pk}/audit-log/", filters).content.decode()
     assert '<input name="actor" value="viewer"' in page
