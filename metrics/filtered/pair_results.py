@@ -61,7 +61,8 @@ def list_pairs(
 ) -> list[PairAgreement]:
     """Return the pairs of existing raters with their kappa under one weighting.
 
-    ``raters``: by id. Rows without this weighting, as those of an older scale, are left out.
+    ``raters``: by id; ``clusters``: None where the project has none. Rows without this weighting,
+    as those of an older scale, are left out.
     """
     return [
         PairAgreement.from_kappa(
@@ -119,7 +120,7 @@ def compute_mean_pairwise(
                 n_pairs[row] += np.bincount(target[included], minlength=total.shape[1])
     *by_rater, pooled, peers = (
         {
-            name: build_mean(kappas, number)
+            name: build_mean_kappa_value(kappas, number)
             for name, kappas, number in zip(names, total_column, number_column, strict=True)
         }
         for total_column, number_column in zip(total.T.tolist(), n_pairs.T.tolist(), strict=True)
@@ -157,13 +158,16 @@ def compute_mean_kappas_by_shared_items(
     )
 
 
-def build_mean(total: float, n_pairs: int) -> Value:
+def build_mean_kappa_value(total: float, n_pairs: int) -> Value:
     """Return the Value of a mean of ``n_pairs`` kappas."""
     return build_pair_mean_value(float(total) / n_pairs if n_pairs else None, n_pairs)
 
 
 def iter_pair_blocks(ratings: np.ndarray, raters: np.ndarray, k: int) -> Iterator[PairTables]:
-    """Yield every pair of raters once, in blocks whose tables have at most MAX_CELLS numbers."""
+    """Yield every pair of raters once, in blocks whose tables have at most MAX_CELLS numbers.
+
+    ``ratings`` (M,): filtered_jobs.ROW; ``raters`` (R,): ascending ids; ``k``: categories.
+    """
     # Raters of one side; two sides give size * size * 2 pairs.
     size = max(1, int((2 * MAX_CELLS / k**2) ** 0.5) // 2)
     block = np.searchsorted(raters, ratings["rater"]) // size
@@ -216,9 +220,10 @@ def compute_pair_results(
     *,
     clusters: QuestionClusters | None,
 ) -> PairResults:
-    """Compute the results of two raters.
+    """Compute the results of two raters from the ratings (M,) of both.
 
-    An item belongs to the day of the later of the two ratings.
+    An item belongs to the day of the later of the two ratings. ``clusters``: None where the project
+    has none.
     """
     ratings_a = ratings[ratings["rater"] == rater_a]
     ratings_b = ratings[ratings["rater"] == rater_b]
