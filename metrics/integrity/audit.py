@@ -47,7 +47,11 @@ RowsByKey = dict[tuple[int, int], list[Any]]
 
 @dataclass
 class AuditFindings:
-    """Differences that an audit of a question found, and how many ratings it compared."""
+    """Differences that an audit of a question found, and the numbers of ratings.
+
+    ``n_ratings``: counted ratings that were compared; ``n_uncounted``: others, which are no
+    difference.
+    """
 
     n_ratings: int = 0
     n_uncounted: int = 0

@@ -299,7 +299,7 @@ def cumulate(n: Floats, total: Floats, squares: Floats, w: Floats) -> Floats:
 def variance_inflation(
     before: CumulativeSums, since: CumulativeSums, s2: float, prior: ShiftPrior
 ) -> Floats:
-    """Return the variance of the items since each onset as a multiple of s2, F (P,) >= 1."""
+    """Return how many times s2 the items vary since each onset, F (P,), at least 1."""
     mean0, mean1 = before.s / before.n, since.s / since.n
     variance1 = since.q / since.n - mean1**2
     c = variance1 + prior.skew_prior_items * (mean1 - mean0) ** 2 / (
@@ -329,7 +329,7 @@ def fit_ramp(before: CumulativeSums, since: CumulativeSums, onset: Ints) -> tupl
 
 
 def _sum_onsets(factors: Floats, today: Ints, n_days: int) -> tuple[Floats, Ints]:
-    """Return the sum of the factors (P,) of each day, and the index of the largest one.
+    """Return the sum of the factors (P,) of each day, and the index of the largest factor.
 
     today (P,): the day of each factor. Both results are (n_days,); the index is -1 for a day
     without factors.
