@@ -309,15 +309,19 @@ def variance_inflation(
 
 
 def fit_step(before: CumulativeSums, since: CumulativeSums) -> tuple[Floats, Floats]:
-    """Return the slope (P,) of the weighted regression on a step, and its sum w (f - fbar)^2."""
+    """Return slope and spread (P,) of the weighted regression on a step f.
+
+    The step is 1 from the onset on, 0 before. The spread is sum w (f - fbar)^2; 1 / spread is the
+    variance of the slope.
+    """
     slope = since.wy / since.w - before.wy / before.w
     return slope, before.w * since.w / (before.w + since.w)
 
 
 def fit_ramp(before: CumulativeSums, since: CumulativeSums, onset: Ints) -> tuple[Floats, Floats]:
-    """Return the slope (P,) of the weighted regression on a ramp, and its sum w (f - fbar)^2.
+    """Return slope and spread (P,) of the weighted regression on a ramp.
 
-    The ramp is f = d - j + 1 from the onset j on, 0 before.
+    The ramp is f = d - j + 1 from the onset j on, 0 before; the spread is sum w (f - fbar)^2.
     """
     c = 1 - onset
     wf = since.wd + c * since.w
