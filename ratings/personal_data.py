@@ -22,6 +22,7 @@ from core.hooks import Hook
 from events.models import Event
 from projects import permissions
 from projects.models import Category, Deletion, Project, Rater, RaterIdentity
+from ratings.files import export_files
 from ratings.models import (
     Assignment,
     CheckAnswer,
@@ -260,8 +261,9 @@ def pseudonymize_rater(*, rater: Rater, by: Any, comments: bool) -> Rater:
 def replace_names(rater: Rater, replacement: str) -> None:
     """Replace the rater's name in other rows of the project: imports, connections and events.
 
-    What the person annotates in Label Studio from then on is ignored.
+    Exported files are deleted. What the person annotates in Label Studio from then on is ignored.
     """
+    export_files.discard_project_exports(rater.project_id)
     runs = ImportRun.objects.filter(
         project=rater.project_id, state__in=(ImportRun.State.DONE, ImportRun.State.FAILED)
     )

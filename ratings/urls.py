@@ -1,10 +1,12 @@
 from django.urls import path
 
-from ratings import exports, rater_pseudonyms
+from ratings import rater_pseudonyms
 from ratings.annotation import list_views, rate_page
 from ratings.annotation import views as annotation_views
+from ratings.exports import rating_files
+from ratings.exports import views as export_views
 from ratings.files import media_views
-from ratings.imports.wizard import run_views, upload_views
+from ratings.imports.wizard import views as import_views
 from ratings.items import bulk_views, deletion_views
 from ratings.items import views as item_views
 from ratings.label_studio import views as label_studio_views
@@ -66,33 +68,49 @@ urlpatterns = [
         name="skipped_and_flagged",
     ),
     path(f"{PROJECT}skipped/resolve/", list_views.resolve_skip_or_flag, name="skip_resolve"),
-    path(f"{PROJECT}data/", upload_views.show_data, name="data"),
+    path(f"{PROJECT}data/", import_views.show_data, name="data"),
     path(f"{PROJECT}data/media/", media_views.upload_media, name="media_new"),
     path(f"{PROJECT}media/<str:name>", media_views.serve_media, name="media"),
     *(
         path(
             f"{PROJECT}data/export.{kind}",
-            exports.export_ratings,
+            export_views.export_ratings,
             {"kind": kind},
             name=f"export_{kind}",
         )
-        for kind in exports.FORMATS
+        for kind in rating_files.FORMATS
     ),
-    path(f"{PROJECT}data/import/", upload_views.upload_to_project, name="import_upload"),
-    path(f"{PROJECT}data/import/<int:run_id>/", run_views.show_import_run, name="import_run"),
+    path(f"{PROJECT}data/exports/", export_views.start_export, name="export_start"),
+    path(
+        f"{PROJECT}data/exports/progress/",
+        export_views.show_export_progress,
+        name="export_progress",
+    ),
+    path(
+        f"{PROJECT}data/exports/<int:export_id>/file/",
+        export_views.download_export,
+        name="export_file",
+    ),
+    path(
+        f"{PROJECT}data/exports/<int:export_id>/delete/",
+        export_views.delete_export,
+        name="export_delete",
+    ),
+    path(f"{PROJECT}data/import/", import_views.upload_to_project, name="import_upload"),
+    path(f"{PROJECT}data/import/<int:run_id>/", import_views.show_import_run, name="import_run"),
     path(
         f"{PROJECT}data/import/<int:run_id>/progress/",
-        run_views.show_import_progress,
+        import_views.show_import_progress,
         name="import_progress",
     ),
     path(
         f"{PROJECT}data/import/<int:run_id>/files/<int:place>/",
-        run_views.serve_archive_file,
+        import_views.serve_archive_file,
         name="import_file",
     ),
     path(
         "projects/import/<int:run_id>/files/<int:place>/",
-        run_views.serve_archive_file,
+        import_views.serve_archive_file,
         name="import_project_file",
     ),
     path(
@@ -115,11 +133,11 @@ urlpatterns = [
         label_studio_views.receive_hint,
         name="label_studio_hint",
     ),
-    path("projects/import/", upload_views.upload_new_project, name="import_upload_new_project"),
-    path("projects/import/<int:run_id>/", run_views.show_import_run, name="import_project_run"),
+    path("projects/import/", import_views.upload_new_project, name="import_upload_new_project"),
+    path("projects/import/<int:run_id>/", import_views.show_import_run, name="import_project_run"),
     path(
         "projects/import/<int:run_id>/progress/",
-        run_views.show_import_progress,
+        import_views.show_import_progress,
         name="import_project_progress",
     ),
 ]

@@ -89,7 +89,7 @@ RUN_ON_SQLITE_ALONE = {
         "tests/ratings/imports/test_file_habits.py",
         "tests/ratings/imports/test_label_files.py",
         "tests/ratings/imports/test_zip_archives.py",
-        "tests/ratings/imports/validation/",
+        "tests/ratings/imports/staging/",
         "tests/ratings/imports/wizard/",
     ),
     REQUESTS: (

@@ -116,6 +116,7 @@ _DESCRIPTIONS: dict[str, Promise | tuple[Promise, Promise]] = {
     "gate_deleted": (_("Gate"), text.DELETED),
     "gate_key_rotated": (_("Signing key"), RENEWED),
     "export": (_("Data"), text.EXPORTED),
+    "export_downloaded": (_("Exported file"), pgettext_lazy("action", "downloaded")),
     "admin_added": (_("Admin object"), text.CREATED),
     "admin_changed": (_("Admin object"), text.CHANGED),
     "admin_removed": (_("Admin object"), text.DELETED),
@@ -169,6 +170,7 @@ FIELD_LABELS = {
     "repeat_after_items": _("Items before a repeat"),
     "repeat_after_days": _("Days before a repeat"),
     "cluster_attribute": _("Cluster attribute"),
+    "tags": _("Tags"),
     "time_zone": _("Time zone"),
     "weight_matrix": _("Weight matrix"),
     # webhooks

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metrics.agreement.counts.tally import PatternCounts, count_patterns
-from ratings.imports.decoding.gzip_files import open_unpacked
+from ratings.imports.decoding.sample import open_unpacked
 from ratings.imports.interpretation import FileInterpretation, Repeats
 from ratings.imports.problems import ProblemList, UnreadableFileError, format_error
 from ratings.imports.values.label_interpretation import LabelOptions, interpret_labels, quote_labels

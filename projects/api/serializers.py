@@ -21,6 +21,7 @@ from core.api.strict_fields import (
 )
 from projects.models import Category, Member, Project, Question, Scale, Weights
 from projects.services import item_upsert
+from projects.services.project_validation import MAX_TAG_LENGTH, MAX_TAGS, normalize_tags
 from projects.services.question_validation import (
     MAX_CATEGORIES,
     MAX_QUESTIONS,
@@ -135,6 +136,20 @@ class InvitationOut(serializers.Serializer):
     )
 
 
+class TagsField(BoundedListField):
+    """A list of tags, stored as one text."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        child = StrictCharField(max_length=MAX_TAG_LENGTH)
+        super().__init__(child=child, max_length=MAX_TAGS, **kwargs)
+
+    def run_validation(self, data: Any = serializers.empty) -> str:
+        return normalize_tags(",".join(super().run_validation(data)))
+
+    def to_representation(self, value: str) -> list[str]:
+        return value.split(", ") if value else []
+
+
 class ProjectIn(StrictSerializer):
     name = StrictCharField(max_length=200)
     description = StrictCharField(required=False, allow_blank=True, trim_whitespace=False)
@@ -153,6 +168,7 @@ class ProjectIn(StrictSerializer):
         help_text="Attribute that items of one document or conversation share; intervals then"
         " take into account that such items are alike",
     )
+    tags = TagsField(required=False, help_text="Words by which the list of projects is searched")
     questions = QuestionIn(many=True, max_length=MAX_QUESTIONS)  # type: ignore[call-arg]
 
     def validate_questions(self, questions: list[dict[str, Any]]) -> list[NewQuestion]:
@@ -172,6 +188,7 @@ class ProjectPatch(StrictSerializer):
     overlap = StrictIntegerField(required=False)
     time_zone = StrictCharField(required=False)
     cluster_attribute = StrictCharField(required=False, allow_blank=True)
+    tags = TagsField(required=False)
 
 
 class WeightsIn(StrictSerializer):
@@ -231,6 +248,7 @@ class ProjectOut(serializers.ModelSerializer):
         help_text="What the caller is in this project",
     )
     questions = QuestionOut(many=True)
+    tags = TagsField(read_only=True)
 
     class Meta:
         model = Project
@@ -243,6 +261,7 @@ class ProjectOut(serializers.ModelSerializer):
             "overlap",
             "time_zone",
             "cluster_attribute",
+            "tags",
             "created_at",
             "archived_at",
             "role",

@@ -18,6 +18,7 @@ from projects.models import Project, Question, QueueOrder, Scale, Weights
 from projects.services.project_validation import (
     MAX_ATTRIBUTE_LENGTH,
     QUALITY_CHECK_BOUNDS,
+    normalize_tags,
     normalize_time_zone,
 )
 from projects.services.question_validation import DEFAULT_HOTKEYS, NewCategory, assign_hotkeys
@@ -64,6 +65,16 @@ class GeneralForm(forms.Form):
         widget=forms.TextInput({"list": "time-zones", "autocomplete": "off"}),
         help_text=_("For charts, such as Europe/Berlin."),
     )
+
+    tags = forms.CharField(
+        label=_("Tags"),
+        required=False,
+        max_length=520,
+        help_text=_("Separate with commas. Search finds them."),
+    )
+
+    def clean_tags(self) -> str:
+        return normalize_tags(self.cleaned_data["tags"])
 
     def clean_time_zone(self) -> str:
         return normalize_time_zone(self.cleaned_data["time_zone"])

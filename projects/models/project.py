@@ -105,6 +105,8 @@ class Project(models.Model):
     # The attribute whose value items of one cluster share (a document, a conversation); intervals
     # then take into account that they are alike. Empty: all items are independent.
     cluster_attribute = models.CharField(max_length=100, blank=True, default="", db_default="")
+    # Words by which the list of projects is searched, separated by commas.
+    tags = models.CharField(max_length=520, blank=True, default="", db_default="")
     # Time zone of the trend's days, weeks and months.
     time_zone = models.CharField(max_length=64, default="UTC")
     # Incremented when items, or raters' kinds or groups, change: filtered results computed before
@@ -153,6 +155,10 @@ class Project(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def tag_list(self) -> list[str]:
+        return self.tags.split(", ") if self.tags else []
 
     @property
     def can_rate(self) -> bool:

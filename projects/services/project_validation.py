@@ -22,6 +22,8 @@ from projects.models import BandScheme, QueueOrder
 
 MAX_OVERLAP = 1000
 MAX_ATTRIBUTE_LENGTH = 100  # characters; for the attribute of clusters
+MAX_TAGS = 10
+MAX_TAG_LENGTH = 50  # characters
 MAX_TEXT_LENGTH = 200_000  # characters; for the description and the guidelines
 # Integer settings: (lowest, highest).
 QUALITY_CHECK_BOUNDS = {
@@ -65,6 +67,12 @@ def normalize_time_zone(name: str) -> str:
     """Return the official spelling of a time zone's name; an unknown name unchanged."""
     name = name.strip()
     return {zone.casefold(): zone for zone in list_time_zones()}.get(name.casefold(), name)
+
+
+def normalize_tags(text: str) -> str:
+    """Return the tags of ``text``, separated by ", ", without empty and repeated ones."""
+    tags = (" ".join(tag.split()) for tag in text.replace("，", ",").split(","))
+    return ", ".join({tag.casefold(): tag for tag in tags if tag}.values())
 
 
 def find_project_problems(
@@ -111,10 +119,19 @@ def _find_quality_check_problems(queue_order: str, numbers: dict[str, int]) -> d
     return problems
 
 
-def validate_project(*, cluster_attribute: str = "", **fields: Any) -> None:
+def validate_project(*, cluster_attribute: str = "", tags: str = "", **fields: Any) -> None:
     """Raise InvalidProjectChange if these settings of a project are not valid."""
     problems = find_project_problems(**fields)
     if len(cluster_attribute) > MAX_ATTRIBUTE_LENGTH or has_control_character(cluster_attribute):
         problems["cluster_attribute"] = describe_line(MAX_ATTRIBUTE_LENGTH)
+    if tags and (
+        tags.count(", ") >= MAX_TAGS
+        or not tags.isprintable()
+        or any(len(tag) > MAX_TAG_LENGTH for tag in tags.split(", "))
+    ):
+        problems["tags"] = _("Use at most %(n)s tags of at most %(length)s characters.") % {
+            "n": MAX_TAGS,
+            "length": MAX_TAG_LENGTH,
+        }
     if problems:
         raise InvalidProjectChange(problems)

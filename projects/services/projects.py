@@ -54,6 +54,7 @@ VALIDATED_FIELDS = (
     "target_agreement",
     "queue_order",
     "cluster_attribute",
+    "tags",
     *project_validation.QUALITY_CHECK_BOUNDS,
 )
 

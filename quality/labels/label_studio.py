@@ -30,8 +30,7 @@ from ratings.imports.readers.tables.cells import build_question_key
 from ratings.imports.readers.tools.base import Fields
 from ratings.label_normalization import parse_number
 from ratings.label_studio import remote_tasks
-from ratings.label_studio.client import PAGE_SIZE, Client
-from ratings.label_studio.errors import LabelStudioError
+from ratings.label_studio.client import PAGE_SIZE, Client, LabelStudioError
 from ratings.label_studio.recording import get_single_question
 from ratings.models import ImportRun, LabelStudioConnection, LabelStudioObject
 

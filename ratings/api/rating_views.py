@@ -40,7 +40,8 @@ from core.api.schema import (
 )
 from projects.api.base import ApiView, get_question, store_unless_dry_run
 from projects.models import Member, Project, Question, Rater
-from ratings import exports
+from ratings.exports import rating_files
+from ratings.exports.views import stream_ratings
 from ratings.files import parquet_file
 from ratings.models import NO_CODE, Assignment, CheckAnswer, Rating
 from ratings.services import permissions
@@ -76,6 +77,7 @@ class RatingCounts(serializers.Serializer):
 
 
 def _build_input_field(field: RatingField) -> Any:
+    """Return the serializer field by which the schema describes a field of the request."""
     options: dict[str, Any] = {
         "required": field.required,
         "allow_null": field.nullable,
@@ -89,6 +91,7 @@ def _build_input_field(field: RatingField) -> Any:
 
 
 def _build_output_field(field: RatingField) -> Any:
+    """Return the serializer field by which the schema describes a field of the response."""
     options: dict[str, Any] = {"help_text": field.output_help_text or None}
     if field.kind == "time":
         return serializers.DateTimeField(**options)
@@ -292,6 +295,7 @@ def _read_page_by_time(
 
 
 def _parse_microseconds(number: int) -> datetime.datetime:
+    """Return the time so many microseconds after 1970; raise BadRequest if it is out of range."""
     try:
         return EPOCH + datetime.timedelta(microseconds=number)
     except OverflowError:
@@ -310,6 +314,10 @@ _COLUMNS = (
 def _format_rating(
     question: Question, labels: dict[int, str], row: tuple[Any, ...]
 ) -> tuple[pagination.CursorKey, Any]:
+    """Return the cursor key (question, item, rater) and the response of a row of _COLUMNS.
+
+    ``labels``: label by code, of the question's categories.
+    """
     item_id, rater_id, item, rater, code, *details = row
     data = {
         "item": item,
@@ -325,17 +333,17 @@ class ExportView(FileView, ApiView):
     @describe_file(
         "exportRatings",
         "The current ratings as a file, of all questions or of one",
-        {kind: content_type for kind, (_stream, content_type) in exports.FORMATS.items()},
+        {kind: content_type for kind, (_format, content_type) in rating_files.FORMATS.items()},
         [build_parameter("question", "Key of a question; all questions when left out")],
     )
     def get(self, request: Request, project_id: int) -> HttpResponseBase:
         project = self.get_project(request, project_id, role=Member.Role.VIEWER)
         params = parse_query_parameters(request, ("format", "question"))
-        kind = get_choice(params, "format", list(exports.FORMATS), default="csv")
+        kind = get_choice(params, "format", list(rating_files.FORMATS), default="csv")
         parquet_file.require_parquet_support(kind)
         questions = (
             [get_question(project, params["question"])]
             if "question" in params
             else list(project.questions.all())
         )
-        return exports.stream_ratings(project, questions, kind)
+        return stream_ratings(project, questions, kind)

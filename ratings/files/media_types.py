@@ -1,4 +1,8 @@
-"""Types of images, audio and video that items may have."""
+"""Types of images, audio and video that items may have.
+
+Readers of imports use them in commands that start without the site, such as `manage.py agreement`,
+so this module imports nothing of it.
+"""
 
 from __future__ import annotations
 

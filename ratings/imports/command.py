@@ -113,15 +113,11 @@ def _run_wizard_steps(
                 by=by,
             )
             _check_or_write_file(run)
-    except (InvalidProjectChange, InvalidQuestions) as error:
-        result.add_problem(
-            _join_messages(
-                error.fields if isinstance(error, InvalidProjectChange) else error.problems
-            )
-        )
-        return
-    except BadRequest as error:
+    except (InvalidProjectChange, BadRequest) as error:
         result.add_problem(_join_messages(error.fields))
+        return
+    except InvalidQuestions as error:
+        result.add_problem(_join_messages(error.problems))
         return
     result.stored = options.dry_run or run.state == ImportRun.State.DONE
     if run.state == ImportRun.State.FAILED:
@@ -210,14 +206,7 @@ def _build_mapping(
             sheets=options.sheets,
         )
     mapping = ImportMapping.from_run(run)
-    mapping.project_name = options.project_name
-    mapping.zone = options.zone or mapping.zone
-    mapping.date_order = options.date_order or mapping.date_order
-    mapping.default_rater = options.rater or mapping.default_rater
-    mapping.missing = list(options.labels.missing)
-    # A label that the order names is no code for a missing value.
-    mapping.not_missing = [*options.labels.not_missing, *options.order]
-    mapping.similar_labels = options.labels.similar
+    _apply_value_options(mapping, options)
     _apply_member_and_question_options(run, mapping, options)
     source = SOURCES[mapping.source]
     if source.has_encoding and not mapping.encoding:
@@ -238,6 +227,18 @@ def _build_mapping(
     )
     _select_question(run, mapping, head, options)
     return mapping, head
+
+
+def _apply_value_options(mapping: ImportMapping, options: ImportOptions) -> None:
+    """Apply the options for project name, times, default rater and labels to the mapping."""
+    mapping.project_name = options.project_name
+    mapping.zone = options.zone or mapping.zone
+    mapping.date_order = options.date_order or mapping.date_order
+    mapping.default_rater = options.rater or mapping.default_rater
+    mapping.missing = list(options.labels.missing)
+    # A label that the order names is no code for a missing value.
+    mapping.not_missing = [*options.labels.not_missing, *options.order]
+    mapping.similar_labels = options.labels.similar
 
 
 def _apply_member_and_question_options(

@@ -192,8 +192,18 @@ class FileInterpretation:
         return lines + self.format_left_out()
 
     def format_repeats(self) -> str:
-        """Return the line on raters who rated an item twice."""
-        return _format_repeats(self.repeats)
+        """Return the line on raters who rated an item twice, in the user's language."""
+        examples = "; ".join(
+            _("%(rater)s in lines %(first)s and %(second)s")
+            % {"rater": rater, "first": first, "second": second}
+            for _item, rater, first, _label, second, _other in self.repeats.examples[
+                :MAX_SHOWN_LINES
+            ]
+        )
+        return _("repeated ratings: %(count)s (%(examples)s)") % {
+            "count": self.repeats.count,
+            "examples": examples,
+        }
 
     def _has_item_ids(self) -> bool:
         """Return whether the items have IDs from the file, not computed ones or row numbers."""
@@ -320,19 +330,6 @@ def _join_first_names(names: list[str]) -> str:
     """Return the first of the names (of columns or sheets) as one text."""
     first_names = names[:MAX_LISTED_COLUMNS]
     return ", ".join(first_names) + ("" if first_names == names else ", …")
-
-
-def _format_repeats(repeats: Repeats) -> str:
-    """Return the line on raters who rated an item twice."""
-    examples = "; ".join(
-        _("%(rater)s in lines %(first)s and %(second)s")
-        % {"rater": rater, "first": first, "second": second}
-        for _item, rater, first, _label, second, _other in repeats.examples[:MAX_SHOWN_LINES]
-    )
-    return _("repeated ratings: %(count)s (%(examples)s)") % {
-        "count": repeats.count,
-        "examples": examples,
-    }
 
 
 def _format_question(key: str, question: InterpretedQuestion) -> str:

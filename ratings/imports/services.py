@@ -23,7 +23,6 @@ from ratings.label_normalization import parse_number
 from ratings.models import ImportRun
 
 from . import leases, uploads
-from . import uploads as imports_uploads
 from .mapping import key_matching
 from .mapping.import_mapping import ImportMapping
 from .readers import guess_mapping
@@ -55,11 +54,11 @@ def create_run(
     Raises UnreadableFileError, storing nothing, if the file cannot be read. ``source`` is a name of
     SOURCES; it is detected from the content if it is empty.
     """
-    stored = imports_uploads.store_upload(file)
+    stored = uploads.store_upload(file)
     try:
         mapping = ImportMapping(source=source or stored.source, encoding=stored.encoding or "")
         mapping.default_rater = _build_rater_key(name)
-        _guess_mapping(mapping, imports_uploads.get_absolute_path(stored.path), project)
+        _guess_mapping(mapping, uploads.get_absolute_path(stored.path), project)
         key_matching.add_earlier_matches(mapping, project)
         encoding_error = stored.encoding_error
         return _save_run(
@@ -74,7 +73,7 @@ def create_run(
             else {},
         )
     except BaseException:
-        imports_uploads.delete_upload(stored.path)
+        uploads.delete_upload(stored.path)
         raise
 
 
@@ -91,8 +90,8 @@ def _save_run(**columns: Any) -> ImportRun:
     )
     if run.in_database:
         uploads.store_in_database(run)
-        imports_uploads.delete_abandoned_uploads(
-            set(ImportRun.objects.values_list("path", flat=True))
+        shared_folders.delete_abandoned_files(
+            uploads.FOLDER, ImportRun.objects.values_list("path", flat=True)
         )
     return run
 
@@ -274,14 +273,15 @@ def discard_run(*, run: ImportRun) -> bool:
         .delete()
     )
     if n_deleted:
-        imports_uploads.delete_upload(run.path)
+        uploads.delete_upload(run.path)
     return bool(n_deleted)
 
 
 def _update_run_in_state(run: ImportRun, states: Sequence[str], **changes: Any) -> bool:
     """Update the run if its state is one of ``states``; return whether it was updated.
 
-    In a working state, a worker is woken after the commit."""
+    In a working state, a worker is woken after the commit.
+    """
     if not ImportRun.objects.filter(pk=run.pk, state__in=states).update(**changes):
         return False
     for name, value in changes.items():

@@ -10,11 +10,10 @@ from __future__ import annotations
 import codecs
 import os
 import secrets
-import time
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import IO
 
 from django.conf import settings
@@ -26,14 +25,12 @@ from ratings.models import ImportFilePart, ImportRun
 from . import zip_archives
 from .decoding import sample
 from .decoding.encodings import build_encoding_error, detect_encoding
-from .decoding.gzip_files import iter_unpacked_chunks
 from .problems import UnreadableFileError
 from .readers import detect_source
 from .readers.tables.xlsx import is_workbook
 
 FOLDER = "imports"  # below DATA_DIR
 STAGING_SUFFIX = ".rows"  # the staging database of "imports/abc" is "imports/abc.rows"
-ABANDONED_SECONDS = 3600.0  # age in seconds at which a file without a run is deleted
 
 
 @dataclass(frozen=True)
@@ -69,7 +66,7 @@ def store_upload(upload: IO[bytes]) -> StoredFile:
     target.parent.mkdir(mode=0o700, exist_ok=True)
     try:
         with os.fdopen(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as copy:
-            size, encoding, encoding_error = _copy_chunks(iter_unpacked_chunks(upload), copy)
+            size, encoding, encoding_error = _copy_chunks(sample.iter_unpacked_chunks(upload), copy)
         if _is_archive(target):
             with zip_archives.open_manifest(target) as manifest, target.open("xb") as copy:
                 size, encoding, encoding_error = _copy_chunks(
@@ -141,21 +138,6 @@ def delete_upload(path: str) -> None:
     for file in (target, *target.parent.glob(f"{target.name}{STAGING_SUFFIX}*")):
         file.unlink(missing_ok=True)
     zip_archives.delete_archive(target)
-
-
-def delete_abandoned_uploads(used_paths: set[str]) -> None:
-    """Delete old uploads that belong to no import run, as after a killed worker."""
-    folder = get_absolute_path(FOLDER)
-    if not folder.is_dir():
-        return
-    names = {PurePath(path).name for path in used_paths}
-    for file in folder.iterdir():
-        if (
-            (name := file.name.split(".")[0])
-            and name not in names
-            and file.stat().st_mtime < time.time() - ABANDONED_SECONDS
-        ):
-            file.unlink(missing_ok=True)
 
 
 PART_BYTES = 1 << 20

@@ -33,10 +33,10 @@ from core.api.strict_fields import (
 from events.webhooks.http_client import MAX_URL_LENGTH
 from projects.api.base import ApiView, build_location
 from projects.models import Member
+from ratings.label_studio.client import format_error
 from ratings.models import LabelStudioConnection
 
 from . import services
-from .errors import format_error
 
 State, WriteBack = LabelStudioConnection.State, LabelStudioConnection.WriteBack
 NOT_SAVED = "The connection was not saved."

@@ -1,4 +1,8 @@
-"""Client of Label Studio's API; its requests are those of events.webhooks.http_client."""
+"""Client of Label Studio's API, and the errors of a connection.
+
+Requests are those of events.webhooks.http_client. An error is stored as a kind with values, and
+shown in plain words.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +16,71 @@ from urllib.parse import quote
 
 from django.conf import settings
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from core.text import has_more_parts, is_nested_deeper
 from events.webhooks import http_client
+from ratings.imports.problems import describe_write_failure, format_problem
 from ratings.imports.readers.tools.base import Fields
 
-from .errors import LabelStudioError
+ERROR_TEXTS = {
+    "url": gettext_lazy("Start the address with https:// and a host."),
+    "not_found": gettext_lazy("The host has no IP address. Check the address."),
+    "not_allowed": gettext_lazy(
+        "The host is in a private network. See CONNECTIONS_TO_PRIVATE_NETWORKS."
+    ),
+    "certificate": gettext_lazy("The certificate is invalid."),
+    "timeout": gettext_lazy("There was no response in time."),
+    "connection": gettext_lazy("The connection failed."),
+    "too_large": gettext_lazy("Label Studio’s response is too large."),
+    "no_json": gettext_lazy("This isn't Label Studio's API. Use the address in your browser."),
+    "redirect": gettext_lazy("The address redirects to %(location)s. Use that one."),
+    "token": gettext_lazy("Label Studio rejected the token. Enter a new one."),
+    "token_key": gettext_lazy("SECRET_KEY of this server changed. Enter the token again."),
+    "forbidden": gettext_lazy("The token's user has no access to the project."),
+    "no_project": gettext_lazy("The token's user has no access to the project."),
+    "status": gettext_lazy("Label Studio responded with status %(status)s."),
+    "busy": gettext_lazy("Label Studio responded with status %(status)s."),
+    "no_tasks": gettext_lazy("The project has no tasks yet."),
+    "import_gone": gettext_lazy("The import was discarded. Read the project again."),
+    "import_failed": gettext_lazy("The import failed. Read the project again."),
+    "archived": gettext_lazy("Project archived."),
+    "internal": gettext_lazy("The server failed. Its log shows why."),
+}
+
+
+class LabelStudioError(Exception):
+    """A connection cannot be read or written; `format_error` explains each ``kind``.
+
+    ``retry_seconds``: seconds after which Label Studio may be called again; 0 if it did not say.
+    """
+
+    def __init__(self, kind: str, *, retry_seconds: int = 0, **values: Any) -> None:
+        super().__init__(f"{kind} {values}" if values else kind)
+        self.kind = kind
+        self.values = values
+        self.retry_seconds = retry_seconds
+
+    def to_json(self) -> Fields:
+        return {"kind": self.kind, "values": self.values}
+
+
+def format_error(error: Mapping[str, Any]) -> str:
+    """Return a stored error in the user's language, or an empty text for none."""
+    if not error:
+        return ""
+    kind, values = error["kind"], error["values"]
+    if kind == "problem":  # of a task, whose number is the line
+        problem = values["problem"]
+        text = format_problem(problem)
+        if problem["line"] is None:
+            return text
+        return _("Task %(task)s: %(problem)s") % {"task": problem["line"], "problem": text}
+    if kind == "stopped":
+        return str(describe_write_failure(values["reason"], values["value"]))
+    return str(ERROR_TEXTS[kind]) % values
+
 
 TIMEOUT_SECONDS = 30.0  # of one request
 MAX_BYTES = 64 * 1024 * 1024  # of one response

@@ -27,12 +27,12 @@ from ratings.imports import services as imports
 from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.problems import UnreadableFileError
 from ratings.imports.readers.tools.base import Fields
+from ratings.label_studio.client import LabelStudioError
 from ratings.models import ImportRun, LabelStudioConnection, LabelStudioObject
 from ratings.services.permissions import ProjectArchived
 
 from . import remote_tasks
 from .client import Client, TaskPage
-from .errors import LabelStudioError
 from .recording import LEASE_SECONDS, record_tasks
 from .services import AFTER_PULL
 

@@ -24,14 +24,14 @@ from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.readers.tools.base import Fields
 from ratings.imports.records import Record
 from ratings.imports.staging.database import StagingDatabase
+from ratings.imports.staging.file_validation import validate_and_stage_file
 from ratings.imports.staging.queries import StagedRows
-from ratings.imports.validation.file_validation import validate_and_stage_file
+from ratings.label_studio.client import LabelStudioError
 from ratings.models import NO_CODE, ImportRun, LabelStudioConnection, LabelStudioObject, Revision
 from ratings.services.judgement import Judgement
 from ratings.services.record import record_ratings
 
 from . import remote_tasks
-from .errors import LabelStudioError
 from .remote_tasks import RecordsReader, RemoteAnswers, RemoteTask
 
 Kind = LabelStudioObject.Kind

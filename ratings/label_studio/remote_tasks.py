@@ -237,7 +237,7 @@ def _compute_digest(name: str, records: Sequence[Record]) -> str:
 
 
 class RecordsReader:
-    """Gives records to the validation of imports (see `ratings.imports.readers.protocols`)."""
+    """Gives records to the validation of imports (see `ratings.imports.readers`)."""
 
     columns: Mapping[str, str] = _SOURCE.columns
     bytes_read = 0

@@ -25,10 +25,10 @@ from core.web.forms import InvalidFields
 from projects.models import Member, Project
 from projects.permissions import get_project
 from ratings.imports.readers.tools.base import Fields
+from ratings.label_studio.client import LabelStudioError, format_error
 from ratings.models import LabelStudioConnection
 
 from .client import MAX_ID, Client
-from .errors import LabelStudioError, format_error
 
 # Called by the worker that holds the lease of an active connection, after it has read everything.
 # Work that is not finished at the deadline (a monotonic time) goes on in the next run: a function

@@ -23,9 +23,8 @@ from events.webhooks.http_client import MAX_URL_LENGTH
 from projects.models import Member
 from projects.permissions import get_project
 from ratings.label_studio import remote_tasks, services
+from ratings.label_studio.client import format_error
 from ratings.models import LabelStudioConnection
-
-from .errors import format_error
 
 
 def _build_token_field(*, required: bool, help_text: Any) -> forms.CharField:

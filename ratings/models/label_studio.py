@@ -56,7 +56,7 @@ class LabelStudioConnection(Leased):
     compared_at = models.DateTimeField(null=True, blank=True)
     next_at = models.DateTimeField()
     pulled_at = models.DateTimeField(null=True, blank=True)
-    # What the last attempt failed with (ratings.label_studio.errors), empty after a success.
+    # What the last attempt failed with (ratings.label_studio.client), empty after a success.
     error = models.JSONField(default=dict)
     failures = models.PositiveSmallIntegerField(default=0)  # in a row
     # Numbers of ratings: created, changed, withdrawn; labels: written.

@@ -256,25 +256,27 @@ def get_next_exam_item(
 ) -> Item | None:
     """Assign and return the next item of the open exam; None without an open exam.
 
-    Also None if ``exclude_item_ids`` is not empty, because the rater already sees an item then, and
-    whether another one follows depends on the answer.
+    Also None if the gold answers of all remaining items were retired, which ends the exam, or if
+    ``exclude_item_ids`` is not empty: the rater already sees an item then, and whether another one
+    follows depends on the answer.
     """
     if exclude_item_ids:
         return None
     hidden_checks.lock_queue(rater)
     exam = Exam.objects.filter(question=question_id, rater=rater, state=State.OPEN).first()
-    while exam is not None:
-        answered_ids = {item for item, *_rest in exam.answers}
-        in_force = GoldAnswer.objects.in_force().filter(question=question_id, item=OuterRef("pk"))
-        remaining_ids = [pk for pk in exam.items if pk not in answered_ids]
-        items = Item.objects.filter(pk__in=remaining_ids, has_content=True, withdrawn_at=None)
-        items_by_id = {item.pk: item for item in items.filter(Exists(in_force))}
-        item = next((items_by_id[pk] for pk in remaining_ids if pk in items_by_id), None)
-        if item is not None:
-            hidden_checks.open_check_assignment(rater, item.pk, Kind.EXAM)
-            return item
-        exam = _end_exhausted_exam(exam)
-    return None
+    if exam is None:
+        return None
+    answered_ids = {item for item, *_rest in exam.answers}
+    in_force = GoldAnswer.objects.in_force().filter(question=question_id, item=OuterRef("pk"))
+    remaining_ids = [pk for pk in exam.items if pk not in answered_ids]
+    items = Item.objects.filter(pk__in=remaining_ids, has_content=True, withdrawn_at=None)
+    items_by_id = {item.pk: item for item in items.filter(Exists(in_force))}
+    item = next((items_by_id[pk] for pk in remaining_ids if pk in items_by_id), None)
+    if item is None:
+        _end_exhausted_exam(exam)
+    else:
+        hidden_checks.open_check_assignment(rater, item.pk, Kind.EXAM)
+    return item
 
 
 def record_exam_answer(rater: Rater, item: Item, codes: Mapping[Question, int]) -> Exam | None:
@@ -335,20 +337,19 @@ def waive_exam(*, question: Question, rater: Rater, by: Any, reason: str) -> Exa
     return exam
 
 
-def _end_exhausted_exam(exam: Exam) -> Exam | None:
-    """End an exam whose remaining items were retired; the answers given so far decide. Return None.
+def _end_exhausted_exam(exam: Exam) -> None:
+    """End an exam whose remaining items were retired; the answers given so far decide.
 
     An exam without any scored answer is deleted.
     """
     if not exam.scored_answers:
         exam.delete()
-        return None
+        return
     result = _get_exam_policy().evaluate(
         exam.scored_answers, {**exam.rules, "max_answers": exam.n_scored}
     )
     if result is not None:
         _end_exam(exam, result.outcome, result.error_probability)
-    return None
 
 
 def _end_exam(exam: Exam, state: str, error_probability: float | None = None) -> Exam:

@@ -1,13 +1,18 @@
-"""Sample of a file: its kind, judged by the first bytes, and its first records."""
+"""The first bytes of a file: its kind, its first records, and whether it is packed with gzip."""
 
 from __future__ import annotations
 
 import codecs
 import csv
+import gzip
 import itertools
-from collections.abc import Collection
+import tempfile
+import zlib
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
 
 from ratings.imports.problems import UnreadableFileError
 
@@ -16,12 +21,14 @@ from .json_stream import JsonObject, JsonStream
 
 SIGNATURE_BYTES = 4096  # bytes from which the kind of a file is detected
 SAMPLE_BYTES = 1 << 16  # bytes in which the column names are searched
+CHUNK_BYTES = 1 << 16  # bytes unpacked at a time
 MAX_RECORDS = 5
 
 SIGNATURES = {
     b"%PDF": "pdf",
     b"\xd0\xcf\x11\xe0": "binary",  # older formats of Excel and Word
 }
+GZIP_SIGNATURE = b"\x1f\x8b"
 ZIP_SIGNATURE = b"PK\x03\x04"
 PARQUET_SIGNATURE = b"PAR1"
 BINARY_KINDS = ("zip", "parquet")
@@ -140,3 +147,36 @@ def _reject_conll(lines: list[str]) -> None:
     ]
     if len(conll_tags) == len(tags) and any(tag != "O" for tag in tags):
         raise UnreadableFileError("marks_in_items", line=1, format="CoNLL")
+
+
+@contextmanager
+def open_unpacked(path: Path) -> Iterator[Path]:
+    """Yield the path of the file, or of an unpacked temporary copy if it is packed with gzip.
+
+    The copy is deleted when the context ends. Raises UnreadableFileError.
+    """
+    with path.open("rb") as source:
+        if source.read(2) != GZIP_SIGNATURE:
+            yield path
+            return
+        with tempfile.NamedTemporaryFile() as copy:
+            copy.writelines(iter_unpacked_chunks(source))
+            copy.flush()
+            yield Path(copy.name)
+
+
+def iter_unpacked_chunks(source: IO[bytes]) -> Iterator[bytes]:
+    """Yield the content of a file in chunks, unpacked if it is gzip. Raises UnreadableFileError."""
+    source.seek(0)
+    is_packed = source.read(2) == GZIP_SIGNATURE
+    source.seek(0)
+    if not is_packed:
+        while chunk := source.read(CHUNK_BYTES):
+            yield chunk
+        return
+    with gzip.GzipFile(fileobj=source, mode="rb") as gzip_file:
+        try:
+            while chunk := gzip_file.read(CHUNK_BYTES):
+                yield chunk
+        except (OSError, EOFError, zlib.error):
+            raise UnreadableFileError("gzip") from None

@@ -1,35 +1,47 @@
 """SOURCES: the file formats that can be imported, with a reader each.
 
-To add a tool, add one module here and its line in SOURCES. A reader knows its tool and yields the
-neutral records of `ratings.imports.records`. All that follows is the same for every source:
-validation, staging, writing.
+To add a tool, add its source to the module of its kind, or add a module, and add its line to
+SOURCES. A reader knows its tool and yields the neutral records of `ratings.imports.records`. All
+that follows is the same for every source: validation, staging, writing.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Protocol
+
+from django.utils.functional import Promise
 
 from ratings.imports.decoding.sample import FileSample
 from ratings.imports.decoding.table_times import guess_date_order
-from ratings.imports.mapping.column_cells import TableHead
+from ratings.imports.mapping.column_cells import ColumnGuess, TableHead
 from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.problems import UnreadableFileError
+from ratings.imports.records import ReaderProblem, Record
 
-from .crowds.appen import AppenSource
-from .crowds.mturk import MturkSource
-from .crowds.toloka import TolokaSource
-from .platforms.evaluation_logs import (
+from .crowd_platforms import (
+    AppenSource,
+    MturkSource,
+    TolokaSource,
+    ZooniverseSource,
+)
+from .evaluation_logs import (
     BraintrustSource,
+    DeepEvalSource,
     InspectSource,
+    LmEvalSource,
     OpenaiEvalsSource,
     PromptfooSource,
 )
-from .platforms.evaluation_scores import LangfuseSource, LangsmithSource, PhoenixSource
-from .platforms.ground_truth import GroundTruthSource
-from .platforms.label_lists import LabelListsSource, LewidiSource
-from .platforms.labelbox import LabelboxSource
-from .platforms.model_evaluations import DeepEvalSource, LmEvalSource
-from .protocols import FileReader, FileSource
+from .evaluation_scores import (
+    LangfuseSource,
+    LangsmithSource,
+    LlmJudgeSource,
+    PhoenixSource,
+)
+from .label_lists import LabelListsSource, LewidiSource
+from .labeling_platforms import GroundTruthSource, LabelboxSource
 from .rejected_files import REJECTED_SOURCES
 from .surveys import QualtricsSource, RayyanSource
 from .tables.csv import CsvSource
@@ -38,15 +50,14 @@ from .tables.parquet import ParquetSource
 from .tables.xlsx import XlsxSource
 from .tools.argilla import ArgillaSource
 from .tools.concord import ConcordSource
-from .tools.cvat import CvatSource
-from .tools.doccano import DoccanoSource
-from .tools.inception import InceptionSource
+from .tools.image_annotation import CvatSource, ViaSource
 from .tools.label_studio import LabelStudioSource
-from .tools.llm_judge import LlmJudgeSource
-from .tools.potato import PotatoSource
-from .tools.prodigy import ProdigySource
-from .tools.via import ViaSource
-from .tools.zooniverse import ZooniverseSource
+from .tools.text_annotation import (
+    DoccanoSource,
+    InceptionSource,
+    PotatoSource,
+    ProdigySource,
+)
 
 __all__ = [
     "SOURCES",
@@ -57,6 +68,73 @@ __all__ = [
     "guess_mapping",
     "list_extensions",
 ]
+
+
+class FileReader(Protocol):
+    """Reads one file from beginning to end."""
+
+    @property
+    def columns(self) -> Mapping[str, str]:
+        """Role -> name of the column or field in the file, for messages about problems.
+
+        Complete once the first record has been yielded.
+        """
+
+    @property
+    def bytes_read(self) -> int:
+        """Number of bytes read so far, shown as progress."""
+
+    def iter_records(self) -> Iterator[Record]:
+        """Yield everything in the file as records.
+
+        Raises nothing: problems are yielded as records, too, even one after which the file cannot
+        be read further.
+        """
+
+    def find_final_problem(self, labels: Iterable[str], *, is_usable: bool) -> ReaderProblem | None:
+        """Return a problem that shows only after the whole file has been read, or None.
+
+        ``labels`` are the labels found; ``is_usable``: the file has something to import.
+        """
+
+
+class FileSource(Protocol):
+    """A file format. ``path`` is a stored file, unpacked and within IMPORT_MAX_BYTES."""
+
+    @property
+    def name(self) -> str | Promise:
+        """Display name."""
+
+    @property
+    def extensions(self) -> tuple[str, ...]:
+        """Extensions of its files, like ".csv"."""
+
+    @property
+    def has_encoding(self) -> bool:
+        """True if the lead can select the encoding."""
+
+    @property
+    def has_delimiter(self) -> bool:
+        """True if the lead can select the delimiter of the columns."""
+
+    def can_read(self, sample: FileSample) -> bool:
+        """Return whether a file that begins like this has this format."""
+
+    def read_head(self, path: Path, mapping: ImportMapping) -> TableHead | None:
+        """Return the column names and the first rows, or None if there are no columns to map.
+
+        Raises UnreadableFileError.
+        """
+
+    def guess_columns(self, head: TableHead, *, labels: set[str]) -> ColumnGuess:
+        """Return the guessed roles of the columns.
+
+        ``labels`` are those of the project's questions.
+        """
+
+    def open_reader(self, path: Path, mapping: ImportMapping) -> FileReader:
+        """Return a reader of the file, configured by the lead's choices."""
+
 
 # In the order in which they are tried on a file: tools first, each recognised by fields that only
 # it has, then tables, which accept everything.

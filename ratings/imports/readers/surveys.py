@@ -14,8 +14,8 @@ from ratings.imports.mapping.name_tests import (
     is_respondent_name,
 )
 from ratings.imports.problems import UnreadableFileError
-from ratings.imports.readers.crowds.form_answers import parse_crowd_time
 from ratings.imports.readers.tables.cells import build_question_key
+from ratings.imports.readers.tools.answers import parse_crowd_time
 from ratings.imports.readers.tools.base import (
     Fields,
     ToolReader,

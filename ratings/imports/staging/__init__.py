@@ -1,1 +1,1 @@
-"""The scratch SQLite file that holds valid records until they are written."""
+"""Validation of a file, and the scratch SQLite file that holds its valid records until written."""

@@ -267,6 +267,22 @@ class ColumnsForm(ImportOptionsForm):
         cleaned_data = self.cleaned_data
         mapping = super().apply_to_mapping()
         before = {column.name: column for column in list_columns(mapping, self.head)}
+        self._apply_columns(mapping)
+        mapping.zone, mapping.date_order = cleaned_data["zone"], cleaned_data["date_order"]
+        mapping.doubt, mapping.doubtful_columns = "", []
+        for index, column in enumerate(list_columns(mapping, self.head)):
+            if column.role != before[column.name].role:
+                mapping.reasons[str(index)] = "user"
+        target = cleaned_data["target"]
+        mapping.use_file_questions = target == EVERY_QUESTION
+        mapping.question_id = None if target in (NEW_QUESTION, EVERY_QUESTION) else int(target)
+        mapping.question_key = cleaned_data["question_key"]
+        mapping.question_text = cleaned_data["question_text"]
+        return mapping
+
+    def _apply_columns(self, mapping: ImportMapping) -> None:
+        """Write the chosen layout and the columns of each role into the mapping."""
+        cleaned_data = self.cleaned_data
         guessed_layout = mapping.layout
         mapping.layout = cleaned_data["layout"]
         mapping.columns = {
@@ -298,17 +314,6 @@ class ColumnsForm(ImportOptionsForm):
         mapping.rows_are_items = cleaned_data["rows_are_items"] and "item" not in mapping.columns
         if mapping.layout == "raters":  # without a column of raters, they are numbered
             mapping.rows_are_items = "rater" not in mapping.columns
-        mapping.zone, mapping.date_order = cleaned_data["zone"], cleaned_data["date_order"]
-        mapping.doubt, mapping.doubtful_columns = "", []
-        for index, column in enumerate(list_columns(mapping, self.head)):
-            if column.role != before[column.name].role:
-                mapping.reasons[str(index)] = "user"
-        target = cleaned_data["target"]
-        mapping.use_file_questions = target == EVERY_QUESTION
-        mapping.question_id = None if target in (NEW_QUESTION, EVERY_QUESTION) else int(target)
-        mapping.question_key = cleaned_data["question_key"]
-        mapping.question_text = cleaned_data["question_text"]
-        return mapping
 
 
 def _build_initial(run: ImportRun, mapping: ImportMapping, head: TableHead) -> dict[str, Any]:

@@ -35,10 +35,9 @@ from ratings.imports.zip_archives import MediaArchive
 from ratings.items import content
 from ratings.models import ImportRun
 
-from .check_forms import LabelsForm, MatchingForm
+from .check_forms import LabelsForm, MatchingForm, StartForm
 from .column_form import ColumnsForm
 from .forms import ImportOptionsForm, ReadingForm
-from .start_form import StartForm
 
 State = ImportRun.State
 MAX_PREVIEW_ITEMS = 5
@@ -128,27 +127,10 @@ def render_check_or_start_writing(
     With valid ``data``, start the writing and redirect instead. ``invalid_form`` is a submitted
     form of this page that has errors.
     """
-    form = StartForm(data, run=run, mapping=ImportMapping.from_run(run))
-    if data is not None and form.is_valid():
-        try:
-            project = services.start_writing(
-                run=run,
-                duplicate_policy=form.cleaned_data.get("duplicate_policy", "last"),
-                new_scales=form.get_new_scales(),
-                by=request.user,
-            )
-        except InvalidProjectChange as error:
-            form.add_rule_errors(error.fields)
-        except BadRequestRows as error:
-            form.add_rule_errors(error.fields)
-        except InvalidQuestions as error:
-            form.add_rule_errors(error.problems)
-        except LeaseLost:
-            warn_if_not_applied(request, False)
-            return redirect(get_run_url(run))
-        else:
-            return redirect("import_run", project.pk, run.pk)
     mapping = ImportMapping.from_run(run)
+    form = StartForm(data, run=run, mapping=mapping)
+    if data is not None and form.is_valid() and (response := _start_writing(request, run, form)):
+        return response
     matching = invalid_form if isinstance(invalid_form, MatchingForm) else None
     labels = invalid_form if isinstance(invalid_form, LabelsForm) else None
     matching = matching or MatchingForm(None, run=run, mapping=mapping)
@@ -169,6 +151,27 @@ def render_check_or_start_writing(
     )
     status = 400 if form.errors or matching.errors or labels.errors else 200
     return render(request, "ratings/imports/check.html", context, status=status)
+
+
+def _start_writing(request: HttpRequest, run: ImportRun, form: StartForm) -> HttpResponse | None:
+    """Start the writing with the valid form and redirect; return None after adding errors to it."""
+    try:
+        project = services.start_writing(
+            run=run,
+            duplicate_policy=form.cleaned_data.get("duplicate_policy", "last"),
+            new_scales=form.get_new_scales(),
+            by=request.user,
+        )
+    except (InvalidProjectChange, BadRequestRows) as error:
+        form.add_rule_errors(error.fields)
+    except InvalidQuestions as error:
+        form.add_rule_errors(error.problems)
+    except LeaseLost:
+        warn_if_not_applied(request, False)
+        return redirect(get_run_url(run))
+    else:
+        return redirect("import_run", project.pk, run.pk)
+    return None
 
 
 def _list_question_counts(run: ImportRun) -> list[tuple[str, list[tuple[str, int]]]]:

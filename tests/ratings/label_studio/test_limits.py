@@ -10,7 +10,7 @@ import pytest
 from events.webhooks.http_client import Response
 from ratings.label_studio import client as label_studio_client
 from ratings.label_studio import remote_tasks
-from ratings.label_studio.errors import LabelStudioError
+from ratings.label_studio.client import LabelStudioError
 
 STARS = {"type": "Rating"}
 

@@ -20,7 +20,7 @@ from ratings.imports import jobs
 from ratings.imports import services as imports
 from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.label_studio import client, pull, recording, remote_tasks
-from ratings.label_studio.errors import format_error
+from ratings.label_studio.client import format_error
 from ratings.models import (
     NO_CODE,
     Assignment,

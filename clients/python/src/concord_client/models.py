@@ -49,7 +49,13 @@ ConnectionOutWriteBackEnum = Literal["off", "predictions", "ground_truth"]
 DeliveryOutStateEnum = Literal["pending", "delivered", "failed"]
 
 
+ErrorEnum = Literal["disk_full", "error"]
+
+
 ExamState = Literal["open", "passed", "failed", "waived"]
+
+
+ExportOutStateEnum = Literal["pending", "writing", "done", "failed"]
 
 
 FormatEnum = Literal["concord", "slack", "teams", "dingtalk", "feishu", "wecom"]
@@ -587,6 +593,33 @@ class ExamRules:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Export:
+    id: int
+    kind: str
+    format: str
+    # Keys
+    questions: list[str]
+    state: ExportOutStateEnum
+    # Why it failed  * `disk_full` - disk_full * `error` - error
+    error: ErrorEnum | None
+    # Rows written
+    rows: int
+    # 0 until a worker has counted them
+    rows_total: int
+    # 100: the file is complete
+    percent: int
+    bytes: int
+    created_at: datetime.datetime
+    finished_at: datetime.datetime | None
+    # When the file is deleted
+    expires_at: datetime.datetime | None
+    # Address of this export
+    url: str
+    # Address of the complete file
+    file: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GateEstimate:
     value: float | None
     # Of the confidence sequence, which holds however often you ask
@@ -1085,6 +1118,7 @@ class Project:
     overlap: int | None
     time_zone: str | None
     cluster_attribute: str | None
+    tags: list[str]
     created_at: datetime.datetime
     archived_at: datetime.datetime | None
     # What the caller is in this project  * `lead` - lead * `annotator` - annotator * `viewer` -

@@ -205,17 +205,7 @@ def _parse_flat_record(line: int, fields: Fields, name_fields: Collection[str]) 
         return
     attribute_fields = {name: value for name, value in other_fields.items() if name not in texts}
     yield ItemRecord(line, key, body or None, build_attributes(attribute_fields) or None)
-    for question in questions:
-        values = _as_list(fields.get(f"{question}{RESPONSES_SUFFIX}"))
-        users = _as_list(fields.get(f"{question}{RESPONSES_SUFFIX}.users"))
-        states = _as_list(fields.get(f"{question}{RESPONSES_SUFFIX}.status"))
-        states += ["submitted"] * (len(values) - len(states))
-        for value, user, state in zip(values, users, states, strict=False):
-            yield _build_rating(
-                line, key, question, value, user=to_text(user), status=to_text(state)
-            )
-        for _value in values[len(users) :]:
-            yield SkippedRecord(line, "no_rater")
+    yield from _parse_flat_responses(line, key, fields, questions)
     for question in listed_questions:
         for response in _list_responses(fields[question]):
             yield _parse_response(line, key, question, value=response["value"], response=response)
@@ -233,6 +223,23 @@ def _parse_flat_record(line: int, fields: Fields, name_fields: Collection[str]) 
         )
 
 
+def _parse_flat_responses(
+    line: int, key: str, fields: Fields, questions: Collection[str]
+) -> Iterator[Record]:
+    """Yield the ratings of the questions whose responses, users and states are lists in fields."""
+    for question in questions:
+        values = parse_list(fields.get(f"{question}{RESPONSES_SUFFIX}"))
+        users = parse_list(fields.get(f"{question}{RESPONSES_SUFFIX}.users"))
+        states = parse_list(fields.get(f"{question}{RESPONSES_SUFFIX}.status"))
+        states += ["submitted"] * (len(values) - len(states))
+        for value, user, state in zip(values, users, states, strict=False):
+            yield _build_rating(
+                line, key, question, value, user=to_text(user), status=to_text(state)
+            )
+        for _value in values[len(users) :]:
+            yield SkippedRecord(line, "no_rater")
+
+
 def _list_responses(value: Any) -> list[Fields]:
     """Return the responses of users in the field of a question; [] if it has anything else."""
     responses = list_objects(value)
@@ -241,7 +248,3 @@ def _list_responses(value: Any) -> list[Fields]:
 
 def _get_agent(metadata: Any) -> Any:
     return metadata.get("agent") if isinstance(metadata, dict) else None
-
-
-def _as_list(value: Any) -> list[Any]:
-    return parse_list(value)

@@ -18,6 +18,7 @@ from ratings.imports.decoding.sample import FileSample
 from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.problems import UnreadableFileError
 from ratings.imports.readers.tables.cells import build_question_key
+from ratings.imports.readers.tools.answers import find_answer_columns
 from ratings.imports.records import (
     GoldRecord,
     ItemRecord,
@@ -29,7 +30,6 @@ from ratings.imports.records import (
     build_model_key,
 )
 
-from .answer_columns import find_answer_columns
 from .base import (
     Fields,
     ToolReader,

@@ -12,8 +12,7 @@ import pytest
 
 from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.readers import SOURCES
-from ratings.imports.staging import database, queries
-from ratings.imports.validation import file_validation
+from ratings.imports.staging import database, file_validation, queries
 
 COLUMNS = {"item": 0, "rater": 1, "label": 2}
 MAPPING = ImportMapping("csv", "utf-8-sig", ",", "long", columns=COLUMNS)

@@ -12,7 +12,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from projects.models import Item, Member, Project, Rater
 from ratings import tasks
 from ratings.imports import jobs, uploads
-from ratings.imports.wizard import upload_views
+from ratings.imports.wizard import views
 from ratings.models import Assignment, CheckAnswer, ImportRun, Rating, Revision
 from tests.ratings.imports.wizard_client import (
     WizardClient,
@@ -715,7 +715,7 @@ def test_number_of_unfinished_imports_is_limited(
     wizard: WizardClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each unfinished import keeps a file on disk."""
-    monkeypatch.setattr(upload_views, "MAX_UNFINISHED_RUNS", 2)
+    monkeypatch.setattr(views, "MAX_UNFINISHED_RUNS", 2)
     for expected in (302, 302, 400):
         data = {"file": SimpleUploadedFile("a.csv", LONG_FILE)}
         response = wizard.client.post(wizard.upload_url, data)

@@ -1,1 +1,0 @@
-"""Readers of crowdsourcing platforms and forms."""

@@ -1,1 +1,0 @@
-"""Readers of evaluation frameworks, labeling platforms and lists of labels."""

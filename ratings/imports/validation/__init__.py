@@ -1,1 +1,0 @@
-"""Validation of the whole file: every problem with its line."""
