@@ -80,9 +80,11 @@ class _BatchWriter:
         self.pause_ends = 0.0  # monotonic time until which other writers have a chance
 
     def write(self, write_rows: Callable[[], dict[str, int]], *, n_done: int) -> None:
-        """Write one batch by ``write_rows``; ``n_done`` rows of the run are written then.
+        """Write one batch, and store the progress of the run with it. Raises LeaseLost.
 
-        On SQLite, wait first to let other writers have their turn.
+        ``write_rows`` writes the rows and returns outcome -> number; ``n_done`` is the number of
+        the run's rows that are written then. On SQLite, wait first to let other writers have their
+        turn.
         """
         if connection.vendor == "sqlite":
             time.sleep(max(0.0, self.pause_ends - time.monotonic()))
@@ -148,9 +150,10 @@ def iter_batches(rows: Iterable[StagedRating], *, size: int) -> Iterator[list[Ra
 def _split_group(
     group: RatingGroup, policy: str
 ) -> tuple[StagedRating, StagedRating | None, RatingGroup]:
-    """Return a group's current rating, its repeat or None, and the earlier answers for the history.
+    """Return a group's current rating, its repeat or None, and the other rows, in this order.
 
-    ``policy`` is a key of DUPLICATE_POLICIES.
+    The other rows go into the history as superseded. ``policy`` is "last", "first", or any other,
+    which makes the first row current and the second a repeat.
     """
     if policy == "last":
         return group[-1], None, group[:-1]

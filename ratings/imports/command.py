@@ -149,7 +149,10 @@ def _apply_options_and_check(run: ImportRun, result: FileResult, options: Import
 def _interpret_questions(
     run: ImportRun, new_scales: Map[str, NewQuestionScale]
 ) -> dict[str, InterpretedQuestion]:
-    """Return the file's questions with numbers of ratings by label; scale and order of new ones."""
+    """Return question key -> its labels with numbers of ratings, and missing-value texts.
+
+    A new question also has the scale and the order of its labels.
+    """
     questions: dict[str, InterpretedQuestion] = {}
     for key, details in services.list_questions(run):
         missing = [
@@ -244,7 +247,10 @@ def _apply_value_options(mapping: ImportMapping, options: ImportOptions) -> None
 def _apply_member_and_question_options(
     run: ImportRun, mapping: ImportMapping, options: ImportOptions
 ) -> None:
-    """Apply the options for members and question keys to the mapping."""
+    """Apply the options for members and question keys to the mapping.
+
+    Raises InvalidImportOptions for an unknown user and for an invalid question key.
+    """
     user_ids = {
         user.username: user.pk for user in key_matching.get_matchable_users(run.project, run.by)
     }
@@ -263,7 +269,10 @@ def _apply_member_and_question_options(
 def _select_question(
     run: ImportRun, mapping: ImportMapping, head: TableHead, options: ImportOptions
 ) -> None:
-    """Select the question that the labels of a table answer."""
+    """Select the question that the labels of a table answer: new, existing, or named in the file.
+
+    Raises InvalidImportOptions if the key is invalid, or if the user has to choose a question.
+    """
     is_named = mapping.layout == "long" and "question" in mapping.columns
     if (is_named or mapping.has_column_questions) and not options.question:
         mapping.use_file_questions = True

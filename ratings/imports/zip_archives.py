@@ -264,8 +264,9 @@ def iter_file_references(body: Body) -> Iterator[tuple[str, str]]:
 def replace_names_by_urls(
     project: Project | None, bodies: dict[str, Body], archive: MediaArchive | None = None
 ) -> dict[str, str]:
-    """Replace names of media files by URLs in the bodies; return item -> name without a file.
+    """Replace names of media files by URLs in the bodies (item key -> body of the item).
 
+    Returns item key -> a name in its body for which there is no file; empty if all have one.
     While the import creates the project, media in the archive have no URL yet, and their names
     stay. Raises UnreadableFileError if the archive is damaged.
     """

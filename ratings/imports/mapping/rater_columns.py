@@ -300,10 +300,11 @@ def _split_frame(pattern: re.Pattern[str], names: Sequence[str]) -> list[str]:
 def find_columns_with_shared_values(
     head: TableHead, candidates: Sequence[int], labels: Collection[str], *, sure: bool
 ) -> list[int]:
-    """Return the columns in which most filled cells have a value of another column or a label.
+    """Return the columns that seem to be raters: at least half of their cells have a shared value.
 
-    Raters share one scale. Unless ``sure``, an empty column counts as well, and so does every short
-    text if there are few rows.
+    A shared value is also in another of the ``candidates``, or among ``labels``. Empty cells are
+    not counted. Unless ``sure``, an empty column is returned as well, and every short text counts
+    as shared if there are few rows.
     """
     column_counts: Counter[str] = Counter()  # text -> number of columns that contain it
     for index in candidates:

@@ -144,7 +144,7 @@ class WideTables(RespondentTables):
         ]
 
     def _have_one_mark(self, places: Collection[int]) -> bool:
-        """Return whether each cell is empty (perhaps for "no") or has the same character."""
+        """Return whether some cells are empty (perhaps for "no"), and all others have one mark."""
         columns = [self.head.columns[index] for index in places]
         marks = {text for column in columns for text in column.values}
         is_mark = len(marks) == 1 and len(marks.pop()) == 1

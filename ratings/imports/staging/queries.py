@@ -180,7 +180,7 @@ class StagedRows:
         return pairs
 
     def list_excess_repeats(self, times: int, limit: int) -> list[StagedRating]:
-        """Return ratings of an item by a rater that come after more than ``times`` others."""
+        """Return the ratings beyond the first ``times`` of a question, item and rater."""
         rows = self.db.execute(
             f"SELECT b.id {_REPEAT_PAIRS_SQL} ORDER BY b.id LIMIT ?", (times, limit)
         ).fetchall()

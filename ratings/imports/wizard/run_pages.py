@@ -218,8 +218,8 @@ RENDERERS: dict[ImportRun.State, View] = {
 def _build_item_previews(run: ImportRun, *, get_url: Callable[[int], str]) -> list[dict[str, Any]]:
     """Return key, blocks (ratings.items.content) and attributes of the first items with content.
 
-    Empty if the staging database does not exist. ``get_url`` returns the URL of a file by its index
-    in the archive.
+    Empty unless the run is checked and its staging database exists. ``get_url`` returns the URL of
+    a file by its index in the archive.
     """
     if run.state != ImportRun.State.CHECKED:
         return []

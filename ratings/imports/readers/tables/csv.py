@@ -194,7 +194,10 @@ def _is_separated_by_spaces(path: Path, *, encoding: str) -> bool:
 
 
 def read_stated_delimiter(path: Path, *, encoding: str) -> str:
-    """Return the delimiter that a first line such as `sep=;` states; "" without one."""
+    """Return the delimiter that a first line such as `sep=;` states; "" without one.
+
+    Raises UnreadableFileError if the file is missing.
+    """
     try:
         with path.open(encoding=encoding, errors="replace", newline="") as file:
             match = SEPARATOR_LINE.fullmatch(file.readline(20).rstrip("\r\n"))
