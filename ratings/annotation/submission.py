@@ -74,7 +74,7 @@ UNKNOWN_VERSIONS = PageVersions()
 def get_or_create_rater(project: Project, user: Any) -> Rater:
     """Return the user's rater in the project, created if there is none.
 
-    The key is the username, numbered if it is taken.
+    The key is the username, numbered if it is taken. Raises RuntimeError if 999 keys are taken.
     """
     name = user.get_username()[:140]
     for number in range(1, 1000):

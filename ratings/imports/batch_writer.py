@@ -53,7 +53,8 @@ def write_staged_rows(
 ) -> None:
     """Write all staged rows that are not yet written. Raises ImportStopped or LeaseLost.
 
-    ``archive`` has the media files that the items refer to; ``heartbeat`` is called between files.
+    ``archive`` has the media files that the items refer to, None if the file came without one;
+    ``heartbeat`` is called between files.
     """
     size = BATCH_SIZES[connection.vendor]
     write_batch = _BatchWriter(run).write
@@ -190,7 +191,11 @@ class RatingWriter:
         self.skip_writer = SkipWriter(self.project)
 
     def write_ratings(self, batch: list[RatingGroup]) -> dict[str, int]:
-        """Write a batch and return the numbers of created and changed ratings, items and raters."""
+        """Write a batch; return the numbers of ratings by outcome, and of new items and raters.
+
+        Raises ImportStopped if a category, question, item or rater that it needs is missing, or if
+        the project is archived.
+        """
         item_ids, new_items = self._get_or_create_items(
             dict.fromkeys(group[0].item for group in batch)
         )
@@ -294,7 +299,7 @@ class RatingWriter:
         )
 
     def _get_guidelines_version(self, rating: StagedRating) -> int | None:
-        """Return the guidelines version; 0 (unknown) if the project has no such version."""
+        """Return the guidelines version; 0 if the project has no such version, None without one."""
         if rating.guidelines is None:
             return None
         return rating.guidelines if rating.guidelines <= self.newest_guidelines else 0
@@ -306,7 +311,10 @@ class RatingWriter:
             raise ImportStopped("categories", rating.label) from None
 
     def _get_or_create_items(self, keys: Iterable[str]) -> tuple[dict[str, int], int]:
-        """Return the ids of the items by key, and the number of items created."""
+        """Return the ids of the items by key, and the number of items created.
+
+        Raises ImportStopped for a missing item if the import may not create items.
+        """
         unique_keys = list(keys)
         ids_by_key = bulk.get_ids_by_key("projects_item", self.project.pk, unique_keys)
         missing = [key for key in unique_keys if key not in ids_by_key]
@@ -318,7 +326,10 @@ class RatingWriter:
         return ids_by_key, len(missing)
 
     def _load_or_create_raters(self, keys: Iterable[str]) -> int:
-        """Load the ids of the raters, creating new raters; return the number created."""
+        """Load the ids of the raters, creating new raters; return the number created.
+
+        Raises ImportStopped for a missing rater if the import may not create raters.
+        """
         unloaded = [key for key in keys if key not in self.rater_ids]
         self.rater_ids |= self._get_rater_ids(unloaded)
         missing = [key for key in unloaded if key not in self.rater_ids]

@@ -65,8 +65,8 @@ def import_file(
 ) -> FileResult:
     """Validate a file, and write it unless it has problems or this is a dry run.
 
-    ``path`` is the name of the file in messages. ``show_understood`` is called with the
-    interpretation before any rating is stored.
+    ``project`` is None if the import creates the project. ``path`` is the name of the file in
+    messages. ``show_understood`` is called with the interpretation before any rating is stored.
     """
     result = FileResult(path)
     with translation.override("en"):

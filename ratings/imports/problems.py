@@ -241,7 +241,10 @@ class ProblemList:
         self.listed: list[ImportProblem] = []
 
     def add(self, kind: str, line: int | None, column: str = "", **values: Any) -> None:
-        """Count a problem, and list it if it is among the first of its kind."""
+        """Count a problem, and list it if it is among the first of its kind.
+
+        ``line`` is None for a problem of the whole file; ``values`` are those of the message.
+        """
         self.counts_by_kind[kind] += 1
         if self.counts_by_kind[kind] <= MAX_LISTED:
             short_values = {

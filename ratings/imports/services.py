@@ -51,8 +51,9 @@ def create_run(
 ) -> ImportRun:
     """Store a file and create its run, with guesses for its columns.
 
-    Raises UnreadableFileError, storing nothing, if the file cannot be read. ``source`` is a name of
-    SOURCES; it is detected from the content if it is empty.
+    Raises UnreadableFileError, storing nothing, if the file cannot be read. ``project`` is None if
+    the import creates it. ``source`` is a name of SOURCES; it is detected from the content if it is
+    empty.
     """
     stored = uploads.store_upload(file)
     try:

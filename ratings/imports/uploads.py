@@ -95,7 +95,8 @@ def _copy_chunks(
 ) -> tuple[int, str | None, UnreadableFileError | None]:
     """Write the chunks and return (size, encoding, encoding error) as in StoredFile.
 
-    Each chunk is decoded as UTF-8 while it is copied.
+    Each chunk is decoded as UTF-8 while it is copied. Raises UnreadableFileError for an empty file
+    and for one that is too large.
     """
     encoding: str | None = None
     encoding_error: UnreadableFileError | None = None

@@ -143,7 +143,10 @@ def get_next_item(rater: Rater, *, exclude_item_ids: Collection[int] = ()) -> It
 def _assign_item(
     rater: Rater, ranges: Any, exclude_item_ids: Collection[int], *, use_plan: bool
 ) -> Item | None:
-    """Assign and return a hidden check, a planned item or the next candidate of the ranges."""
+    """Assign and return a hidden check, a planned item, or an item of the ranges of ids.
+
+    None if no item could be assigned.
+    """
     for wait_for_locks in _get_lock_strategies():
         with transaction.atomic():
             *_, open_rows = bulk.execute_statements(
@@ -279,7 +282,10 @@ def _has_candidates(rater: Rater, ranges: Sequence[tuple[int, int]]) -> bool:
 
 
 def _assign_planned(rater: Rater) -> Item | None:
-    """Assign and return the first unlocked planned item that has a slot and is new to the rater."""
+    """Assign and return the first unlocked planned item that has a slot and is new to the rater.
+
+    None if there is no such item.
+    """
     sql = candidates.build_planned_search_sql(
         rater.project.overlap, CANDIDATES, _get_skip_locked_clause()
     )

@@ -374,7 +374,7 @@ def differ_only_in_number(names: Sequence[str]) -> bool:
 
 
 def split_grid_names(names: Sequence[str]) -> list[tuple[str, str]]:
-    """Return (item, question) for each column, as in Clear? [Text A]; "" for a single question."""
+    """Return (item, question) of each column, as in Clear? [Text A]; "" for the only question."""
     brackets = [_BRACKETS.fullmatch(_SURVEY_CODE.sub("", name.strip())) for name in names]
     if not all(bracket and bracket[1] for bracket in brackets):
         return [(get_item_name(name), "") for name in names]

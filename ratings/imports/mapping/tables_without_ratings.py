@@ -163,7 +163,7 @@ def split_rater_prefix(texts: Sequence[str]) -> tuple[str, list[str]]:
 
 
 def find_frequency(head: TableHead) -> list[int]:
-    """Return [the column of numbers of occurrences of the combinations in the others], or []."""
+    """Return [column that says how often the combination in the other columns occurs], or []."""
     for index, name in enumerate(head.names):
         cells = head.columns[index]
         if not is_frequency_name(name) or not _are_whole(cells):

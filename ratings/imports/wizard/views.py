@@ -123,7 +123,8 @@ State = ImportRun.State
 def get_run(request: HttpRequest, run_id: int, project_id: int | None) -> ImportRun:
     """Return the run if this user may work on it; raise Http404 otherwise.
 
-    Raises PermissionDenied for a member of the project who is not a lead.
+    ``project_id`` is None for an import that creates a project. Raises PermissionDenied for a
+    member of the project who is not a lead.
     """
     runs = ImportRun.objects.select_related("project", "question", "by")
     if project_id is not None:

@@ -271,6 +271,7 @@ class JsonTableLines:
     def _read_names(self, answer_lists: AnswerLists) -> tuple[int, dict[str, int]]:
         """Return (line of the first record, field name -> column index).
 
+        Raises UnreadableFileError if the first record is unreadable or there are too many fields.
         An error after the first record is left to the second pass, which reports it.
         """
         names: dict[str, int] = {}

@@ -184,7 +184,7 @@ def _parse_result_part(part: Fields) -> tuple[str | None, str]:
 
 
 def _parse_taxonomy(paths: Any) -> tuple[str | None, str]:
-    """Return the leaf of the only path selected in a taxonomy."""
+    """Return (leaf, "") of the only path selected in a taxonomy, else (None, reason)."""
     if isinstance(paths, list) and len(paths) == 1 and isinstance(paths[0], list):
         return parse_single_answer(paths[0][-1:])
     return None, "several_labels" if paths else "no_label"
@@ -302,7 +302,10 @@ class _LabelStudioReader(ToolReader):
 
 
 def _get_min_answer(value: Any) -> Any:
-    """Return the answer in a field of JSON-MIN: "x", {"choices": ["x", "y"]}, [{"rating": 4}]."""
+    """Return the answer in a field of JSON-MIN, such as {"choices": ["x", "y"]} or [{"rating": 4}].
+
+    A plain value, and an object with several kinds of answers, are returned unchanged.
+    """
     parts = list_objects(value) or [value]
     if len(parts) == 1 and isinstance(parts[0], dict):
         fields = parts[0].keys() & ANSWER_FIELDS.values()
