@@ -258,9 +258,10 @@ def pseudonymize_rater(*, rater: Rater, by: Any, comments: bool) -> Rater:
 
 
 def replace_names(rater: Rater, replacement: str) -> None:
-    """Replace the rater's name in other rows of the project: imports, connections and events.
+    """Remove the rater's name from the project's imports and connections, and replace it in events.
 
-    What the person annotates in Label Studio from then on is ignored.
+    ``replacement`` is the key that events then show. What the person annotates in Label Studio from
+    then on is ignored.
     """
     runs = ImportRun.objects.filter(
         project=rater.project_id, state__in=(ImportRun.State.DONE, ImportRun.State.FAILED)

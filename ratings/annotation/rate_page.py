@@ -200,7 +200,7 @@ def preview_question(request: HttpRequest) -> HttpResponse:
 
 
 def build_preview_context(text: str, categories: Sequence[Category]) -> dict[str, object]:
-    """Return the context of the preview's template."""
+    """Return the template context of the preview of a question with this text and categories."""
     options = build_answer_options(categories, "preview")
     return {
         "text": text[:MAX_QUESTION_LENGTH].strip(),

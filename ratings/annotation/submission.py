@@ -110,7 +110,8 @@ def submit_answers(
 ) -> Exam | None:
     """Store the rater's answers to the item, one per question, and keep its slot.
 
-    Returns the exam that ended by this answer, or None. Answering again corrects, and the same
+    Returns the exam that ended by this answer, or None. ``codes`` maps each question to the code of
+    its answer; ``page_versions`` says what the rater saw. Answering again corrects, and the same
     answers again change nothing. Raises ItemNotAssigned, NoSlotLeft, ExamRequired,
     CorrectionsClosed, ExamAnswersFinal, AnsweredInOtherWindow (all of them RatingNotAllowed), or
     UnknownCode (of ratings.services.judgement); then nothing has changed.
@@ -235,7 +236,7 @@ def _validate_page_is_current(
     comment: str,
     page_versions: PageVersions,
 ) -> None:
-    """Raise AnsweredInOtherWindow if the page did not show the answers it would overwrite."""
+    """Raise AnsweredInOtherWindow if the submission changes answers that its page did not show."""
     if (
         page_versions.answers is None
         or page_versions.answers == rater_selectors.compute_answer_version(current_answers)

@@ -106,7 +106,8 @@ class _BatchWriter:
 def count_changed_ratings(staged_rows: StagedRows, project: Project, heartbeat: Heartbeat) -> int:
     """Return the number of the project's current ratings to which the file gives another label.
 
-    The last rating of a question, item and rater in the file counts.
+    The last rating of a question, item and rater in the file counts. ``heartbeat`` is called once a
+    batch.
     """
     categories = Category.objects.filter(question__project=project)
     labels = {

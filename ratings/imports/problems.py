@@ -117,7 +117,7 @@ def _format_skipped_records(skipped_records: Mapping[str, StoredSkippedRecords])
 
 
 def build_error_group(error: UnreadableFileError) -> ProblemGroup:
-    """Return the problem of a file that cannot be read as a group, in the user's language."""
+    """Return the problem of an unreadable file as a group of one, in the user's language."""
     (group,) = group_problems([error.problem.to_json()], {})
     return group
 

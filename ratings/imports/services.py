@@ -123,7 +123,9 @@ def reread_file(
 ) -> bool:
     """Read the file in another way and guess again; return False if the run is in a later state.
 
-    Raises UnreadableFileError, having changed nothing, if the file cannot be read like this.
+    An empty delimiter is guessed, an empty source stays as it is; ``sheets`` is a key of
+    SHEET_CHOICES or empty. Raises UnreadableFileError, having changed nothing, if the file cannot
+    be read like this.
     """
     mapping = ImportMapping.from_run(run)
     mapping.encoding, mapping.delimiter = encoding, delimiter
@@ -174,6 +176,7 @@ def start_writing(
 ) -> Project:
     """Create the project and questions that are new, start the writing, and return the project.
 
+    ``duplicate_policy`` is a key of DUPLICATE_POLICIES or that of KEEP_EXISTING_POLICY.
     ``new_scales`` maps the key of each new question (see `list_new_question_keys`) to its scale.
     Raises errors of project and question rules, or LeaseLost if the run is no longer checked; then
     nothing changes.

@@ -144,7 +144,10 @@ def delete_upload(path: str) -> None:
 
 
 def delete_abandoned_uploads(used_paths: set[str]) -> None:
-    """Delete old uploads that belong to no import run, as after a killed worker."""
+    """Delete old uploads that belong to no import run, as after a killed worker.
+
+    ``used_paths`` are the paths of the runs' files.
+    """
     folder = get_absolute_path(FOLDER)
     if not folder.is_dir():
         return
@@ -174,7 +177,10 @@ def needs_database_copy(path: str) -> bool:
 
 @transaction.atomic
 def store_in_database(run: ImportRun, suffix: str = "") -> None:
-    """Store a file of the run in the database, in place of an earlier one."""
+    """Store a file of the run in the database, in place of an earlier one.
+
+    ``suffix`` is empty for the upload, STAGING_SUFFIX for its staging database.
+    """
     run.file_parts.filter(suffix=suffix).delete()
     with get_absolute_path(f"{run.path}{suffix}").open("rb") as file:
         number = 0
@@ -188,7 +194,8 @@ def store_in_database(run: ImportRun, suffix: str = "") -> None:
 def ensure_local_file(run: ImportRun, suffix: str = "", *, refresh: bool = False) -> Path:
     """Return the path of a file of the run, fetched from the database if it is missing here.
 
-    With ``refresh`` it is fetched in any case, as another host may have stored a newer one.
+    ``suffix`` is as in ``store_in_database``. With ``refresh`` the file is fetched in any case, as
+    another host may have stored a newer one. It may be missing in both places.
     """
     path = get_absolute_path(f"{run.path}{suffix}")
     if run.in_database and (refresh or not path.exists()):

@@ -105,7 +105,8 @@ def resolve_question(
 ) -> str | None:
     """Return the project's key of a question of Label Studio, or None if it has no such question.
 
-    ``single_key``: key of the one question to which all answers belong; None if there are several.
+    ``project_keys`` are the keys of the project's questions. ``single_key``: key of the one
+    question to which all answers belong; None if there are several.
     """
     if single_key is not None:
         return single_key if key in ("", single_key) else None

@@ -102,7 +102,7 @@ class ExamStatus:
 
     @property
     def availability(self) -> str:
-        """Availability: open, not_started, too_few_gold_items, or no_attempt_left."""
+        """State of the exam: open, not_started, too_few_gold_items, or no_attempt_left."""
         if self.exam is not None and self.exam.state == State.OPEN:
             return "open"
         if not self.attempts_left:

@@ -48,7 +48,10 @@ class ValueColumns:
 
 
 def find_patterned_columns(head: TableHead, candidates: Sequence[int]) -> ValueColumns | None:
-    """Return the columns whose names number raters or join a rater with a question, or None."""
+    """Return those of the candidates whose names number raters, or name a rater and a question.
+
+    None if there are no such columns.
+    """
     short = [
         index
         for index in candidates
@@ -392,6 +395,6 @@ def is_comment_column_name(name: str) -> bool:
 
 
 def get_item_name(name: str) -> str:
-    """Return the item that a column of a table with one row per rater is named after."""
+    """Return the item that a column is named after: the text in brackets, else the whole name."""
     bracket = _BRACKETS.fullmatch(_SURVEY_CODE.sub("", name.strip()))
     return bracket[2] if bracket and bracket[1] else name.strip()

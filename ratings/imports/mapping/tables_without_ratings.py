@@ -108,7 +108,7 @@ def _are_names_data(head: TableHead) -> bool:
 
 
 def find_crossed_counts(head: TableHead) -> list[int]:
-    """Return the columns of counts of a table that crosses the labels of two raters, or []."""
+    """Return the columns of counts in a cross table of two raters' labels; [] for other tables."""
     rows = [text for text in head.columns[0].filled if not is_total_name(text)]
     columns = [index for index, name in enumerate(head.names) if index and not is_total_name(name)]
     names = [head.names[index] for index in columns]

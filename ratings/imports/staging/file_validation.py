@@ -231,7 +231,7 @@ def _merge_labels(report: FileReport, validator: RecordValidator, staging: Stagi
 
 
 def _add_final_problems(validator: RecordValidator, reader: FileReader, *, is_usable: bool) -> None:
-    """Add problems that only the end of the file reveals."""
+    """Add problems that show only at the end; ``is_usable``: something can be imported."""
     labels = {
         label
         for question_labels in validator.labels_by_question.values()

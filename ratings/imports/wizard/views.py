@@ -277,7 +277,7 @@ ACTIONS: dict[str, Callable[[HttpRequest, ImportRun], HttpResponse]] = {
 def serve_archive_file(
     request: HttpRequest, run_id: int, place: int, project_id: int | None = None
 ) -> HttpResponseBase:
-    """Return a media file of the archive, for the preview."""
+    """Return a media file of the archive, for the preview; ``place`` is its index there."""
     run = get_run(request, run_id, project_id)
     archive = MediaArchive.for_manifest(uploads.get_absolute_path(run.path))
     file_and_type = archive.get_by_index(place) if archive else None

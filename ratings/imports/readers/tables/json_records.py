@@ -51,7 +51,7 @@ def iter_flat_fields(
     """Yield (name, value) of the fields; a field of a nested object has a path as its name.
 
     A list of a single object is treated as that object. At most ``levels`` of objects are
-    flattened.
+    flattened. ``prefix`` is the path to the record, with a final dot, "" for the outermost.
     """
     for name, value in record.items():
         path = f"{prefix}{name}".strip()

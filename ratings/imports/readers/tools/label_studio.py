@@ -238,7 +238,7 @@ def _get_answer_time(states: list[tuple[str, Any]], created_at: Any) -> Any:
 
 
 def _get_rater(annotation: Fields) -> tuple[str, str]:
-    """Return (key, name) of the annotator."""
+    """Return (key, name) of the annotator, each "" if it is unknown or there are several."""
     completed_by = annotation.get("completed_by")
     if isinstance(completed_by, list):
         completed_by = completed_by[0] if len(completed_by) == 1 else None
