@@ -53,7 +53,7 @@ class Sweeper(bootsteps.StartStopStep):
 
     AWAKE_SECONDS = 30.0
     SWEEPS = {
-        "metrics.tasks.sweep_all": Pace(),
+        "metrics.tasks.sweep_all": Pace(1.0, 2.0),
         "ratings.tasks.resume_stalled": Pace(1.0, 3.0),
         "ratings.tasks.sweep_connections": Pace(1.0, 3.0),
         "metrics.jobs.deletions.process_pending_deletions": Pace(1.0, 3.0),

@@ -24,14 +24,15 @@ from django.utils import timezone
 from agreement_site.models import AuditLogEntry
 from agreement_site.monitoring import health
 from agreement_site.notifications import outbox as mail_outbox
-from agreement_site.server import web_server
+from agreement_site.server import heap
 from events.webhooks import outbox
 from metrics.integrity import schedule
 from projects import permissions
 from projects.api import idempotency
 from projects.models import ApiToken, Deletion, Project
 from projects.services import joining, tokens
-from ratings.files import shared_folders
+from ratings.exports import jobs as export_jobs
+from ratings.files import export_files, shared_folders
 from ratings.items import removal
 
 logger = logging.getLogger(__name__)
@@ -105,6 +106,7 @@ RULES = [
     ),
     RetentionRule("KEEP_TOKENS_DAYS", delete_dead_tokens, "tokens that were revoked or ended"),
     RetentionRule("KEEP_ARCHIVED_PROJECTS_DAYS", start_project_deletions, "archived projects"),
+    RetentionRule("KEEP_EXPORTS_DAYS", export_jobs.delete_old_exports, "exported files"),
 ]
 
 
@@ -162,13 +164,14 @@ def run_due_housekeeping() -> None:
     global _cleaned_at  # noqa: PLW0603 - one clock per worker
     health.record_and_measure_lag(timezone.now())
     schedule.run_due_audits()
-    web_server.return_free_memory()
+    heap.return_free_memory()
     if time.monotonic() - _cleaned_at >= CLEANUP_INTERVAL_SECONDS or not _cleaned_at:
         _cleaned_at = time.monotonic()
         shared_folders.record_folders()
         remove_expired_sessions()
         remove_abandoned_uploads(Path(settings.FILE_UPLOAD_TEMP_DIR))
         apply_retention_rules()
+        export_files.delete_abandoned_exports()
         outbox.delete_old_deliveries()
         mail_outbox.delete_old_mails()
         idempotency.delete_old_responses()

@@ -496,6 +496,8 @@ KEEP_ADDRESSES_DAYS = env_int("KEEP_ADDRESSES_DAYS", 365)
 KEEP_TOKENS_DAYS = env_int("KEEP_TOKENS_DAYS", 0)
 # Projects with their items and ratings, after they were archived.
 KEEP_ARCHIVED_PROJECTS_DAYS = env_int("KEEP_ARCHIVED_PROJECTS_DAYS", 0)
+# Files that workers exported.
+KEEP_EXPORTS_DAYS = env_int("KEEP_EXPORTS_DAYS", 7)
 # For the file of an unfinished import.
 KEEP_IMPORTS_DAYS = env_int("KEEP_IMPORTS_DAYS", 7)
 for _days in (
@@ -503,6 +505,7 @@ for _days in (
     KEEP_ADDRESSES_DAYS,
     KEEP_TOKENS_DAYS,
     KEEP_ARCHIVED_PROJECTS_DAYS,
+    KEEP_EXPORTS_DAYS,
     KEEP_IMPORTS_DAYS - 1,
 ):
     if _days < 0:

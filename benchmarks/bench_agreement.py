@@ -1,6 +1,6 @@
 """Agreement of a million ratings: Concord and other packages side by side, as ratios.
 
-    python benchmarks/bench_agreement.py [--items 200000] [--only pairs,many,alpha,bootstrap,icc,growth]
+    python benchmarks/bench_agreement.py [--items 200000] [--only pairs,many,alpha,floor,bootstrap,icc,growth]
 
 All start from the same long-form arrays (item, rater, code; 5 ratings per item, 100 raters, 5
 categories); the time includes building their own input. Times are the best of --repeat runs, or
@@ -346,6 +346,19 @@ def run_concord_alpha(data: Longform) -> float:
     return float(estimate.value)
 
 
+def bench_floor(data: Longform, options: argparse.Namespace) -> None:
+    """Measure Fleiss' kappa beside a single reading of its arrays, the least that it could take."""
+    table = BenchmarkTable(f"Fleiss' kappa alone, {data[0].size:,} ratings", options.repeat)
+    table.add_row("**Concord**, Fleiss' kappa", lambda: run_concord_fleiss(data))
+    table.add_row("reading items and codes once", lambda: (data[0].max(), data[2].max()))
+
+
+def run_concord_fleiss(data: Longform) -> float:
+    item, _, code = data
+    patterns = tally.count_patterns(item, code, K)
+    return float(fleiss.fleiss_kappa(patterns.counts, patterns.n_items, interval=False).value)
+
+
 # --- bootstrap
 
 
@@ -509,6 +522,7 @@ JOBS = {
     "pairs": bench_pairs,
     "many": bench_coefficients,
     "alpha": bench_alpha,
+    "floor": bench_floor,
     "bootstrap": bench_bootstrap,
     "icc": bench_icc,
     "growth": bench_growth,

@@ -178,9 +178,15 @@ def list_benchmarks() -> list[Benchmark]:
         Benchmark("storage", "bench_storage.py", "--ratings 1000000", "--ratings 100000", [
             Goal("size of a rating at 10^6", 300, find("bytes a rating", sum="all tables"), "bytes"),
         ]),
-        Benchmark("agreement", "bench_agreement.py", "--only alpha", "--only alpha --items 20000", [
+        Benchmark("export", "bench_export.py", "--ratings 1000000", "--ratings 100000", [
+            Goal("export of 10^6 rows", 7.8, find("seconds", kind="csv")),
+        ]),
+        Benchmark("agreement", "bench_agreement.py", "--only alpha,floor",
+                  "--only alpha,floor --items 20000", [
             Goal("ordinal alpha of 10^6, times as fast as krippendorff", 10,
                  find("ratio to Concord", who="krippendorff"), "x", at_most=False),
+            Goal("Fleiss' kappa of 10^6, against reading its arrays once", 10,
+                 lambda rows: 1 / find("ratio to Concord", who="reading")(rows), "x"),
         ]),
     ]  # fmt: skip
 

@@ -25,7 +25,7 @@ def _register_pages() -> None:
     from .rater_status import views as rater_status_views
     from .review import send_to_review
 
-    listing_rows.PROJECT_INBOX.register(inbox_entries.ProjectInbox())
+    listing_rows.PROJECT_INBOX.register(inbox_entries.ProjectInbox)
     question_rows.INBOX_SOURCES.register(entry_counts.get_entries_by_question)
     raters = saved_views.SharedPage(
         rater_status_views.render_raters, {"funnel": rater_status_views.render_funnel}
@@ -43,6 +43,7 @@ def _register_work() -> None:
     from metrics.integrity.audit import REGISTERED_AUDITS, RegisteredAudit
     from projects import hooks as project_hooks
     from ratings.annotation.assignments import exams
+    from ratings.exports.documents import EXPORT_KINDS
     from ratings.label_studio import services as label_studio_hooks
     from ratings.personal_data import PERSONAL_RECORDS
 
@@ -51,7 +52,7 @@ def _register_work() -> None:
     from .alerts import services as alerts
     from .exams import exam_rules
     from .gates import services as gates
-    from .labels import label_studio
+    from .labels import files, label_studio
     from .personal_records import QUALITY_RECORDS
 
     project_hooks.RATERS_RENAMED.register(gates.rename_raters_in_gates)
@@ -59,6 +60,7 @@ def _register_work() -> None:
     project_hooks.RATER_PAUSED.register(alerts.resolve_alerts_of_paused)
     label_studio_hooks.AFTER_PULL.register(label_studio.write_labels)
     PERSONAL_RECORDS.register(QUALITY_RECORDS)
+    EXPORT_KINDS.register(files.LABELS, "labels")
     exams.EXAM_POLICY.register(exam_rules.SEQUENTIAL_TEST_POLICY)
     label_audit = RegisteredAudit(
         consensus_integrity.list_differences, consensus_integrity.repair_labels

@@ -22,6 +22,7 @@ from core.hooks import Hook
 from events.models import Event
 from projects import permissions
 from projects.models import Category, Deletion, Project, Rater, RaterIdentity
+from ratings.files import export_files
 from ratings.models import (
     Assignment,
     CheckAnswer,
@@ -260,9 +261,10 @@ def pseudonymize_rater(*, rater: Rater, by: Any, comments: bool) -> Rater:
 def replace_names(rater: Rater, replacement: str) -> None:
     """Remove the rater's name from the project's imports and connections, and replace it in events.
 
-    ``replacement`` is the key that events then show. What the person annotates in Label Studio from
-    then on is ignored.
+    ``replacement`` is the key that events then show. Exported files are deleted. What the person
+    annotates in Label Studio from then on is ignored.
     """
+    export_files.discard_project_exports(rater.project_id)
     runs = ImportRun.objects.filter(
         project=rater.project_id, state__in=(ImportRun.State.DONE, ImportRun.State.FAILED)
     )

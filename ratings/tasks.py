@@ -1,4 +1,4 @@
-"""Celery tasks of imports and of connections, and their periodic tasks."""
+"""Celery tasks of imports, exports and connections, and their periodic tasks."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from celery import shared_task
 
 from ratings.services import project_changes
 
+from .exports import jobs as export_jobs
 from .imports import jobs
 from .label_studio import pull
 
@@ -14,6 +15,12 @@ from .label_studio import pull
 def run_import(run_id: int) -> None:
     """Check or write an import, unless another worker is doing it."""
     jobs.run_import(run_id)
+
+
+@shared_task(ignore_result=True)
+def run_export(run_id: int) -> None:
+    """Write the file of an export, unless another worker is doing it."""
+    export_jobs.run_export(run_id)
 
 
 @shared_task(ignore_result=True)
@@ -28,5 +35,6 @@ def sweep_connections() -> None:
 
 
 def resume_stalled() -> int:
-    """Resume time zone backfills, and imports without a worker; return their number."""
-    return project_changes.run_pending_backfills() + jobs.resume_stalled_imports()
+    """Resume time zone backfills, and imports and exports without a worker; return their number."""
+    n_resumed = project_changes.run_pending_backfills() + jobs.resume_stalled_imports()
+    return n_resumed + export_jobs.resume_stalled_exports()

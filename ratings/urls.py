@@ -1,8 +1,10 @@
 from django.urls import path
 
-from ratings import exports, rater_pseudonyms
+from ratings import rater_pseudonyms
 from ratings.annotation import list_views, rate_page
 from ratings.annotation import views as annotation_views
+from ratings.exports import rating_files
+from ratings.exports import views as export_views
 from ratings.files import media_views
 from ratings.imports.wizard import views as import_views
 from ratings.items import bulk_views, deletion_views
@@ -72,11 +74,27 @@ urlpatterns = [
     *(
         path(
             f"{PROJECT}data/export.{kind}",
-            exports.export_ratings,
+            export_views.export_ratings,
             {"kind": kind},
             name=f"export_{kind}",
         )
-        for kind in exports.FORMATS
+        for kind in rating_files.FORMATS
+    ),
+    path(f"{PROJECT}data/exports/", export_views.start_export, name="export_start"),
+    path(
+        f"{PROJECT}data/exports/progress/",
+        export_views.show_export_progress,
+        name="export_progress",
+    ),
+    path(
+        f"{PROJECT}data/exports/<int:export_id>/file/",
+        export_views.download_export,
+        name="export_file",
+    ),
+    path(
+        f"{PROJECT}data/exports/<int:export_id>/delete/",
+        export_views.delete_export,
+        name="export_delete",
     ),
     path(f"{PROJECT}data/import/", import_views.upload_to_project, name="import_upload"),
     path(f"{PROJECT}data/import/<int:run_id>/", import_views.show_import_run, name="import_run"),

@@ -1,5 +1,4 @@
-"""Django settings for tests: a data folder of their own, and no waiting for disks or password
-hashes."""
+"""Django settings for tests: a data folder of their own, no waiting for disks or hashes."""
 
 import os
 import tempfile

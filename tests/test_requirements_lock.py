@@ -1,5 +1,4 @@
-"""Tests of requirements.lock: `make` installs, by hashes, what was tested and what the ranges
-allow."""
+"""Tests of requirements.lock: `make` installs by hashes what was tested and what ranges allow."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Tests of the repository's structure: tests mirror packages, and every package has import
-contracts."""
+"""Tests of the repository's structure: tests mirror packages, packages have import contracts."""
 
 from __future__ import annotations
 
@@ -21,7 +20,7 @@ LONG_MODULES = {
     "metrics/agreement/handbook_sections.py",
 }
 MAX_LINES = 400  # of a module
-MAX_MODULES = 695  # of the product; join what is one subject before you raise it
+MAX_MODULES = 704  # of the product; join what is one subject before you raise it
 MAX_FUNCTION_LINES = 40
 MAX_LONG_FUNCTIONS = 38  # of the product; split one before you add one
 # SQL as text: hot statements, locks and the tables of an import (docs/decisions/raw-bulk-sql.md).

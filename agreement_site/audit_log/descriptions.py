@@ -116,6 +116,7 @@ _DESCRIPTIONS: dict[str, Promise | tuple[Promise, Promise]] = {
     "gate_deleted": (_("Gate"), text.DELETED),
     "gate_key_rotated": (_("Signing key"), RENEWED),
     "export": (_("Data"), text.EXPORTED),
+    "export_downloaded": (_("Exported file"), pgettext_lazy("action", "downloaded")),
     "admin_added": (_("Admin object"), text.CREATED),
     "admin_changed": (_("Admin object"), text.CHANGED),
     "admin_removed": (_("Admin object"), text.DELETED),

@@ -9,7 +9,6 @@ WEB_PROCESSES processes are forked; each works on WEB_THREADS requests at a time
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import functools
 import gc
 import logging
@@ -21,12 +20,13 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 from wsgiref.util import setup_testing_defaults
 
+from agreement_site.server import heap
 from agreement_site.startup_errors import exit_with_one_sentence
 
 if TYPE_CHECKING:
     from django.core.handlers.wsgi import WSGIHandler
 
-    from .probes import HealthProbes
+    from agreement_site.monitoring.health import HealthProbes
 
 # Threads per process. Most wait: for the rest of a body, for a slot, for a slow client.
 THREADS_PER_PROCESS = 256
@@ -66,8 +66,8 @@ def create_application() -> HealthProbes:
     """Return the WSGI application that each process serves."""
     from django.conf import settings
 
+    from agreement_site.monitoring.health import HealthProbes
     from agreement_site.server.concurrency_limit import ConcurrencyLimiter
-    from agreement_site.server.probes import HealthProbes
 
     return HealthProbes(ConcurrencyLimiter(_load_site(), settings.WEB_THREADS))
 
@@ -112,7 +112,7 @@ def prepare_fork() -> None:
     # Garbage collection writes to every object it visits, which would then no longer be shared.
     gc.collect()
     gc.freeze()
-    fill_free_pieces()
+    heap.fill_free_pieces()
 
 
 def _serve_sign_in_page() -> None:
@@ -138,58 +138,6 @@ def _serve_sign_in_page() -> None:
             list(response)
     finally:
         logging.disable(logging.NOTSET)
-
-
-# --- the C heap; without glibc 2.33 nothing is done
-
-FILL_SIZES = (4000, 2000, 1000, 500, 248, 120, 56, 24)  # bytes of a piece, the largest first
-PIECES_AT_ONCE = 20
-
-
-class HeapStatistics(ctypes.Structure):
-    """The ``struct mallinfo2`` of glibc."""
-
-    _fields_ = [
-        (name, ctypes.c_size_t)
-        for name in (
-            "arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks",
-            "fordblks", "keepcost",
-        )
-    ]  # fmt: skip
-
-
-def _load_glibc() -> ctypes.CDLL | None:
-    library = ctypes.CDLL(None) if sys.platform == "linux" else None
-    if library is None or not hasattr(library, "mallinfo2"):
-        return None
-    library.mallinfo2.restype = HeapStatistics
-    library.malloc.restype = ctypes.c_void_p
-    library.malloc.argtypes = [ctypes.c_size_t]
-    return library
-
-
-def fill_free_pieces() -> None:
-    """Allocate the free pieces of the heap and never free them, so that forks use new pages.
-
-    A forked process copies each shared page to which it writes. The heap of the loaded site has
-    about 2,000 free pieces; a process would use them first, and copy the page around each.
-    """
-    glibc = _load_glibc()
-    if glibc is None:
-        return
-    for size in FILL_SIZES:
-        # ``keepcost``, the free end of the heap, shrinks once no piece of this size is left.
-        free_end = glibc.mallinfo2().keepcost
-        while glibc.mallinfo2().keepcost == free_end:
-            if not all(glibc.malloc(size) for _piece in range(PIECES_AT_ONCE)):
-                return  # no memory left
-
-
-def return_free_memory() -> None:
-    """Return free pages of the heap to the system, which glibc keeps after large computations."""
-    glibc = _load_glibc()
-    if glibc is not None:
-        glibc.malloc_trim(0)
 
 
 def main() -> None:

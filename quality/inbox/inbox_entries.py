@@ -8,7 +8,7 @@ check are one entry per question, with the impact of the first.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -19,7 +19,6 @@ from django.db.models import (
     Exists,
     F,
     FloatField,
-    IntegerField,
     OuterRef,
     Q,
     QuerySet,
@@ -90,11 +89,21 @@ class InboxScope:
             return projects.filter(members__user=user, members__role__in=roles)
 
         return cls(
-            select(Capability.SEE_RESULTS),
-            select(Capability.REVIEW),
-            select(Capability.MANAGE),
-            user,
+            results=select(Capability.SEE_RESULTS),
+            review=select(Capability.REVIEW),
+            led=select(Capability.MANAGE),
+            user=user,
         )
+
+    def narrow(self, project_ids: Collection[int]) -> InboxScope:
+        """Return the part of the scope in these projects, without computing statuses again."""
+        narrowed = self.for_user(self.user, project_ids)
+        narrowed.raters_to_check = {
+            question_id: check
+            for question_id, check in self.raters_to_check.items()
+            if check.project_id in project_ids
+        }
+        return narrowed
 
     def is_led(self, project: str) -> Exists:
         """Build the condition that the user leads a row's project; ``project``: lookup path to it.
@@ -144,60 +153,53 @@ def select_entries(scope: InboxScope) -> QuerySet[Any, Any]:
 
 
 def _select_raters_to_check(checks: Mapping[int, RatersToCheck]) -> QuerySet[Any, Any]:
-    """Return an entry for each question with raters to check, about the one with most impact."""
+    """Return an entry for each question with raters to check.
 
-    def choose(get_value: Callable[[RatersToCheck], float], output_field: Any) -> Case:
-        cases = (When(pk=pk, then=Value(get_value(check))) for pk, check in checks.items())
-        return Case(*cases, output_field=output_field)
-
+    Only its impact is in the SQL, for the order; `_complete_entry` adds the rater and the number.
+    """
+    impacts = (When(pk=pk, then=Value(check.impact)) for pk, check in checks.items())
     annotated = Question.objects.filter(pk__in=checks).order_by()
     return annotated.annotate(
         entry_kind=Value(entry_counts.RATERS),
         in_project=F("project_id"),
         in_question=F("pk"),
         alert_id=Value(0),
-        about_rater=choose(lambda check: check.first.pk, IntegerField()),
-        number=choose(lambda check: check.n_raters, IntegerField()),
-        row_impact=choose(lambda check: check.first.impact or 0.0, FloatField()),
+        about_rater=Value(0),
+        number=Value(1),
+        row_impact=Case(*impacts, output_field=FloatField()),
     ).values_list(*StoredEntry._fields)
+
+
+def _complete_entry(entry: StoredEntry, scope: InboxScope) -> StoredEntry:
+    """Add the rater and the number to an entry of `_select_raters_to_check`."""
+    if entry.entry_kind != entry_counts.RATERS or entry.about_rater:
+        return entry
+    check = scope.raters_to_check[entry.in_question]
+    return entry._replace(about_rater=check.first.pk, number=check.n_raters)
 
 
 def _list_count_queries(scope: InboxScope) -> list[QuerySet[Any, Any]]:
     """Return the queries whose entries are counts, such as the number of open appeals."""
-    counted = [
-        _build_count_query(
-            entry_counts.get_uncertain_labels().filter(question__project__in=scope.review),
-            entry_counts.UNCERTAIN_ITEMS,
-            Sum("doubt"),
-        ),
-        _build_count_query(
-            entry_counts.get_proposed_interventions().filter(scope.is_led("question__project")),
-            entry_counts.INTERVENTIONS,
-            Sum("n_answers"),
-        ),
-        _build_count_query(
-            Assignment.objects.skipped_or_flagged().filter(scope.is_led("item__project")),
-            entry_counts.SKIPPED,
-            project=F("item__project_id"),
-        ),
-    ]
+    uncertain = entry_counts.get_uncertain_labels().filter(question__project__in=scope.review)
     by_question = (
-        (entry_counts.get_open_appeals(), entry_counts.APPEALS),
-        (entry_counts.get_exams_without_attempts(), entry_counts.EXAMS),
+        (entry_counts.get_proposed_interventions(), entry_counts.INTERVENTIONS, Sum("n_answers")),
+        (entry_counts.get_open_appeals(), entry_counts.APPEALS, None),
+        (entry_counts.get_exams_without_attempts(), entry_counts.EXAMS, None),
     )
     by_project = (
-        (entry_counts.get_webhooks_paused_by_failure(), entry_counts.WEBHOOKS),
-        (entry_counts.get_requested_approvals(scope.user), entry_counts.APPROVALS),
+        (Assignment.objects.skipped_or_flagged(), entry_counts.SKIPPED, "item__project"),
+        (entry_counts.get_webhooks_paused_by_failure(), entry_counts.WEBHOOKS, "project"),
+        (entry_counts.get_requested_approvals(scope.user), entry_counts.APPROVALS, "project"),
     )
+    counted = [_build_count_query(uncertain, entry_counts.UNCERTAIN_ITEMS, Sum("doubt"))]
     counted += [
-        _build_count_query(rows.filter(scope.is_led("question__project")), kind)
-        for rows, kind in by_question
+        _build_count_query(rows.filter(scope.is_led("question__project")), kind, impact)
+        for rows, kind, impact in by_question
     ]
-    counted += [
-        _build_count_query(rows.filter(scope.is_led("project")), kind, project=F("project_id"))
-        for rows, kind in by_project
+    return counted + [
+        _build_count_query(rows.filter(scope.is_led(path)), kind, project=F(f"{path}_id"))
+        for rows, kind, path in by_project
     ]
-    return counted
 
 
 def _get_largest_impact(of_raters: Q, otherwise: Any) -> Coalesce:
@@ -308,7 +310,7 @@ class InboxEntry:
 
 def load_entries(rows: Sequence[tuple[Any, ...]], scope: InboxScope) -> list[InboxEntry]:
     """Return the rows with the objects that they are about, loaded in four queries."""
-    stored_entries = [StoredEntry(*row) for row in rows]
+    stored_entries = [_complete_entry(StoredEntry(*row), scope) for row in rows]
     projects = Project.objects.in_bulk({row.in_project for row in stored_entries})
     questions = Question.objects.in_bulk({row.in_question for row in stored_entries} - {0})
     alerts = (
@@ -356,26 +358,28 @@ class TopEntry:
 
 
 class ProjectInbox:
-    """The inbox by project, for the list of projects (metrics.views.project_list)."""
+    """A user's inbox by project, for the list of projects (metrics.views.project_list)."""
 
-    def rank_projects(self, user: Any, limit: int) -> dict[int, float]:
+    def __init__(self, user: Any) -> None:
+        self.scope = InboxScope.for_user(user)
+
+    def rank_projects(self, limit: int) -> dict[int, float]:
         """Return {project id: largest impact of its entries}, largest first, at most ``limit``."""
         tail = f"GROUP BY in_project ORDER BY 2 DESC, 1 LIMIT {limit:d}"
-        rows = bulk.select_from_query(
-            select_entries(InboxScope.for_user(user)), "in_project, MAX(row_impact)", tail
-        )
+        columns = "in_project, MAX(row_impact)"
+        rows = bulk.select_from_query(select_entries(self.scope), columns, tail)
         return {project: float(impact) for project, impact in rows}
 
-    def count_projects(self, user: Any) -> int:
+    def count_projects(self) -> int:
         """Return the number of projects with entries."""
-        return count_entries(InboxScope.for_user(user)).n_projects
+        return count_entries(self.scope).n_projects
 
-    def get_top_entries(self, user: Any, project_ids: Collection[int]) -> dict[int, TopEntry]:
+    def get_top_entries(self, project_ids: Collection[int]) -> dict[int, TopEntry]:
         """Return {project id: its top entry}, without projects that have no entries."""
         if not project_ids:
             return {}
         by_project: dict[int, list[StoredEntry]] = {}
-        scope = InboxScope.for_user(user, project_ids)
+        scope = self.scope.narrow(project_ids)
         for row in select_entries(scope).order_by(*ORDER):
             by_project.setdefault(row[1], []).append(StoredEntry(*row))
         top_entries = load_entries([rows[0] for rows in by_project.values()], scope)

@@ -33,7 +33,7 @@ from quality.review import decisions
 from ratings.api.query_times import parse_since
 from ratings.files import parquet_file
 
-from .views import parse_share, stream_labels
+from .views import stream_labels
 
 
 class LabelOut(serializers.Serializer):
@@ -229,7 +229,7 @@ def _serialize_decision(
 
 def _parse_min_confidence(params: Mapping[str, str]) -> float | None:
     try:
-        return parse_share(params.get("min_confidence"))
+        return selectors.parse_share(params.get("min_confidence"))
     except ValueError:
         fields = {"min_confidence": "a number from 0 to 1"}
         raise BadRequest(INVALID_PARAMETERS, fields=fields) from None

@@ -12,6 +12,7 @@ from django.db.models import QuerySet
 
 from metrics.agreement.scales import get_scale_type
 from projects.models import Question
+from projects.permissions import MAX_ID
 from quality.models import Consensus, Decision, ItemLabel, LabelSource
 
 CHUNK_SIZE = 2_000
@@ -93,14 +94,20 @@ def iter_item_bodies(labels: QuerySet[ItemLabel]) -> Iterator[Any]:
 
 
 def iter_label_rows(
-    labels: QuerySet[ItemLabel], label_names: LabelNames
+    labels: QuerySet[ItemLabel],
+    label_names: LabelNames,
+    *,
+    item_range: tuple[int, int] = (0, MAX_ID),
 ) -> Iterator[tuple[int, LabelRow]]:
-    """Yield (item id, LabelRow) of each label, in their order."""
+    """Yield (item id, LabelRow) of each label, in their order.
+
+    ``item_range``: the ids of their items are above the first number, and at most the second.
+    """
     columns = (
         *("item_id", "item__key", "code", "source", "confidence", "distribution"),
         *("mean", "n_ratings", "reason", "computed_at"),
     )
-    decisions = _get_latest_decisions(label_names.question)
+    decisions = _get_latest_decisions(label_names.question, item_range)
     is_numeric = get_scale_type(label_names.question.scale).numeric
     for item_id, key, code, source, *figures in labels.values_list(*columns).iterator(
         chunk_size=CHUNK_SIZE
@@ -125,9 +132,13 @@ def iter_label_rows(
         yield item_id, row
 
 
-def _get_latest_decisions(question: Question) -> dict[int, tuple[str | None, str]]:
-    """Return {item id: (username, reason) of the latest decision}."""
-    decisions = Decision.objects.filter(question=question).order_by("number")
+def _get_latest_decisions(
+    question: Question, item_range: tuple[int, int]
+) -> dict[int, tuple[str | None, str]]:
+    """Return {item id: (username, reason) of the latest decision} of the items in the range."""
+    after, end = item_range
+    in_range = Decision.objects.filter(question=question, item_id__gt=after, item_id__lte=end)
+    decisions = in_range.order_by("number")
     rows = decisions.values_list("item_id", "by__username", "reason")
     return {item_id: (username, reason) for item_id, username, reason in rows}
 
@@ -139,3 +150,13 @@ def get_data_split(key: str) -> str:
     """
     position = int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "big") / 2**64
     return next(name for name, limit in SPLIT if position < limit)
+
+
+def parse_share(text: str | None) -> float | None:
+    """Return the number from 0 to 1 in a query parameter, None without it. Raises ValueError."""
+    if text is None:
+        return None
+    value = float(text)
+    if not 0 <= value <= 1:
+        raise ValueError(f"{text} is not from 0 to 1")
+    return value

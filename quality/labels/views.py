@@ -32,6 +32,8 @@ from quality.escalation.label_rules import get_label_rules, summarize_escalation
 from quality.labels import data_card, files, selectors
 from quality.models import Appeal, Consensus, ConsensusMethod, Escalation, ItemLabel, LabelSource
 from quality.review import decisions, second_opinions
+from ratings.exports.documents import stream_document
+from ratings.exports.services import MAX_DIRECT_ROWS
 from ratings.files import parquet_file
 
 LABELS_PER_PAGE = 50
@@ -76,6 +78,7 @@ def show_labels(request: HttpRequest, project_id: int) -> HttpResponse:
         "label_rules": label_rules,
         "escalation": summarize_escalations(selection.question, label_rules),
         "has_parquet": parquet_file.has_parquet(),
+        "offers_files": consensus is not None and consensus.n_items > MAX_DIRECT_ROWS,
     }
     return render(request, "quality/labels/overview.html", context)
 
@@ -106,7 +109,7 @@ def export_labels(request: HttpRequest, project_id: int, kind: str) -> HttpRespo
     if kind == "parquet" and not parquet_file.has_parquet():
         return parquet_file.build_missing_response()
     try:
-        at_least = parse_share(request.GET.get("at_least") or None)
+        at_least = selectors.parse_share(request.GET.get("at_least") or None)
     except ValueError:
         raise Http404("at_least must be a number from 0 to 1.") from None
     labels = selectors.get_labels(selection.question, at_least=at_least)
@@ -126,23 +129,7 @@ def stream_labels(
     security_log.log_event("export", exported="labels", kind=kind, question=question.key)
     consensus = Consensus.objects.filter(question=question).first()
     label_names = selectors.LabelNames.for_question(question, consensus)
-    file_format = files.FORMATS[kind]
-    name = slugify(f"{slugify(project.name) or 'project'}-{question.key}-labels")
-    chunks = file_format.stream(labels, label_names)
-    headers: dict[str, object] = {
-        "Content-Disposition": f'attachment; filename="{name}.{file_format.ending}"'
-    }
-    return StreamingHttpResponse(chunks, content_type=file_format.content_type, headers=headers)
-
-
-def parse_share(text: str | None) -> float | None:
-    """Return the number from 0 to 1 in a query parameter, None without it. Raises ValueError."""
-    if text is None:
-        return None
-    value = float(text)
-    if not 0 <= value <= 1:
-        raise ValueError(f"{text} is not from 0 to 1")
-    return value
+    return stream_document(files.build_document(project, label_names, kind, labels))
 
 
 @login_required

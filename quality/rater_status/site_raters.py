@@ -197,8 +197,14 @@ def list_people(results: QuerySet[Any], sort: str) -> list[Person]:
 class RatersToCheck(NamedTuple):
     """Raters of a question with the status check: their number, and the one with most impact."""
 
+    project_id: int
     n_raters: int
     first: RaterListEntry
+
+    @property
+    def impact(self) -> float:
+        """Impact of the first rater; 0 while it is not estimated."""
+        return self.first.impact or 0.0
 
 
 def get_raters_to_check(projects: QuerySet[Project]) -> dict[int, RatersToCheck]:
@@ -212,13 +218,15 @@ def get_raters_to_check(projects: QuerySet[Project]) -> dict[int, RatersToCheck]
     if not question_ids or len(question_ids) > MAX_QUESTIONS_WITH_STATUS:
         return {}
     candidates = list(_filter_by_signs(questions).values_list("pk", flat=True))
-    entries_of: dict[int, list[RaterListEntry]] = {}
-    for rater in _list_raters_with_status(candidates):
+    raters_of: dict[Question, list[RaterListEntry]] = {}
+    for rater in _list_raters_with_status(candidates) if candidates else ():
         if rater.entry.status == RaterStatus.CHECK and not _is_set_aside(rater.entry):
-            entries_of.setdefault(rater.question.pk, []).append(rater.entry)
+            raters_of.setdefault(rater.question, []).append(rater.entry)
     return {
-        question_id: RatersToCheck(len(entries), max(entries, key=lambda entry: entry.impact or 0))
-        for question_id, entries in entries_of.items()
+        question.pk: RatersToCheck(
+            question.project_id, len(raters), max(raters, key=lambda rater: rater.impact or 0)
+        )
+        for question, raters in raters_of.items()
     }
 
 

@@ -40,7 +40,8 @@ from core.api.schema import (
 )
 from projects.api.base import ApiView, get_question, store_unless_dry_run
 from projects.models import Member, Project, Question, Rater
-from ratings import exports
+from ratings.exports import rating_files
+from ratings.exports.views import stream_ratings
 from ratings.files import parquet_file
 from ratings.models import NO_CODE, Assignment, CheckAnswer, Rating
 from ratings.services import permissions
@@ -325,17 +326,17 @@ class ExportView(FileView, ApiView):
     @describe_file(
         "exportRatings",
         "The current ratings as a file, of all questions or of one",
-        {kind: content_type for kind, (_stream, content_type) in exports.FORMATS.items()},
+        {kind: content_type for kind, (_format, content_type) in rating_files.FORMATS.items()},
         [build_parameter("question", "Key of a question; all questions when left out")],
     )
     def get(self, request: Request, project_id: int) -> HttpResponseBase:
         project = self.get_project(request, project_id, role=Member.Role.VIEWER)
         params = parse_query_parameters(request, ("format", "question"))
-        kind = get_choice(params, "format", list(exports.FORMATS), default="csv")
+        kind = get_choice(params, "format", list(rating_files.FORMATS), default="csv")
         parquet_file.require_parquet_support(kind)
         questions = (
             [get_question(project, params["question"])]
             if "question" in params
             else list(project.questions.all())
         )
-        return exports.stream_ratings(project, questions, kind)
+        return stream_ratings(project, questions, kind)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import logging
-import re
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -22,11 +20,10 @@ from projects.services.project_validation import InvalidProjectChange
 
 from . import media
 from .media_types import MEDIA_TYPES
+from .ranges import build_file_response
 from .upload_limits import limit_upload
 
 logger = logging.getLogger(__name__)
-
-RANGE_PATTERN = re.compile(r"bytes=(\d{0,18})-(\d{0,18})", re.ASCII)
 
 
 @login_required
@@ -74,49 +71,13 @@ def serve_media(request: HttpRequest, project_id: int, name: str) -> HttpRespons
     path = media.get_path(project_id, name)
     if path is None:
         raise Http404
-    size = path.stat().st_size
-    byte_range = _parse_range(request.headers.get("Range", ""), size)
-    first, last = byte_range or (0, size - 1)
-    if first > last:
-        return HttpResponse(status=416, headers={"Content-Range": f"bytes */{size}"})
-    headers = {
-        "Content-Length": str(last - first + 1),
-        "Accept-Ranges": "bytes",
-        # Opened directly, the file is downloaded, never shown as a page; embedding still works.
-        "Content-Disposition": f'attachment; filename="{name}"',
-        "Cache-Control": "private, max-age=31536000, immutable",
-        "X-Content-Type-Options": "nosniff",
-    }
-    if byte_range:
-        headers["Content-Range"] = f"bytes {first}-{last}/{size}"
-    return StreamingHttpResponse(
-        _iter_bytes(path, first, last) if request.method == "GET" else iter(()),
-        status=206 if byte_range else 200,
+    return build_file_response(
+        request,
+        path,
         content_type=MEDIA_TYPES[name.rpartition(".")[2]][1],
-        headers=headers,
+        headers={
+            # Opened directly, the file is downloaded, never shown as a page; embedding still works.
+            "Content-Disposition": f'attachment; filename="{name}"',
+            "Cache-Control": "private, max-age=31536000, immutable",
+        },
     )
-
-
-def _parse_range(header: str, size: int) -> tuple[int, int] | None:
-    """Return the first and last byte of the requested range.
-
-    None without a range, or for one that is not supported (several parts). If the range cannot be
-    satisfied, the first is after the last.
-    """
-    match = RANGE_PATTERN.fullmatch(header.strip())
-    if match is None or not any(match.groups()):
-        return None
-    first, last = match.groups()
-    if not first:  # a suffix range: the last N bytes
-        return (max(size - int(last), 0), size - 1) if int(last) else (1, 0)
-    end = min(int(last), size - 1) if last else size - 1
-    return (int(first), end) if int(first) < size else (1, 0)
-
-
-def _iter_bytes(path: Path, first: int, last: int) -> Iterator[bytes]:
-    n_left = last - first + 1
-    with path.open("rb") as file:
-        file.seek(first)
-        while n_left > 0 and (chunk := file.read(min(media.CHUNK_BYTES, n_left))):
-            n_left -= len(chunk)
-            yield chunk

@@ -1,4 +1,4 @@
-"""Record which hosts share the folders `imports` and `media` in DATA_DIR."""
+"""Folders in DATA_DIR: the hosts that share `exports`, `imports` and `media`, and old files."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ import logging
 import os
 import secrets
 import socket
-from pathlib import Path
+import time
+from collections.abc import Iterable
+from pathlib import Path, PurePath
 
 from django.conf import settings
 from django.db import DatabaseError
@@ -21,8 +23,12 @@ logger = logging.getLogger(__name__)
 TOKEN_FILE = ".folder"  # noqa: S105 - a name
 IN_USE = datetime.timedelta(days=2)  # a process records its folders at its start and every hour
 
-IMPORTS, MEDIA = DataFolder.Kind.IMPORTS, DataFolder.Kind.MEDIA
+EXPORTS, IMPORTS, MEDIA = DataFolder.Kind.EXPORTS, DataFolder.Kind.IMPORTS, DataFolder.Kind.MEDIA
 WARNINGS = {
+    EXPORTS: (
+        "%s does not share DATA_DIR/exports with %s: a file is exported by a worker of the host "
+        "that received the request, and only this host offers it."
+    ),
     IMPORTS: (
         "%s does not share DATA_DIR/imports with %s: imports pass their file through the database. "
         "An archive with media is imported by a worker of the host that received it."
@@ -88,3 +94,22 @@ def record_at_start() -> None:
             logger.warning(sentence)
     except DatabaseError as error:  # the workers' housekeeping tries again
         logger.warning("the folders of this host were not recorded: %s", error)
+
+
+ABANDONED_SECONDS = 3600.0  # age in seconds at which a file without a row is deleted
+
+
+def delete_abandoned_files(folder_name: str, used_paths: Iterable[str]) -> None:
+    """Delete the files of a folder that are old and whose path no row has.
+
+    Files with the name of a used path and a further suffix are in use, too. Hidden files are left.
+    """
+    folder = Path(settings.DATA_DIR) / folder_name
+    if not folder.is_dir():
+        return
+    names = {PurePath(path).name for path in used_paths}
+    oldest = time.time() - ABANDONED_SECONDS
+    for file in folder.iterdir():
+        name = file.name.split(".")[0]
+        if name and name not in names and file.stat().st_mtime < oldest:
+            file.unlink(missing_ok=True)

@@ -20,6 +20,7 @@ from django.utils import timezone
 
 from core.jobs.lease import LeaseLost
 from events.services import record_event
+from ratings.files import shared_folders
 from ratings.models import ImportRun
 from ratings.services import record
 
@@ -232,6 +233,6 @@ def _discard_unfinished_runs_and_files() -> None:
     for run in abandoned_runs:
         services.discard_run(run=run)
     finished = Q(state=State.DONE) | Q(state=State.FAILED, created_at__lt=oldest)
-    uploads.delete_abandoned_uploads(
-        set(ImportRun.objects.exclude(finished).values_list("path", flat=True))
+    shared_folders.delete_abandoned_files(
+        uploads.FOLDER, ImportRun.objects.exclude(finished).values_list("path", flat=True)
     )

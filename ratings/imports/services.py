@@ -91,7 +91,9 @@ def _save_run(**columns: Any) -> ImportRun:
     )
     if run.in_database:
         uploads.store_in_database(run)
-        uploads.delete_abandoned_uploads(set(ImportRun.objects.values_list("path", flat=True)))
+        shared_folders.delete_abandoned_files(
+            uploads.FOLDER, ImportRun.objects.values_list("path", flat=True)
+        )
     return run
 
 

@@ -10,11 +10,10 @@ from __future__ import annotations
 import codecs
 import os
 import secrets
-import time
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import IO
 
 from django.conf import settings
@@ -32,7 +31,6 @@ from .readers.tables.xlsx import is_workbook
 
 FOLDER = "imports"  # below DATA_DIR
 STAGING_SUFFIX = ".rows"  # the staging database of "imports/abc" is "imports/abc.rows"
-ABANDONED_SECONDS = 3600.0  # age in seconds at which a file without a run is deleted
 
 
 @dataclass(frozen=True)
@@ -141,24 +139,6 @@ def delete_upload(path: str) -> None:
     for file in (target, *target.parent.glob(f"{target.name}{STAGING_SUFFIX}*")):
         file.unlink(missing_ok=True)
     zip_archives.delete_archive(target)
-
-
-def delete_abandoned_uploads(used_paths: set[str]) -> None:
-    """Delete old uploads that belong to no import run, as after a killed worker.
-
-    ``used_paths`` are the paths of the runs' files.
-    """
-    folder = get_absolute_path(FOLDER)
-    if not folder.is_dir():
-        return
-    names = {PurePath(path).name for path in used_paths}
-    for file in folder.iterdir():
-        if (
-            (name := file.name.split(".")[0])
-            and name not in names
-            and file.stat().st_mtime < time.time() - ABANDONED_SECONDS
-        ):
-            file.unlink(missing_ok=True)
 
 
 PART_BYTES = 1 << 20

@@ -19,7 +19,7 @@ from projects.models import Approval, Deletion, GoldAnswer, Item, Project, Quest
 from projects.services import approvals, rater_changes
 from projects.services.projects import archive_project
 from ratings import personal_data
-from ratings.files import media
+from ratings.files import export_files, media
 from ratings.models import NO_CODE, Assignment, CheckAnswer, ImportRun, Rating, Revision
 from ratings.services import slots
 from ratings.services.judgement import Judgement
@@ -250,6 +250,8 @@ def _delete_target(deletion: Deletion) -> None:
     if _get_ratings(deletion.kind, deletion.target).exists():
         raise Rating.DoesNotExist("it was rated meanwhile")
     open_item_ids = []
+    if deletion.project_id is not None:
+        export_files.discard_project_exports(deletion.project_id)
     if deletion.kind == Kind.RATER:
         for rater in Rater.objects.filter(pk=deletion.target):
             personal_data.replace_names(rater, "")

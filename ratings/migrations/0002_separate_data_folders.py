@@ -25,7 +25,7 @@ class Migration(migrations.Migration):
             name='DataFolder',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('kind', models.CharField(choices=[('imports', 'Imports'), ('media', 'Media')], max_length=7)),
+                ('kind', models.CharField(choices=[('exports', 'Exports'), ('imports', 'Imports'), ('media', 'Media')], max_length=7)),
                 ('token', models.CharField(max_length=32)),
                 ('host', models.CharField(max_length=255)),
                 ('seen_at', models.DateTimeField()),

@@ -1,10 +1,11 @@
-"""Models of ratings, assignments, exams, imports and messages to raters.
+"""Models of ratings, assignments, exams, imports, exports and messages to raters.
 
 It may import the layers from ratings.label_normalization down.
 """
 
 from .assignment import Assignment, CheckAnswer, RaterMessage, RaterQueue
 from .exam import Exam, ExamRules
+from .export_run import ExportRun
 from .import_run import DataFolder, ImportFilePart, ImportRun, TimezoneBackfill
 from .label_studio import LabelStudioConnection, LabelStudioObject
 from .rating import NO_CODE, JudgementBase, Rating, Revision, UncountedItem
@@ -16,6 +17,7 @@ __all__ = [
     "DataFolder",
     "Exam",
     "ExamRules",
+    "ExportRun",
     "ImportFilePart",
     "ImportRun",
     "JudgementBase",

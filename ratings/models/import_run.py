@@ -129,6 +129,7 @@ class DataFolder(models.Model):
     """A folder of DATA_DIR, and a host that uses it (ratings.files.shared_folders)."""
 
     class Kind(models.TextChoices):
+        EXPORTS = "exports"
         IMPORTS = "imports"
         MEDIA = "media"
 

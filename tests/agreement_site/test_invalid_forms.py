@@ -58,7 +58,7 @@ FORM_DATA: dict[str, dict[str, Any]] = {
 # Forms of a button or a list that offers no other values; an error is a message.
 # ImportOptionsForm is the part of the import wizard's forms that all kinds of files share, GeneralForm that
 # of a new project and of its settings.
-FORMS_WITHOUT_PAGE = {"ImportOptionsForm", "GeneralForm", "GuidelinesForm"}
+FORMS_WITHOUT_PAGE = {"ExportForm", "ImportOptionsForm", "GeneralForm", "GuidelinesForm"}
 
 
 @pytest.fixture

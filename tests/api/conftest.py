@@ -16,7 +16,8 @@ from events.models import Webhook
 from metrics.models import SavedView
 from projects.models import ApiToken, Item, Project, Rater
 from quality.models import Appeal, Gate, GoldIntervention
-from ratings.models import LabelStudioConnection
+from ratings.files import export_files
+from ratings.models import ExportRun, LabelStudioConnection
 from tests.row_snapshots import list_rows
 
 BASE = "/api/v1/projects/"
@@ -24,6 +25,7 @@ BASE = "/api/v1/projects/"
 VIEW_ID = 900_001
 WEBHOOK_ID, SITE_WEBHOOK_ID = 900_001, 900_002  # and of a delivery of each
 CONNECTION_ID = 900_001
+EXPORT_ID = 900_001
 
 
 @pytest.fixture
@@ -115,6 +117,12 @@ def route_objects(
     LabelStudioConnection.objects.create(
         pk=CONNECTION_ID, project=project, address="https://labels.example.org", remote_project=12,
         token="x", hint_secret="x", next_at=timezone.now(), created_at=timezone.now(),
+    )  # fmt: skip
+    path = export_files.generate_path()
+    export_files.get_absolute_path(path).write_text("item,rater")
+    ExportRun.objects.create(
+        pk=EXPORT_ID, project=project, kind="ratings", file_format="csv", path=path, state="done",
+        file_name="reviews.csv", content_type="text/csv", finished_at=timezone.now(),
     )  # fmt: skip
     Gate.objects.create(
         project=project, question=question, name="release", created_at=timezone.now(),

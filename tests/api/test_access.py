@@ -17,7 +17,7 @@ from rest_framework.test import APIClient
 
 from projects.models import ApiToken, Member, Project
 from projects.services import tokens
-from tests.api.conftest import CONNECTION_ID, SITE_WEBHOOK_ID, VIEW_ID, WEBHOOK_ID
+from tests.api.conftest import CONNECTION_ID, EXPORT_ID, SITE_WEBHOOK_ID, VIEW_ID, WEBHOOK_ID
 
 CALLERS = (
     "anon", "annotator", "viewer", "adjudicator", "lead", "stranger", "admin",
@@ -206,6 +206,7 @@ def build_path(route: str, project_id: int) -> str:
         {"project_id": project_id, "delivery_id": WEBHOOK_ID},
         {"project_id": project_id, "gate_name": "release"},
         {"project_id": project_id, "connection_id": CONNECTION_ID},
+        {"project_id": project_id, "export_id": EXPORT_ID},
         {"webhook_id": SITE_WEBHOOK_ID},
         {"delivery_id": SITE_WEBHOOK_ID},
     ):

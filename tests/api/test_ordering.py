@@ -24,7 +24,7 @@ DAY = datetime.timedelta(days=1)
 
 @pytest.fixture
 def iter_rows(api: Any) -> Callable[[str], Iterator[dict[str, Any]]]:
-    """``iter_rows(path)`` yields the results of all pages."""
+    """Return ``iter_rows(path)``, which yields the results of all pages."""
 
     def read(path: str | None) -> Iterator[dict[str, Any]]:
         while path:
@@ -98,7 +98,10 @@ def test_alerts_and_projects_are_ordered(
 
 @pytest.fixture
 def rated_items(question: Question, rate: Any, utc: Any) -> Question:
-    """Items i1 (1 rating), i2 (3, equal), i3 (3, close), i4 (2, far apart); i5 has none."""
+    """Return a question with items i1 (1 rating), i2 (3, equal), i3 (3, close), i4 (2, apart).
+
+    A fifth item has no ratings.
+    """
     answers = {"i1": ["none"], "i2": ["none"] * 3, "i3": ["none", "none", "minor"]}
     answers["i4"] = ["none", "major"]
     for day, (item, labels) in enumerate(answers.items(), start=1):

@@ -1,5 +1,7 @@
-"""Tests of the same request from many clients at the same moment: one row, no lost response, no
-5xx."""
+"""Tests of the same request from many clients at the same moment.
+
+One row is stored, no response is lost, and none is a 5xx.
+"""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def wait_for_value(read: Callable[[], Any], value: object) -> None:
 
 @pytest.fixture(scope="session")
 def chromium() -> str:
-    """The path of an installed Chromium or Chrome; CHROMIUM names another one."""
+    """Return the path of an installed Chromium or Chrome; CHROMIUM names another one."""
     for name in (os.environ.get("CHROMIUM"), *CHROMIUM_PROGRAMS):
         path = name and shutil.which(name)
         if path:
@@ -53,7 +53,7 @@ def chromium() -> str:
 
 @pytest.fixture(scope="session")
 def browser(chromium: str) -> Iterator[Browser]:
-    """One browser for all tests; each test opens its own context, so its own cookies."""
+    """Yield one browser for all tests; each test opens its own context, so its own cookies."""
     # Playwright's event loop runs in this thread, where Django then refuses database queries.
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"
     expect.set_options(timeout=TIMEOUT_SECONDS * 1000)
@@ -103,7 +103,10 @@ LAYOUT_SHIFT_SCRIPT = """
 def open_page(
     browser: Browser, live_server: Any, client_for: Callable[[User], Client], lead: User
 ) -> Iterator[Any]:
-    """``open_page(address, ...)`` opens a page as the lead; the console must show no complaints."""
+    """Yield ``open_page(address, ...)``, which opens a page as the lead.
+
+    At the end the test fails if the browser's console has shown errors or warnings.
+    """
     contexts, complaints = [], []
 
     def open_address(address: str, **options: Any) -> Page:
@@ -131,8 +134,10 @@ def open_page(
 
 @pytest.fixture
 def rated_question(question: Any, utc: Any) -> Any:
-    """A counted question: 60 items in 20 days, each with up to four of five raters who agree in
-    part."""
+    """Return a counted question: 60 items in 20 days, with up to four of five raters each.
+
+    The raters agree in part.
+    """
     rng = random.Random(7)
     project = question.project
     items = Item.objects.bulk_create(

@@ -489,7 +489,7 @@ def _set_address_values(world: SampleWorld, question: Question) -> None:
         "kind": "csv",
         "guidelines_version.number": 1,
         "number": Report.objects.get().pk,
-        "link_id": 1, "offer_id": 1, "webhook_id": 1, "connection_id": 1, "label_studio_hint.secret": "x", "place": 0, "token_id": 1, "message_id": 1, "session_id": 1, "pk": 1,
+        "link_id": 1, "offer_id": 1, "webhook_id": 1, "connection_id": 1, "export_id": 1, "label_studio_hint.secret": "x", "place": 0, "token_id": 1, "message_id": 1, "session_id": 1, "pk": 1,
         "digest": "0", "provider_id": "oidc",
     }  # fmt: skip
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.utils import translation
 from django.utils.translation import gettext_lazy
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from core import text
@@ -112,6 +112,7 @@ def measure_depth(value: Any) -> int:
     return 1 + max(map(measure_depth, inner_values), default=0)
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(VALUES)
 def test_limits_are_exact(value: Any) -> None:
     text = json.dumps(value, ensure_ascii=False)

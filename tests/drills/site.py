@@ -37,8 +37,7 @@ LABELS = ["none", "minor", "major", "critical"]
 
 
 class PostgresServer:
-    """A durable PostgreSQL server (unlike the one of the other tests) that can be killed at any
-    time."""
+    """A durable PostgreSQL server that can be killed, unlike that of the other tests."""
 
     def __init__(self, folder: Path) -> None:
         programs = with_services.find_postgres_programs()
@@ -246,8 +245,7 @@ class DrillSite(ServicesInstallation):
         return problems
 
     def get_import_progress(self) -> tuple[str, int]:
-        """Return the state of the only import and its number of written rows (SQLite, read
-        directly)."""
+        """Return (state, number of written rows) of the only import, read from SQLite directly."""
         with contextlib.closing(sqlite3.connect(self.data_dir / "concord.sqlite3")) as reader:
             row = reader.execute("SELECT state, rows_done FROM ratings_importrun").fetchone()
         return row or ("", 0)

@@ -79,7 +79,7 @@ class PrometheusServer:
         return {alert["labels"]["alertname"] for alert in alerts if alert["state"] == "firing"}
 
     def wait_until_quiet(self, *, ignored: set[str]) -> None:
-        """Wait until no alert fires any more, except those in ``but``."""
+        """Wait until no alert fires any more, except those in ``ignored``."""
         deadline = time.monotonic() + 300
         while self.list_firing() - ignored:
             assert time.monotonic() < deadline, self.list_firing()

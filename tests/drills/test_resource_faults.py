@@ -48,8 +48,10 @@ def clients(site: DrillSite) -> RatingClients:
 
 @pytest.fixture
 def site_under_load(site: DrillSite, clients: RatingClients) -> Iterator[DrillSite]:
-    """A site while clients rate, from before the fault until after it; then all ratings are
-    checked."""
+    """Yield a site on which clients rate before, during and after the fault.
+
+    At the end all ratings are checked.
+    """
     clients.start(random.randrange(10**6))
     try:
         time.sleep(2)

@@ -13,7 +13,7 @@ AUTOMATIC_STATEMENTS = ("ROLLBACK", "SAVEPOINT", "RELEASE")
 
 
 class SimulatedCrash(DatabaseError):
-    """The connection is lost in the middle of a transaction."""
+    """Stands for a connection that is lost in the middle of a transaction."""
 
 
 @contextmanager

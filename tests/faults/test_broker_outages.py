@@ -46,7 +46,7 @@ def run_with_timeout(work: Callable[[], Any]) -> Any:
 def post(
     project: Any, lead: Any, api_for: Any, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[..., Any]:
-    """``post(item)`` sends one rating through the API, without the message that wakes workers."""
+    """Return ``post(item)``, which sends a rating through the API and does not wake the workers."""
     monkeypatch.setattr(wakeup, "_announced_at", float("inf"))
     client = api_for(lead)
     Rater.objects.create(project=project, key="bob")
@@ -63,7 +63,7 @@ def post(
 
 @pytest.fixture
 def connections(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """The addresses of all connections to the broker's socket that are tried from now on."""
+    """Return a list that gets the address of each later attempt to connect to the broker."""
     addresses: list[Any] = []
 
     class WatchedSocket(socket.socket):

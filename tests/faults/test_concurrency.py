@@ -53,7 +53,7 @@ postgresql_only = pytest.mark.postgresql_only(
 
 @pytest.fixture
 def ids(project: Any) -> tuple[list[int], list[int]]:
-    """IDs of 12 items and 4 raters."""
+    """Return the ids of 12 items, and of 4 raters."""
     items = [
         Item.objects.create(project=project, key=str(number), body={"text": "x"}).pk
         for number in range(12)
@@ -269,8 +269,7 @@ def test_the_second_counter_waits_for_the_first(
 def test_counts_are_exact_with_concurrent_raters_counters_and_leads(
     question: Any, ids: Any, lead: User, request: pytest.FixtureRequest, shares: bool
 ) -> None:
-    """Overlapping batches in opposite orders, with counters and recounts: no deadlock, exact
-    counts."""
+    """Write overlapping batches in opposite orders, beside counts and recounts: no deadlock."""
     if shares:
         request.getfixturevalue("small_batches")
     items, raters = ids

@@ -60,7 +60,10 @@ def take_snapshot() -> dict[str, list[Any]]:
 
 @pytest.fixture
 def ids(question: Any) -> tuple[list[int], list[int]]:
-    """IDs of three items and three raters, with counted ratings and later changed and new ones."""
+    """Return the ids of three items and of three raters, with ratings.
+
+    Some are counted, and some were changed or added since.
+    """
     project = question.project
     items = [
         Item.objects.create(project=project, key=str(number), body={"text": "x"}).pk
@@ -183,8 +186,7 @@ def test_counting_and_results_recover_after_a_crash(
 
 
 def test_changes_that_cancel_out_do_not_stay_uncounted(question: Any) -> None:
-    """They change no count, so no result is stale; the page must not say "1 not counted yet" for
-    ever."""
+    """They change no count, so no result is stale; the page must show no uncounted rating."""
     item = Item.objects.create(project=question.project, key="item").pk
     rater = Rater.objects.create(project=question.project, key="rater").pk
     save_ratings(question, [(item, rater, 1)])
@@ -221,8 +223,7 @@ def test_time_zone_change_is_atomic(question: Any, ids: Any, lead: Any) -> None:
 def test_time_zone_backfill_step_is_atomic(
     question: Any, ids: Any, lead: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The ratings of a large project follow its new time zone in steps, each done fully or not at
-    all."""
+    """Ratings follow the project's new time zone in steps, each done fully or not at all."""
     evening = datetime.datetime(2026, 3, 1, 22, tzinfo=datetime.UTC)
     new_zone = ZoneInfo("Pacific/Kiritimati")
     Rating.objects.update(rated_at=evening, day=day_number(evening, ZoneInfo("UTC")))

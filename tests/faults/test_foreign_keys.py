@@ -22,7 +22,7 @@ MISSING_ID = 10**9
 
 @pytest.fixture
 def parents(project: Any) -> dict[str, Any]:
-    """One row of each kind that a rating or a revision refers to; nothing refers to them yet."""
+    """Return a row of each kind that ratings and revisions refer to; nothing refers to it yet."""
     own_parents, other_parents = (
         {
             "question": Question.objects.create(project=project, key=key, text="?", position=9),

@@ -37,7 +37,7 @@ pytestmark = [
 
 @pytest.fixture
 def make_tables_look_empty() -> Callable[[], None]:
-    """A function that makes the planner believe that all tables are empty.
+    """Return a function that makes the planner believe that all tables are empty.
 
     With an empty index, a plan through any index costs the same.
     """

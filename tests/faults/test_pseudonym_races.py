@@ -18,7 +18,8 @@ from projects.models import Project, Question, Rater, RaterIdentity
 from projects.services import pseudonyms
 from projects.services.rater_changes import get_or_link_rater
 from projects.services.rater_upsert import upsert_raters
-from ratings import exports, rater_pseudonyms
+from ratings import rater_pseudonyms
+from ratings.exports import rating_files
 from ratings.models import Rating
 from tests.faults.threads import Gate, start_threads, wait_for_results, wait_until_blocked
 
@@ -192,7 +193,8 @@ def test_export_during_the_switch_uses_one_key_for_each_rater(
     if not hide:
         rater_pseudonyms.hide_raters(project=project, by=lead)
     old_keys = set(Rater.objects.filter(project=project).values_list("key", flat=True))
-    row_iterator = exports.iter_rows([rated_question, other_question])
+    questions = [rated_question, other_question]
+    row_iterator = rating_files.build_document(project, questions, "csv").iter_rows()
     first_rows = [next(row_iterator) for _ in RATER_KEYS]
     switch = rater_pseudonyms.hide_raters if hide else rater_pseudonyms.restore_raters
     wait_for_results(start_threads(lambda: switch(project=project, by=lead)))
@@ -200,6 +202,7 @@ def test_export_during_the_switch_uses_one_key_for_each_rater(
     other_rows = list(row_iterator)
     assert {row[1] for row in first_rows} == old_keys
     assert {row[1] for row in other_rows} - old_keys <= {"fay"}
-    table = b"".join(exports.iter_csv(exports.iter_rows([rated_question]))).decode()
+    document = rating_files.build_document(project, [rated_question], "csv")
+    table = b"".join(document.iter_file()).decode()
     current_keys = {row["rater"] for row in csv.DictReader(io.StringIO(table))}
     assert not current_keys & old_keys

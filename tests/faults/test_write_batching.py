@@ -57,7 +57,7 @@ def block_writers(question: Question) -> Iterator[ExecuteFunction]:
 
 @pytest.fixture
 def group_sizes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The sizes of the groups that were written or tried."""
+    """Return a list that gets the size of each group that is written, or whose writing fails."""
     sizes: list[int] = []
     write_group = write_batching._write_group
 
@@ -124,8 +124,10 @@ def items(project: Project) -> list[str]:
 
 @pytest.fixture
 def make_post() -> Callable[..., Any]:
-    """``make_post(project, user)(item, label, (item, label), ...)`` sends ratings of the rater
-    "ann"."""
+    """Return a function (project, user) that returns a function which sends ratings of rater "ann".
+
+    The latter takes items and labels: ``post(item, label, (item, label), ...)``.
+    """
 
     def make(project: Project, user: User) -> Any:
         token = tokens.create_token(user=user)

@@ -45,8 +45,7 @@ def check(question_id: int) -> None:
 
 
 def check_pairs(question: Question, scale: QuestionScale) -> None:
-    """Assert that each pair's kappas match its table under the current scale, and the sums the
-    pairs."""
+    """Assert that kappas of pairs match their tables on the current scale, and sums the pairs."""
     sums = store.create_pair_sums()
     for row in PairTally.objects.filter(question=question):
         table = store.decode_arrays([row.table], [row.width], scale.width, axes=2)[0]
@@ -97,8 +96,7 @@ def list_project_results(question: Question) -> dict[Key, Any]:
 
 
 def list_rater_results(question: Question) -> dict[Key, Any]:
-    """Return the stored results of raters, with those by day, week and month computed from the
-    counts."""
+    """Return the stored results of raters, and those by period, computed from the counts."""
     results = {
         (row.rater_id, "all", EPOCH): {"n": row.n_ratings, "each": row.coefficients}
         for row in RaterResult.objects.filter(question=question)

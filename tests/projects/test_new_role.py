@@ -21,7 +21,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def auditor(project: Project, make_user: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """A member with a role that sees results and decides on items, and neither rates nor leads."""
+    """Return a member with a role that sees results and reviews, and neither rates nor leads."""
     capabilities = {Capability.SEE_RESULTS, Capability.REVIEW}
     monkeypatch.setitem(CAPABILITIES, "auditor", capabilities)
     field = Member._meta.get_field("role")

@@ -32,7 +32,7 @@ PAGES = {  # path below the project -> its HTTP methods
 
 @pytest.fixture
 def address(project):
-    """A function that builds the full address of one of PAGES."""
+    """Return a function that builds the full address of one of PAGES."""
     offer = project.member_offers.create(username="x", role="viewer", created_at=timezone.now())
     ids = {
         "offer": offer.pk,

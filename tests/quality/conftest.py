@@ -60,7 +60,7 @@ def rated_question(cast_copy: Cast | None, question: Question) -> Question:
 
 @pytest.fixture
 def rater(rated_question: Question) -> Rater:
-    """Ben, who has an account and is told of decisions on his items after a week."""
+    """Return Ben's rater: he has an account, and is told of decisions on his items after a week."""
     recomputation.recompute_question(rated_question.pk)
     LabelRules.objects.create(question=rated_question, show_to_raters=True, show_after_days=7)
     user = User.objects.create_user("ben-user")

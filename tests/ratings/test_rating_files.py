@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from core.text import classify_key_problem
 from core.web.tables import escape_formula, unescape_formula
 from projects.models import Category, Item, Project, Question, Rater
-from ratings import exports
+from ratings.exports import documents
 from ratings.files import parquet_file
 from ratings.models import NO_CODE, Rating
 from ratings.services.judgement import Judgement
@@ -421,7 +421,7 @@ def _get_ratings(question: Question) -> dict[Any, Any]:
 def test_csv_is_streamed_in_chunks(
     client_for: Any, lead: Any, project: Project, question: Any, rate: Any, monkeypatch: Any
 ) -> None:
-    monkeypatch.setattr(exports, "ROWS_PER_CHUNK", 2)
+    monkeypatch.setattr(documents, "ROWS_PER_CHUNK", 2)
     for number in range(5):
         rate(question, f"i{number}", "r", "major")
     response = client_for(lead).get(f"/projects/{project.pk}/data/export.csv")

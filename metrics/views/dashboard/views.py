@@ -58,7 +58,7 @@ def show_projects(request: HttpRequest) -> HttpResponse:
     if number > paginator.num_pages:
         raise Http404(_("Page not found."))
     page = paginator.page(number)
-    listing.load_page_details(list(page.object_list), request.user)
+    listing.load_page_details(list(page.object_list), listed.inboxes)
     _add_annotator_states(list(page.object_list), request.user)
     may_create = can_create_projects(request.user)
     context = {

@@ -11,7 +11,7 @@ from core.web import tables
 from metrics.question_scale import QuestionScale
 from projects.models import Item, Question
 from projects.services import gold
-from ratings.exports import format_cell
+from ratings.exports.rating_files import format_cell
 from ratings.items import item_search
 from ratings.items.item_search import ItemFilters
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
@@ -40,7 +40,14 @@ from projects.selectors import count_items_by_project
 from ratings.models import Rating
 from ratings.services import uncounted as services_uncounted
 
-from .project_row import PROJECT_INBOX, AvatarGroup, ProjectGroup, ProjectRow, get_avatars
+from .project_row import (
+    PROJECT_INBOX,
+    AvatarGroup,
+    ProjectGroup,
+    ProjectInbox,
+    ProjectRow,
+    get_avatars,
+)
 
 PROJECTS_PER_PAGE = 25
 MAX_PROJECTS = 500  # the newest projects
@@ -177,12 +184,14 @@ def _add_setup_steps(rows: list[ProjectRow]) -> None:
         row.steps = build_steps(row.project, row.agreement, n_items=row.n_items, n_raters=n_raters)
 
 
-def load_page_details(page_rows: list[ProjectRow], user: Any) -> None:
+def load_page_details(page_rows: list[ProjectRow], inboxes: Sequence[ProjectInbox]) -> None:
     """Load the details that only the rows of the shown page need.
 
     They are the numbers of items and of uncounted ratings, the questions with their results, the
     top entries of the inbox, the notes, the weekly trends, the raters, and when a rating last
     changed. Rows of users who don't see results get all columns of the project.
+
+    ``inboxes``: those of the list (`list_projects`).
     """
     _add_project_columns([row for row in page_rows if not row.sees_results])
     counted_rows = [row for row in page_rows if not row.is_being_deleted]
@@ -190,8 +199,8 @@ def load_page_details(page_rows: list[ProjectRow], user: Any) -> None:
     _add_uncounted(counted_rows)
     _add_questions([row for row in page_rows if not row.questions])
     needing = [row.project.pk for row in page_rows if row.impact is not None]
-    for inbox in PROJECT_INBOX:
-        top_entries = inbox.get_top_entries(user, needing)
+    for inbox in inboxes:
+        top_entries = inbox.get_top_entries(needing)
         for row in page_rows:
             row.top_entry = top_entries.get(row.project.pk)
     filled_rows = [row for row in page_rows if row.questions]
@@ -235,6 +244,7 @@ class ProjectListPage:
     sort: str
     group: str
     example_names: set[str]  # of the examples that the user loaded
+    inboxes: Sequence[ProjectInbox] = ()  # of the user
 
 
 def list_projects(user: Any, *, search: str, sort: str, group: str) -> ProjectListPage:
@@ -252,7 +262,8 @@ def list_projects(user: Any, *, search: str, sort: str, group: str) -> ProjectLi
     deleting = set(deletions.values_list("target", flat=True))
     is_archived = Q(archived_at__isnull=False) & ~Q(pk__in=deleting)
     archived = group == ProjectGroup.ARCHIVED
-    impacts = {} if archived else _rank_by_need(user)
+    inboxes = [] if archived else PROJECT_INBOX.call(user)
+    impacts = _rank_by_need(inboxes)
     in_state = _select_listed(visible.filter(is_archived if archived else ~is_archived), user)
     needing = list(in_state.filter(pk__in=impacts)) if impacts else []
     others = in_state.exclude(pk__in=impacts)[: MAX_PROJECTS - len(needing)]
@@ -264,19 +275,23 @@ def list_projects(user: Any, *, search: str, sort: str, group: str) -> ProjectLi
         groups = [(ProjectGroup.ARCHIVED, len(all_rows))]
         return ProjectListPage(_sort_rows(all_rows, sort), groups, search, sort, group, set())
     if len(impacts) == MAX_PROJECTS and not search:
-        numbers[ProjectGroup.ATTENTION] = sum(inbox.count_projects(user) for inbox in PROJECT_INBOX)
+        numbers[ProjectGroup.ATTENTION] = sum(inbox.count_projects() for inbox in inboxes)
     numbers[ProjectGroup.ARCHIVED] = visible.filter(is_archived).count()
     groups = [(row_group, numbers[row_group]) for row_group in ProjectGroup if numbers[row_group]]
     has_only_examples = {row_group for row_group, _number in groups} == {ProjectGroup.EXAMPLES}
     if not group and not search and has_only_examples:
         group = ProjectGroup.EXAMPLES
     group_rows = [row for row in all_rows if _is_in_group(row, group, search=search)]
-    examples = {
-        row.project.name
-        for row in all_rows
-        if row.project.is_example and row.project.created_by_id == user.pk
-    }
-    return ProjectListPage(_sort_rows(group_rows, sort), groups, search, sort, group, examples)
+    examples = _get_example_names(all_rows, user)
+    return ProjectListPage(
+        _sort_rows(group_rows, sort), groups, search, sort, group, examples, inboxes
+    )
+
+
+def _get_example_names(rows: list[ProjectRow], user: Any) -> set[str]:
+    """Return the names of the examples among the rows that the user has loaded."""
+    projects = [row.project for row in rows if row.project.is_example]
+    return {project.name for project in projects if project.created_by_id == user.pk}
 
 
 def _is_in_group(row: ProjectRow, group: str, *, search: str) -> bool:
@@ -285,11 +300,11 @@ def _is_in_group(row: ProjectRow, group: str, *, search: str) -> bool:
     return bool(search) or row.group != ProjectGroup.EXAMPLES
 
 
-def _rank_by_need(user: Any) -> dict[int, float]:
+def _rank_by_need(inboxes: Sequence[ProjectInbox]) -> dict[int, float]:
     """Return {project id: impact} of the projects in the user's inbox, the largest first."""
     ranks: dict[int, float] = {}
-    for inbox in PROJECT_INBOX:
-        ranks |= inbox.rank_projects(user, MAX_PROJECTS)
+    for inbox in inboxes:
+        ranks |= inbox.rank_projects(MAX_PROJECTS)
     return ranks
 
 

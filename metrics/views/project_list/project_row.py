@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import zlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -98,19 +98,17 @@ class TopEntry(Protocol):
 class ProjectInbox(Protocol):
     """Interface of a user's inbox by project, which quality.inbox.inbox_entries implements."""
 
-    def rank_projects(self, user: Any, limit: int) -> dict[int, float]:
+    def rank_projects(self, limit: int) -> dict[int, float]:
         """Return {project id: impact} of projects with entries, the largest impact first."""
         ...
 
-    def count_projects(self, user: Any) -> int: ...
+    def count_projects(self) -> int: ...
 
-    def get_top_entries(
-        self, user: Any, project_ids: Collection[int]
-    ) -> Mapping[int, TopEntry]: ...
+    def get_top_entries(self, project_ids: Collection[int]) -> Mapping[int, TopEntry]: ...
 
 
-# The inbox, once a package above has registered it at startup.
-PROJECT_INBOX: Hook[ProjectInbox] = Hook("inbox_of_projects")
+# Creates the inbox of a user, once a package above has registered it at startup.
+PROJECT_INBOX: Hook[Callable[[Any], ProjectInbox]] = Hook("inbox_of_projects")
 
 
 @dataclass

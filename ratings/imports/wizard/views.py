@@ -19,6 +19,8 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from projects.models import Member, Project
 from projects.permissions import get_project
+from ratings.exports.services import has_many_ratings
+from ratings.exports.views import build_list_context
 from ratings.files import parquet_file
 from ratings.files.upload_limits import limit_upload
 from ratings.imports import leases, services, uploads
@@ -53,10 +55,15 @@ def show_data(request: HttpRequest, project_id: int) -> HttpResponse:
     """Show the imports of a project and its exports."""
     project = get_project(request.user, project_id, role=Member.Role.VIEWER)
     runs = project.imports.select_related("by", "question")[:MAX_LISTED_RUNS]
-    context = {"project": project, "questions": project.questions.all(), "runs": runs}
-    return render(
-        request, "ratings/data.html", {**context, "has_parquet": parquet_file.has_parquet()}
-    )
+    context = {
+        "project": project,
+        "questions": project.questions.all(),
+        "runs": runs,
+        "has_parquet": parquet_file.has_parquet(),
+        "offers_files": has_many_ratings(project),
+        **build_list_context(project, request.user),
+    }
+    return render(request, "ratings/data.html", context)
 
 
 @login_required

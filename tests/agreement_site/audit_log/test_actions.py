@@ -27,7 +27,8 @@ from metrics.models import SavedView, ShareLink
 from projects.models import ApiToken, Approval, Item, Member, MemberOffer, Project, Rater
 from projects.services import approvals, gold, tokens
 from quality.models import GoldIntervention
-from ratings.models import LabelStudioConnection
+from ratings.exports import jobs
+from ratings.models import ExportRun, LabelStudioConnection
 from tests.cast import PASSWORD, build_question_data
 
 pytestmark = pytest.mark.django_db
@@ -103,6 +104,16 @@ def _sign_in(scenario: AuditScenario) -> None:
 
 def _fail_to_sign_in(scenario: AuditScenario) -> None:
     Client(REMOTE_ADDR=CLIENT_ADDRESS).post("/sign-in/", {"username": "lead", "password": "x"})
+
+
+CSV_EXPORT = {"kind": "ratings", "format": "csv"}
+
+
+def _download_export(scenario: AuditScenario) -> None:
+    scenario.post("data/exports/", CSV_EXPORT)
+    run = ExportRun.objects.get()
+    jobs.run_export(run.pk)
+    scenario.get(f"data/exports/{run.pk}/file/")
 
 
 def _hide_raters(scenario: AuditScenario) -> None:
@@ -761,6 +772,8 @@ CASES: list[tuple[str, Callable[[AuditScenario], Any], bool, Any, Any]] = [
     ("export", lambda w: w.get("items.csv"), True, None, None),
     ("export", lambda w: w.get("raters.csv"), True, None, None),
     ("export", lambda w: w.get("audit-log.csv"), True, None, None),
+    ("export", lambda w: w.post("data/exports/", CSV_EXPORT), True, None, None),
+    ("export_downloaded", _download_export, True, None, None),
     ("admin_changed", _change_role_in_admin, True, {"role": "viewer"}, {"role": "lead"}),
     ("admin_removed", _remove_member_in_admin, True, ANYTHING, None),
     ("admin_added", _add_account_in_admin, False, {}, ANYTHING),

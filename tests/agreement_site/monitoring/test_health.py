@@ -17,7 +17,7 @@ from django.utils import timezone
 from agreement_site import housekeeping, releases
 from agreement_site.models import StaleQuestion
 from agreement_site.monitoring import health
-from agreement_site.server.probes import HealthProbes, ReadinessCheck
+from agreement_site.monitoring.health import HealthProbes, ReadinessCheck
 from metrics.jobs.question_updates import update_question
 from metrics.models import CountState
 from metrics.results import refresh

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from agreement_site.server import web_server
+from agreement_site.server import heap
 
 pytestmark = pytest.mark.skipif(
     not hasattr(ctypes.CDLL(None), "mallinfo2"), reason="needs glibc 2.33 or later"
@@ -16,15 +16,15 @@ pytestmark = pytest.mark.skipif(
 
 # In a program of its own, because the filled memory is never freed.
 FILL = """
-from agreement_site.server import web_server
+from agreement_site.server import heap
 
 def count_free_pieces():
-    return web_server._load_glibc().mallinfo2().ordblks
+    return heap._load_glibc().mallinfo2().ordblks
 
 pieces = [bytes(2000 + number % 500) for number in range(20_000)]
 del pieces[::2]
 before = count_free_pieces()
-web_server.fill_free_pieces()
+heap.fill_free_pieces()
 print(before, count_free_pieces())
 """
 
@@ -40,5 +40,5 @@ def test_fill_uses_nearly_all_free_pieces() -> None:
 
 def test_returning_free_memory_keeps_data() -> None:
     pieces = [bytes([number % 256]) * 5_000 for number in range(1_000)]
-    web_server.return_free_memory()
+    heap.return_free_memory()
     assert all(piece == bytes([number % 256]) * 5_000 for number, piece in enumerate(pieces))

@@ -35,7 +35,7 @@ def items(project: Any) -> list[Item]:
 def open_annotation(
     browser: Browser, live_server: Any, client_for: Callable[[User], Client], project: Any
 ) -> Iterator[Any]:
-    """``open_annotation(user, ...)`` opens the annotation page with its own cookies.
+    """Yield ``open_annotation(user, ...)``, which opens the annotation page with its own cookies.
 
     No script may fail or break the policy.
     """

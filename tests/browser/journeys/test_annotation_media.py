@@ -45,7 +45,7 @@ def media_folder(settings: Any, tmp_path: Any) -> None:
 
 @pytest.fixture
 def upload(project: Any, lead: Any) -> Any:
-    """``upload(name, content)`` adds a file, which becomes an item."""
+    """Return ``upload(name, content)``, which adds a file that becomes an item."""
 
     def add(name: str, content: bytes) -> None:
         file = SimpleUploadedFile(name, content)

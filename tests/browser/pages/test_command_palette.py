@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 @pytest.fixture
 def page(browser: Any, live_server: Any, client_for: Any, admin: Any) -> Iterator[Any]:
-    """A page of a staff user, whose console must show no errors."""
+    """Yield a page of a staff user, whose console must show no errors."""
     context = browser.new_context(base_url=live_server.url, reduced_motion="reduce")
     cookie = client_for(admin).cookies["sessionid"]
     context.add_cookies([{"name": "sessionid", "value": cookie.value, "url": live_server.url}])

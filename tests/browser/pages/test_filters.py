@@ -19,7 +19,7 @@ MAX_BYTES = 400_000  # bytes of a first load, without the bundle of the charts
 
 @pytest.fixture
 def question_in_two_languages(rated_question: Any) -> Any:
-    """Items in two languages, a model among the raters, and the stored choices of the filter."""
+    """Return a question with items in two languages, a model, and stored choices of the filter."""
     for item in Item.objects.filter(key__endswith="0"):
         item.attributes = {"language": "de"}
         item.save()

@@ -71,7 +71,7 @@ def test_head_of_the_items_stays_visible(
 
 @pytest.fixture
 def question_with_many_raters(rated_question: Any, rate: Any) -> Any:
-    """The rated question, with 20 more raters of two ratings each."""
+    """Return the rated question, with 20 more raters of two ratings each."""
     for number in range(20):
         rate(rated_question, "i1", f"more-{number:02}", "minor")
         rate(rated_question, "i2", f"more-{number:02}", "none")

@@ -76,7 +76,11 @@ class ConnectedSite:
         self.errors: list[str] = []
 
     def send(self, method: str, path: str, body: Any = None, **headers: str) -> bytes | None:
-        """Return the body of a 2xx response; None for what a killed process leaves behind."""
+        """Return the body of the response; None if it may be that of a killed process.
+
+        That is a broken connection, a status from 500 on, or 409. Other statuses from 300 on are
+        noted in ``errors``.
+        """
         connection = http.client.HTTPConnection("127.0.0.1", self.site.port, timeout=30)
         headers |= {"Authorization": f"Bearer {self.site.token}"}
         headers |= {"Content-Type": "application/json"}

@@ -218,7 +218,10 @@ class People:
         self.annotations.append(row["id"])
 
     def work(self) -> None:
-        """Do one thing; what fails because the server was killed did or did not happen there."""
+        """Annotate, change, skip or delete once, at random.
+
+        If the server was killed meanwhile, the action may or may not have happened there.
+        """
         task, user = self.rng.choice(self.tasks), self.rng.choice(list(self.users))
         action = self.rng.random()
         if action < 0.5 or not self.annotations:

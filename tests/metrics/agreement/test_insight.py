@@ -1,5 +1,7 @@
-"""Test answer() on every reference case of gold, repeats, consensus, planning, comparisons and
-alerts."""
+"""Tests of answer() on every reference case.
+
+The cases are of gold, repeats, consensus, planning, comparisons and alerts.
+"""
 
 import json
 from pathlib import Path
@@ -158,8 +160,11 @@ SAME_CONTEST = {
 
 @pytest.mark.parametrize("form", SAME_CONTEST)
 def test_contest_of_humans_and_model_has_the_same_answer_in_each_form(form):
-    """Count by hand: of each six items the model beats b on the first and c on the second, loses
-    to everybody on the fifth, gives no answer on the last, and ties elsewhere."""
+    """Compare with a count by hand.
+
+    Of each six items the model beats b on the first and c on the second, loses to everybody on the
+    fifth, gives no answer on the last, and ties elsewhere.
+    """
     answers = answer(build_contest(**SAME_CONTEST[form]), Path("."))
     assert answers["a.wins"] == [0, 32, 8]
     assert answers["b.wins"] == [8, 16, 8]

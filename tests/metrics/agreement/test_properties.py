@@ -1,5 +1,4 @@
-"""Test properties of every coefficient on random ratings: equality with the slow oracle,
-invariances."""
+"""Tests of properties of every coefficient on random ratings: invariances, a slow oracle."""
 
 import numpy as np
 import pytest

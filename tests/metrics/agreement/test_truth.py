@@ -21,8 +21,10 @@ def load_case(path):
 
 
 def build_codes(case):
-    """Return (items x raters) codes, -1 for missing, of a case's ratings or its table of two
-    raters."""
+    """Return an (items, raters) array of the codes of a case, -1 for missing ones.
+
+    The case has ratings, or the table of two raters.
+    """
     if "table" in case:
         table = np.array(case["table"])
         return np.repeat(np.argwhere(np.ones_like(table)), table.ravel(), axis=0)

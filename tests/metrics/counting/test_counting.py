@@ -1,5 +1,4 @@
-"""Uncounted ratings are counted exactly, whatever happened before and however often it is
-requested."""
+"""Uncounted ratings are counted exactly, whatever happened before and however often one asks."""
 
 from __future__ import annotations
 

@@ -611,8 +611,7 @@ def test_number_of_queries(
 def test_requests_read_no_ratings(
     rated_question: Any, open_page: Any, lead: Any, client_for: Any
 ) -> None:
-    """The page still shows its numbers when the ratings are gone: they come from the stored row
-    alone."""
+    """The page still shows its numbers when the ratings are gone: only the stored row has them."""
     before = open_page({"kind": "human"}).context["headline"]
     Rating.objects.update(counted=-1, code=-1)
     assert (

@@ -1,5 +1,4 @@
-"""The number of queries of pages and API does not grow with the project, and long lists are
-complete."""
+"""The number of queries of pages and API does not grow with the project; lists are complete."""
 
 from __future__ import annotations
 

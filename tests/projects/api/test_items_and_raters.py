@@ -24,7 +24,7 @@ def build_counts(created: int = 0, changed: int = 0, unchanged: int = 0) -> dict
 
 @pytest.fixture
 def post_rows(api: APIClient, address: AddressFunction) -> Callable[..., dict[str, Any]]:
-    """A function that posts rows to an address below the project and returns the response."""
+    """Return a function that posts rows to an address of the project and returns the response."""
 
     def post(tail: str, rows: Any) -> dict[str, Any]:
         response = api.post(address(tail), rows, format="json")

@@ -73,6 +73,7 @@ from ratings.models import (
     DataFolder,
     Exam,
     ExamRules,
+    ExportRun,
     ImportFilePart,
     ImportRun,
     LabelStudioConnection,
@@ -168,6 +169,8 @@ VIOLATIONS: dict[str, tuple[type[Model], dict[str, Any]]] = {
     "check_answer_code_valid": (CheckAnswer, {"item": "second", "code": -2}),
     "check_answer_kind_valid": (CheckAnswer, {"item": "second", "kind": ""}),
     "check_answer_seconds_valid": (CheckAnswer, {"item": "second", "seconds": -1.0}),
+    "export_state_valid": (ExportRun, {"state": "odd"}),
+    "export_done_has_file": (ExportRun, {"state": "done"}),
     "import_state_valid": (ImportRun, {"state": "odd"}),
     "import_progress_bounded": (ImportRun, {"rows_total": 1, "rows_done": 2}),
     "import_writes_into_project": (ImportRun, {"state": "writing", "project": None}),
@@ -276,7 +279,7 @@ def test_every_named_constraint_is_covered():
 
 @pytest.fixture
 def existing_rows(project, lead, stranger):
-    """({model: fields of its existing row}, {word: object} for references in VIOLATIONS)."""
+    """Return ({model: fields of an existing row}, {word in VIOLATIONS: its object})."""
     question = project.questions.get()
     first, second = (Item.objects.create(project=project, key=key) for key in ("first", "second"))
     early, late = project.raters.get(), Rater.objects.create(project=project, key="late")
@@ -374,6 +377,7 @@ def existing_rows(project, lead, stranger):
         Assignment: {"item": first, "rater": early, "leased_until": NOW},
         CheckAnswer: {**rating_fields, "kind": "gold", "source": "form"},
         ImportRun: {"project": project, "question": question, "file_name": "f", "path": "p"},
+        ExportRun: {"project": project, "kind": "ratings", "file_format": "csv", "folder": "t"},
         ImportFilePart: {"run": run, "number": 0, "data": b""},
         DataFolder: {"kind": "media", "host": "a", "token": "t", "seen_at": NOW},
         BacklogRange: {

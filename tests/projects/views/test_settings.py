@@ -64,7 +64,7 @@ def get_text(response):
 
 @pytest.fixture
 def post_to_project(client_for, lead, project):
-    """A function that posts to a page of the project as its lead."""
+    """Return a function that posts to a page of the project as its lead."""
     client = client_for(lead)
     return lambda path, data: client.post(f"/projects/{project.pk}/{path}", data)
 
@@ -76,7 +76,7 @@ def post_to_question(post_to_project):
 
 @pytest.fixture
 def save_question(post_to_project, question):
-    """A function that changes fields of the question's page and saves it."""
+    """Return a function that changes fields of the question's page and saves it."""
 
     def save(**changes):
         question.refresh_from_db()

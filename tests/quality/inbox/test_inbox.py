@@ -367,6 +367,22 @@ def test_raters_to_check_are_one_row_placed_by_the_impact_of_the_first(
     assert client.get("/inbox/").context["size"].n_entries == 0
 
 
+def test_list_of_projects_computes_statuses_once(
+    site: dict[str, Project], client_for: Any, lead: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ranking all projects and describing those of the page need the same statuses."""
+    compute = inbox_entries.get_raters_to_check
+    scopes: list[Any] = []
+    monkeypatch.setattr(
+        inbox_entries,
+        "get_raters_to_check",
+        lambda projects: scopes.append(projects) or compute(projects),
+    )
+    rows = client_for(lead).get("/").context["rows"]
+    assert any(row.top_entry for row in rows)
+    assert len(scopes) == 1
+
+
 def test_annotators_have_no_inbox(project: Any, client_for: Any, annotator: User, lead: User):
     assert 'href="/inbox/"' not in client_for(annotator).get("/").text
     assert 'href="/inbox/"' in client_for(lead).get("/").text

@@ -1,5 +1,7 @@
-"""Test labels, pages, API, files and commands on arbitrary ratings: no NaN, and values have
-reasons."""
+"""Tests of labels, pages, API, files and commands on arbitrary ratings.
+
+There is no NaN, and values that are missing have reasons.
+"""
 
 from __future__ import annotations
 

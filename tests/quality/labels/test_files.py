@@ -38,7 +38,8 @@ def labelled_question(rated_question: Question, lead: User) -> Question:
 
 def render_file(question: Question, kind: str) -> bytes:
     texts = selectors.LabelNames.for_question(question, Consensus.objects.get(question=question))
-    return b"".join(files.FORMATS[kind].stream(selectors.get_labels(question), texts))
+    labels = selectors.get_labels(question)
+    return b"".join(files.build_document(question.project, texts, kind, labels).iter_file())
 
 
 def test_csv_has_no_rounding_errors(labelled_question: Question) -> None:

@@ -39,8 +39,10 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def make_rater_result(question: Question) -> Callable[..., Rater]:
-    """``make_rater_result("ben", 0.7, se=0.05, n_items=80)``: a rater with this kappa with the
-    others."""
+    """Return the result of a rater with this kappa with the others.
+
+    For example ``make_rater_result("ben", 0.7, se=0.05, n_items=80)``.
+    """
 
     def make(key: str, value: float | None, *, se: float = 0.02, n_items: int = 200) -> Rater:
         rater = Rater.objects.get_or_create(project=question.project, key=key)[0]

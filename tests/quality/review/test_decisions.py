@@ -52,8 +52,7 @@ def test_decision_overrides_ratings_and_keeps_its_history(
 
 
 def test_decision_changes_rater_accuracy(labelled_question: Question, lead: User) -> None:
-    """The item's true category is fixed: a rater who answered otherwise is less accurate than
-    before."""
+    """The item's true category is fixed: a rater who answered otherwise is less accurate now."""
     from quality.models import RaterConfusion
 
     item = Item.objects.filter(ratings__rater__key="ann").first()

@@ -77,8 +77,7 @@ def rated_project(project, question, rate, client_for, annotator, lead):
 
 
 def rate_by_others(question, rate, label, comment):
-    """Store ratings of the other raters, always of the same items, so that the same slots are
-    taken."""
+    """Store ratings of the other raters, always of the same items: the same slots are taken."""
     for number in (0, 1, 2, 5):
         for rater in OTHER_RATERS[:2]:
             rate(question, f"i{number}", rater, label, comment=f"{comment} of {rater}")

@@ -49,7 +49,13 @@ ConnectionOutWriteBackEnum = Literal["off", "predictions", "ground_truth"]
 DeliveryOutStateEnum = Literal["pending", "delivered", "failed"]
 
 
+ErrorEnum = Literal["disk_full", "error"]
+
+
 ExamState = Literal["open", "passed", "failed", "waived"]
+
+
+ExportOutStateEnum = Literal["pending", "writing", "done", "failed"]
 
 
 FormatEnum = Literal["concord", "slack", "teams", "dingtalk", "feishu", "wecom"]
@@ -584,6 +590,33 @@ class ExamRules:
     items: int
     # Minimum number of gold items
     min_items: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Export:
+    id: int
+    kind: str
+    format: str
+    # Keys
+    questions: list[str]
+    state: ExportOutStateEnum
+    # Why it failed  * `disk_full` - disk_full * `error` - error
+    error: ErrorEnum | None
+    # Rows written
+    rows: int
+    # 0 until a worker has counted them
+    rows_total: int
+    # 100: the file is complete
+    percent: int
+    bytes: int
+    created_at: datetime.datetime
+    finished_at: datetime.datetime | None
+    # When the file is deleted
+    expires_at: datetime.datetime | None
+    # Address of this export
+    url: str
+    # Address of the complete file
+    file: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

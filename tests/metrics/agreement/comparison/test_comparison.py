@@ -263,8 +263,10 @@ CELLS = st.lists(
 
 
 def compute_kappas_slowly(items, w):
-    """Return the (human, model) kappas of (model's category, human codes) items, by loops over
-    pairs."""
+    """Return (human, model), the two kappas, by loops over pairs.
+
+    Each item is (the model's category, codes of the humans).
+    """
     within, across = [], []
     for own, codes in items:
         pairs = [w[a][b] for i, a in enumerate(codes) for j, b in enumerate(codes) if i != j]

@@ -1,5 +1,4 @@
-"""Test labels from several raters: votes, Dawid and Skene's model, calibration; against slow
-versions."""
+"""Tests of labels from several raters against slow versions: votes, Dawid-Skene, calibration."""
 
 import dataclasses
 import math

@@ -11,8 +11,10 @@ from scipy import integrate, stats
 
 
 def list_comparisons(rows):
-    """Return (own row, other row) of all ordered pairs on an item; rows are (item, rater, code,
-    day)."""
+    """Return (own row, other row) of all ordered pairs of rows on the same item.
+
+    Rows are (item, rater, code, day).
+    """
     rows_by_item = defaultdict(list)
     for row in rows:
         rows_by_item[row[0]].append(row)

@@ -26,8 +26,7 @@ SINCE = 60
 
 
 def detect_alerts(plan, seed=3, *, change=None, seconds=None, begins=(), alert_level=5_000.0):
-    """Return the drift alerts and the outlier findings of a stream; ``change`` may change its
-    codes."""
+    """Return (drift alerts, outlier findings) of a stream; ``change`` may change its codes."""
     stream = streams.simulate_stream(plan, seed)
     code = stream.code if change is None else change(stream, np.random.default_rng(seed))
     context = drift.DriftContext(begins)

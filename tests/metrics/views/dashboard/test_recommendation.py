@@ -161,8 +161,7 @@ def compute_kappa(codes_a: list[int], codes_b: list[int], power: int) -> float:
 def test_two_raters_page_uses_cohens_kappa_everywhere(
     confused_question: Any, project: Any, rate: Any, client_for: Any, lead: Any, query: str
 ) -> None:
-    """The weighting and the findings use the headline's coefficient, not Fleiss' kappa, and only
-    once."""
+    """Weighting and findings use the headline's coefficient, not Fleiss' kappa, and only once."""
     Rater.objects.create(project=project, key="gpt", kind="model")
     rate(confused_question, "i0", "gpt", "none")
     rate(confused_question, "i0", "gpt", None)

@@ -173,7 +173,7 @@ def test_project_is_archived_and_restored_from_the_list(
     two_questions: Any, lead: Any, viewer: Any, client_for: Any
 ) -> None:
     client, address = client_for(lead), f"/projects/{two_questions.pk}/archive/"
-    assert f'action="{address}"' in client.get("/").content.decode()
+    assert f'formaction="{address}"' in client.get("/").content.decode()
     form = {"do": "archive", "passed": "sort=name&page=3"}
     assert client.post(address, form)["Location"] == "/?sort=name"
     assert "Reviews" not in get_rows(client)
@@ -186,7 +186,7 @@ def test_project_is_archived_and_restored_from_the_list(
         client.post(address, {"do": "restore"})["Location"]
         == f"/projects/{two_questions.pk}/archive/"
     )
-    assert f'action="{address}"' not in client_for(viewer).get("/").content.decode()
+    assert f'formaction="{address}"' not in client_for(viewer).get("/").content.decode()
     assert client_for(viewer).post(address, form).status_code == 403
 
 

@@ -1,5 +1,4 @@
-"""Reports in the browser: a lead requests one, a worker computes it, a viewer reads and downloads
-it."""
+"""Reports on pages: a lead requests one, a worker computes it, a viewer reads and downloads it."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Hidden gold on the rating page, through HTTP: a check for the lead, an ordinary item for the
-rater."""
+"""Hidden gold on the rating page: a check for the lead, an ordinary item for the rater."""
 
 from __future__ import annotations
 

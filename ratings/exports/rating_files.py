@@ -1,4 +1,4 @@
-"""Export of current ratings as streamed CSV, JSON Lines or Parquet, for the page and the API."""
+"""The file of current ratings as CSV, JSON Lines or Parquet."""
 
 from __future__ import annotations
 
@@ -6,24 +6,32 @@ import datetime
 import functools
 import itertools
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
-from django.contrib.auth.decorators import login_required
-from django.db.models import Case, CharField, F, Func, When
-from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
-from django.shortcuts import get_object_or_404
+from django.db.models import Case, CharField, F, Func, Max, QuerySet, When
 from django.utils.text import slugify
-from django.views.decorators.http import require_GET
 
-from core import security_log
+from core.api.errors import BadRequest
 from core.web.tables import escape_formula
-from projects.models import Category, Member, Project, Question, Rater
-from projects.permissions import get_project
+from projects.api.base import get_question
+from projects.models import Category, Project, Question, Rater
 from ratings.files import parquet_file
-from ratings.models import Rating
+from ratings.models import ExportRun, Rating
 from ratings.services.judgement import FIELDS, KEY_FIELDS
+
+from . import documents
+from .documents import (
+    INVALID_EXPORT,
+    BinaryFormat,
+    Document,
+    ExportKind,
+    Filters,
+    Format,
+    Section,
+    TextFormat,
+)
 
 # Name of the rater's model: a model without a name gets its key, so that readers of the file can
 # distinguish models from people.
@@ -46,7 +54,6 @@ COLUMNS = tuple(COLUMN_KINDS)
 TIME_COLUMNS = [name for name, kind in COLUMN_KINDS.items() if kind == "time"]
 # Item, rater, question, label and the times come first; the other columns are texts and numbers.
 OTHER_COLUMNS = COLUMNS[len(KEY_FIELDS) + len(TIME_COLUMNS) :]
-ROWS_PER_CHUNK = 2_000  # rows that are fetched at a time and sent as one chunk
 
 ExportRow = tuple[Any, ...]  # a value for each of COLUMNS
 
@@ -77,28 +84,40 @@ class _RaterKeys(dict[int, str]):
         return key
 
 
-def iter_rows(questions: Iterable[Question]) -> Iterator[ExportRow]:
-    """Yield the current ratings as rows with the columns COLUMNS.
+def build_sections(questions: Iterable[Question], last_id: int | None = None) -> list[Section]:
+    """Return a section of the current ratings of each question, with the columns COLUMNS.
 
     Times are texts such as 2026-03-01T09:30:00Z, with microseconds if there are any. The order is
-    by question, by creation of the item, and by the rater's key, so that a project that imports the
-    file exports it in the same order.
+    by creation of the item and by the rater's key, so that a project that imports the file exports
+    it in the same order. ``last_id``: leave out ratings with a larger id.
     """
     questions = list(questions)
     keys = _RaterKeys({question.project_id for question in questions})
+    sections = []
     for question in questions:
-        labels = dict(Category.objects.filter(question=question).values_list("code", "label"))
-        other_values = [RATER_COLUMNS.get(name, name) for name in OTHER_COLUMNS]
-        times = [_TimeAsText(name) for name in TIME_COLUMNS]
-        columns: list[Any] = ["item__key", "rater_id", "code", *times, *other_values]
-        current_ratings = Rating.objects.current().filter(question=question)
-        ratings = current_ratings.order_by("item_id", "rater_id").values_list(*columns)
-        value_rows = ratings.iterator(chunk_size=ROWS_PER_CHUNK)
-        for _item, item_rows in itertools.groupby(value_rows, key=itemgetter(0)):
-            by_key = sorted(item_rows, key=lambda row: keys[row[1]])
-            for item, rater, code, rated_at, changed_at, *other_values in by_key:
-                head = (item, keys[rater], question.key, labels[code])
-                yield (*head, _format_time(rated_at), _format_time(changed_at), *other_values)
+        ratings = Rating.objects.current().filter(question=question)
+        if last_id is not None:
+            ratings = ratings.filter(pk__lte=last_id)
+        iter_rows = functools.partial(_iter_rows, question=question, ratings=ratings, keys=keys)
+        sections.append(Section(ratings, iter_rows))
+    return sections
+
+
+def _iter_rows(
+    after: int, end: int, *, question: Question, ratings: QuerySet[Rating], keys: _RaterKeys
+) -> Iterator[ExportRow]:
+    """Yield the rows of the items with ids above ``after``, up to and including ``end``."""
+    labels = dict(Category.objects.filter(question=question).values_list("code", "label"))
+    other_values = [RATER_COLUMNS.get(name, name) for name in OTHER_COLUMNS]
+    times = [_TimeAsText(name) for name in TIME_COLUMNS]
+    columns: list[Any] = ["item__key", "rater_id", "code", *times, *other_values]
+    rows = ratings.filter(item_id__gt=after, item_id__lte=end).order_by("item_id", "rater_id")
+    value_rows = rows.values_list(*columns).iterator(chunk_size=documents.ROWS_PER_CHUNK)
+    for _item, item_rows in itertools.groupby(value_rows, key=itemgetter(0)):
+        by_key = sorted(item_rows, key=lambda row: keys[row[1]])
+        for item, rater, code, rated_at, changed_at, *other_values in by_key:
+            head = (item, keys[rater], question.key, labels[code])
+            yield (*head, _format_time(rated_at), _format_time(changed_at), *other_values)
 
 
 def _format_time(text: str) -> str:
@@ -108,12 +127,10 @@ def _format_time(text: str) -> str:
 # --- CSV
 
 
-def iter_csv(rows: Iterable[ExportRow]) -> Iterator[bytes]:
-    return join_lines(_iter_csv_lines(rows))
+CSV_HEADER = ",".join(COLUMNS) + "\r\n"
 
 
-def _iter_csv_lines(rows: Iterable[ExportRow]) -> Iterator[str]:
-    yield ",".join(COLUMNS) + "\r\n"
+def iter_csv_lines(rows: Iterable[ExportRow]) -> Iterator[str]:
     cached_cell = functools.lru_cache(maxsize=50_000)(format_cell)
     for item, rater, question, label, rated_at, changed_at, *other_values in rows:
         line = (
@@ -145,11 +162,7 @@ def format_cell(text: str) -> str:
 # --- JSON Lines
 
 
-def iter_jsonl(rows: Iterable[ExportRow]) -> Iterator[bytes]:
-    return join_lines(_iter_json_lines(rows))
-
-
-def _iter_json_lines(rows: Iterable[ExportRow]) -> Iterator[str]:
+def iter_json_lines(rows: Iterable[ExportRow]) -> Iterator[str]:
     encode = json.JSONEncoder(ensure_ascii=False).encode
     encode_cached = functools.lru_cache(maxsize=50_000)(encode)
     for item, rater, question, label, rated_at, changed_at, *other_values in rows:
@@ -165,10 +178,7 @@ def _iter_json_lines(rows: Iterable[ExportRow]) -> Iterator[str]:
         yield f"{{{line}}}\n"
 
 
-def join_lines(lines: Iterator[str]) -> Iterator[bytes]:
-    """Yield the lines joined to chunks of the response, because each chunk costs a system call."""
-    while chunk := list(itertools.islice(lines, ROWS_PER_CHUNK)):
-        yield "".join(chunk).encode()
+# --- Parquet
 
 
 def iter_parquet_rows(rows: Iterable[ExportRow]) -> Iterator[bytes]:
@@ -194,41 +204,49 @@ def iter_parquet_rows(rows: Iterable[ExportRow]) -> Iterator[bytes]:
     yield from parquet_file.iter_parquet(converted_rows, fields)
 
 
-# File format -> (function that creates it, content type).
-FORMATS: dict[str, tuple[Callable[[Iterable[ExportRow]], Iterator[bytes]], str]] = {
-    "csv": (iter_csv, "text/csv; charset=utf-8"),
-    "jsonl": (iter_jsonl, "application/jsonl"),
-    "parquet": (iter_parquet_rows, "application/vnd.apache.parquet"),
+# File format -> (how its rows become bytes, content type).
+FORMATS: dict[str, tuple[Format, str]] = {
+    "csv": (TextFormat(iter_csv_lines, head=CSV_HEADER), "text/csv; charset=utf-8"),
+    "jsonl": (TextFormat(iter_json_lines), "application/jsonl"),
+    "parquet": (BinaryFormat(iter_parquet_rows), "application/vnd.apache.parquet"),
 }
 
 
-@login_required
-@require_GET
-def export_ratings(request: HttpRequest, project_id: int, kind: str) -> HttpResponseBase:
-    """Stream a file of the project's current ratings in the requested format."""
-    project, questions = _get_questions(request, project_id)
-    if kind == "parquet" and not parquet_file.has_parquet():
-        return parquet_file.build_missing_response()
-    return stream_ratings(project, questions, kind)
+def build_document(
+    project: Project, questions: Sequence[Question], kind: str, *, last_id: int | None = None
+) -> Document:
+    """Return the file of the questions' ratings in a format of FORMATS.
 
-
-def stream_ratings(
-    project: Project, questions: Sequence[Question], kind: str
-) -> StreamingHttpResponse:
-    """Return the response that streams the ratings of the questions in a format of FORMATS."""
-    security_log.log_event("export", exported="ratings", kind=kind)
-    iter_file, content_type = FORMATS[kind]
+    ``last_id``: leave out ratings with a larger id.
+    """
+    file_format, content_type = FORMATS[kind]
     file_name = f"{slugify(project.name) or 'project'}-{project.pk}.{kind}"
-    headers: dict[str, object] = {"Content-Disposition": f'attachment; filename="{file_name}"'}
-    return StreamingHttpResponse(
-        iter_file(iter_rows(questions)), content_type=content_type, headers=headers
-    )
+    return Document(build_sections(questions, last_id), file_format, content_type, file_name)
 
 
-def _get_questions(request: HttpRequest, project_id: int) -> tuple[Project, list[Question]]:
-    """Return the project and its questions; with ``?question=KEY``, only this question."""
-    project = get_project(request.user, project_id, role=Member.Role.VIEWER)
-    key = request.GET.get("question")
-    if key is None:
-        return project, list(project.questions.all())
-    return project, [get_object_or_404(project.questions, key=key)]
+def _parse_rating_request(
+    project: Project, parameters: Mapping[str, str]
+) -> tuple[list[Question], Filters]:
+    unknown = sorted(set(parameters) - {"question"})
+    if unknown:
+        fields = dict.fromkeys(unknown, "only for labels")
+        raise BadRequest(INVALID_EXPORT, fields=fields)
+    if "question" in parameters:
+        return [get_question(project, parameters["question"])], {}
+    return list(project.questions.all()), {}
+
+
+def _get_last_rating_id() -> int:
+    return Rating.objects.aggregate(last_id=Max("pk"))["last_id"] or 0
+
+
+def _build_rating_document(run: ExportRun, questions: Sequence[Question]) -> Document:
+    return build_document(run.project, questions, run.file_format, last_id=run.last_id)
+
+
+RATINGS = ExportKind(
+    formats=list(FORMATS),
+    parse_request=_parse_rating_request,
+    get_last_id=_get_last_rating_id,
+    build_document=_build_rating_document,
+)
