@@ -20,6 +20,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from core.text import parse_id
 from core.web import tables
+from core.web.forms import add_form_errors
 from projects.models import Project
 from projects.permissions import get_project_or_site
 
@@ -94,7 +95,7 @@ def list_webhooks(request: HttpRequest, project_id: int | None = None) -> HttpRe
                 project=project, by=request.user, **form.cleaned_data
             )
         except services.InvalidWebhook as error:
-            _add_errors(form, error)
+            add_form_errors(form, error.fields)
         else:
             form = WebhookForm()
     webhooks = list(services.list_webhooks(project))
@@ -126,7 +127,7 @@ def show_webhook(
         try:
             services.change_webhook(webhook=webhook, by=request.user, **changes)
         except services.InvalidWebhook as error:
-            _add_errors(form, error)
+            add_form_errors(form, error.fields)
         else:
             messages.success(request, _("Saved."))
             return redirect(_get_url("webhook", webhook))
@@ -216,8 +217,3 @@ def _get_url(name: str, webhook: Webhook) -> str:
 
 def _get_list_url(project: Project | None) -> str:
     return reverse("site_webhooks") if project is None else reverse("webhooks", args=[project.pk])
-
-
-def _add_errors(form: WebhookForm, error: services.InvalidWebhook) -> None:
-    for name, message in error.fields.items():
-        form.add_error(name, message)

@@ -194,16 +194,7 @@ class ApiTokenAdmin(ReadOnlyAdmin):
     list_filter = ("scope",)
     list_select_related = ("user", "project")
     search_fields = ("prefix", "user__username")
-    fields = (
-        "prefix",
-        "user",
-        "project",
-        "scope",
-        "created_at",
-        "expires_at",
-        "last_used_at",
-        "revoked_at",
-    )
+    fields = list_display
     actions = ("revoke",)
 
     @admin.action(description=gettext_lazy("Revoke selected tokens"), permissions=["view"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, cast
 
 from django import forms
@@ -86,3 +87,9 @@ class InvalidFormStatusMixin:
             view.get_context_data(form=form), status=400
         )
         return response
+
+
+def add_form_errors(form: Any, messages: Mapping[str, object]) -> None:
+    """Add {field: message} to the fields of a form; a message of another name to the whole form."""
+    for name, message in messages.items():
+        form.add_error(name if name in form.fields else None, str(message))

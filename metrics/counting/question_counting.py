@@ -35,6 +35,8 @@ DEFERRED_FIELDS = ("bootstrap", "bootstrap_people", "mean_pairwise_kappas", "def
 
 @dataclass(frozen=True)
 class CountingProgress:
+    """Result of a call of `count_items`."""
+
     n_items: int  # counted in this call
     has_more: bool  # whether uncounted items remain
 

@@ -131,6 +131,10 @@ def mark_rows_counted(question_id: int, rows: np.ndarray) -> None:
 
 
 def _mark_by_copy(question_id: int, rows: np.ndarray) -> None:
+    """Mark many ratings as counted, by COPY into a temporary table and one UPDATE (PostgreSQL).
+
+    ``rows``: array of ROW, in the order (item, rater).
+    """
     copy_rows = np.empty(rows.size, _COPY_ROW)
     copy_rows["fields"] = 3
     for index, name in enumerate(("id", "code", "day")):

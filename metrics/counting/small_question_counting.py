@@ -297,6 +297,11 @@ def _note_changed_days_and_raters(
     pairs: tally.PairTables,
     raters: np.ndarray,
 ) -> None:
+    """Note on the group the days and raters whose results the changes affect.
+
+    ``changes``: changed patterns by question; ``raters``: ids of raters with other own or peer
+    counts.
+    """
     for pk, change in changes.items():
         group.days[pk] = sorted(set([] if change.day is None else change.day.tolist()))
     group.raters.update(raters.tolist())

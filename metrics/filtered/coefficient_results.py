@@ -260,6 +260,10 @@ def _build_policy(
 def _compute_categories(
     counts: np.ndarray, n_items: np.ndarray, scale: QuestionScale
 ) -> list[CategoryAgreement]:
+    """Return each category's number of ratings, and its agreement against all others.
+
+    ``counts`` (P, k), ``n_items`` (P,): patterns and how many items have each.
+    """
     per_category = fleiss.category_kappas(counts, n_items)
     ratings = (n_items @ counts).tolist() if len(counts) else [0] * scale.k
     categories: list[CategoryAgreement] = []

@@ -57,6 +57,7 @@ def compute_median_seconds(seconds: np.ndarray) -> float | None:
 
 
 def _to_json(part: Any) -> Any:
+    """Return a field of results as plain JSON, with dataclasses as dictionaries."""
     if isinstance(part, list):
         return [_to_json(entry) for entry in part] if part and is_dataclass(part[0]) else part
     return vars(part) if is_dataclass(part) else part

@@ -212,6 +212,7 @@ def _compute_parts(
 
 
 def _add_pair_means(values: Values, means: Values) -> Values:
+    """Return the values with the means over pairs, with the sample sizes of percent agreement."""
     return values | copy_sample_sizes(means, values["percent_agreement"])
 
 

@@ -68,6 +68,7 @@ def compute_body(row: FilteredResult) -> Mapping[str, object]:
 
 
 def _compute_pair(row: FilteredResult, rows: QuerySet[Any], scale: QuestionScale) -> StoredResults:
+    """Compute the results of the filter's two raters from its ratings (``rows``)."""
     rater_a, rater_b = row.spec["raters"]
     ratings = _load_ratings(rows.filter(rater__in=[rater_a, rater_b]), scale)
     _numbers, clusters = _compute_clusters(ratings, (), scale, row.question.project)
@@ -75,6 +76,7 @@ def _compute_pair(row: FilteredResult, rows: QuerySet[Any], scale: QuestionScale
 
 
 def _compute_rater(row: FilteredResult, rows: QuerySet[Any], scale: QuestionScale) -> StoredResults:
+    """Compute the results of the filter's rater from the ratings (``rows``) of their items."""
     (rater,) = row.spec["raters"]
     own_items = Rating.objects.filter(
         question=row.question, rater=rater, counted__gt=NO_CODE
@@ -90,6 +92,7 @@ def _compute_rater(row: FilteredResult, rows: QuerySet[Any], scale: QuestionScal
 def _compute_coefficients(
     row: FilteredResult, rows: QuerySet[Any], scale: QuestionScale
 ) -> StoredResults:
+    """Compute all coefficients of the filter's ratings (``rows``), and of scores if requested."""
     project = row.question.project
     ratings, models = _load_ratings(rows, scale), _list_separate_models(row)
     scored = None
@@ -107,6 +110,7 @@ def _compute_coefficients(
 def _compute_dashboard(
     row: FilteredResult, rows: QuerySet[Any], scale: QuestionScale
 ) -> StoredResults:
+    """Compute the results of a dashboard from the filter's ratings (``rows``)."""
     project, rating_filter = row.question.project, RatingFilter.from_spec(row.spec)
     ratings, models = _load_ratings(rows, scale), _list_separate_models(row)
     n_items = None
@@ -293,6 +297,7 @@ def get_or_request_filtered_result(
 
 
 def _request_new(question: Question, request: FilteredRequest) -> FilteredResult:
+    """Create the row of a first request and start its task; delete results beyond MAX_STORED."""
     row, is_new = FILTERED_RESULT_JOB.get_or_start(
         question=question,
         key=request.key,
@@ -308,6 +313,7 @@ def _request_new(question: Question, request: FilteredRequest) -> FilteredResult
 
 
 def _compute_fields(row: FilteredResult) -> dict[str, object]:
+    """Return the columns to store for a request: the body, and the versions that it is based on."""
     # Read before computing: if counting goes on meanwhile, the body is marked stale.
     version = (
         0 if row.kind == FilteredResult.Kind.CHOICES else CountState.get_version(row.question_id)
@@ -356,6 +362,7 @@ def validate_filter(question: Question, rating_filter: RatingFilter) -> None:
 
 
 def _validate_raters(question: Question, rating_filter: RatingFilter) -> None:
+    """Raise BadRequest if the filter excludes a rater that the project does not have."""
     if not rating_filter.excluded_raters:
         return
     raters = Rater.objects.filter(project=question.project_id)
@@ -366,6 +373,7 @@ def _validate_raters(question: Question, rating_filter: RatingFilter) -> None:
 
 
 def _get_or_request_choices(question: Question) -> FilteredResult:
+    """Return the row of the question's filter choices; its body is None until it is computed."""
     return get_or_request_filtered_result(
         question, FilteredRequest(FilteredResult.Kind.CHOICES, NO_FILTER), version=0
     )

@@ -34,6 +34,7 @@ def register_rankings() -> None:
 
 
 def _list_ids(order: str, question: Question) -> list[int] | None:
+    """Return the ids of rated items in this order; None while a worker is sorting."""
     scale = QuestionScale.for_question(question)
     weights = get_headline_weighting(question, scale)
     ranking = rank_items(question, scale, order=order, weights=weights)
@@ -86,6 +87,10 @@ def _rank_by_counts(
 def _get_or_request_ranking(
     question: Question, order: str, weights: str
 ) -> tuple[list[int], int] | None:
+    """Return the ids of a stored order and the number of rated items; request it if there is none.
+
+    Returns None until a worker has sorted.
+    """
     filtered_request = filtered_jobs.FilteredRequest(FilteredResult.Kind.ITEM_ORDER, NO_FILTER)
     body = filtered_jobs.get_or_request_filtered_result(
         question, filtered_request, version=CountState.get_version(question.pk)

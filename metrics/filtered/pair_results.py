@@ -239,6 +239,11 @@ def compute_pair_results(
 def _compute_pair_trend(
     day: np.ndarray, cell: np.ndarray, span: str, scale: QuestionScale
 ) -> dict[str, list[Any]]:
+    """Return the first days, and the pair's trend points by coefficient, of the newest periods.
+
+    ``day`` and ``cell`` (n,): the day of each shared item, and the cell of its codes in the
+    table.
+    """
     cells = scale.k**2
     start_days, period_index = np.unique(periods.compute_start_days(day, span), return_inverse=True)
     max_periods = max(1, min(MAX_POINTS, MAX_CELLS // cells))

@@ -241,6 +241,7 @@ def compute_rater_results(
 
 
 def _compute_means_over_pairs(pairs: Sequence[PairRow], scale: QuestionScale) -> Values:
+    """Return the mean of the defined kappas of these pairs under each weighting, by name."""
     means: Values = {}
     for name in scale.list_weightings():
         values = [row["kappas"][name][0] for row in pairs]
@@ -257,6 +258,11 @@ def _compute_rater_trend(
     *,
     is_peer: np.ndarray | None,
 ) -> dict[str, list[Any]]:
+    """Return the first days, and the rater's trend points by coefficient, of the newest periods.
+
+    ``is_peer``: mask of the ratings to compare with, None for all. Empty without a rating of
+    the rater.
+    """
     is_own = ratings["rater"] == rater_id
     # The values of the others are not needed: their ratings serve as peers only.
     day = tally.compute_comparison_days(ratings["item"], ratings["day"], others=is_peer)

@@ -76,6 +76,7 @@ def update_small_questions(*, excluded: set[int]) -> int:
 
 @transaction.atomic
 def _update_candidates(candidates: list[int]) -> int:
+    """Count and refresh the candidates that are still small and pending; return their number."""
     # On SQLite, another worker may have counted some while this transaction waited for its turn.
     still_uncounted = uncounted.get_question_ids().intersection(candidates)
     states = counting.lock_states_of_small_questions(still_uncounted, QUESTIONS_AT_ONCE)
@@ -314,11 +315,16 @@ def update_pending_questions() -> int:
 
 
 def _update_small_questions() -> int:
+    """Count and refresh a batch of small questions that no import is filling; return how many."""
     # Read each time, because an import may have begun since.
     return update_small_questions(excluded=leases.get_question_ids_being_written())
 
 
 def _update_with_time_limit(question_id: int) -> RemainingWork:
+    """Count and refresh a question for TURN_SECONDS; return the work that remains.
+
+    A failure is logged, and the question left to the next sweep.
+    """
     try:
         _n_items, remaining = update_question_for_seconds(question_id, seconds=TURN_SECONDS)
         if remaining is RemainingWork.NOTHING:

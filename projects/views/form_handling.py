@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from django.http import HttpRequest, QueryDict
 from django.utils.text import slugify
 
+from core.web.forms import add_form_errors
 from projects.forms.question_templates import QUESTION_TEMPLATES, QuestionTemplate
 from projects.forms.settings import (
     MAX_CATEGORY_ROWS,
@@ -106,12 +106,6 @@ def build_question(
     return NewQuestion(
         key=key, text=text, scale=form.cleaned_data["scale"], categories=new_categories
     )
-
-
-def add_form_errors(form: Any, fields: Mapping[str, object]) -> None:
-    """Add {field: message} to the fields of a form; a message of another name to the whole form."""
-    for name, message in fields.items():
-        form.add_error(name if name in form.fields else None, str(message))
 
 
 def add_question_errors(

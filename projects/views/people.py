@@ -17,6 +17,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from core.web.forms import add_form_errors
 from core.web.tables import get_page_size
 from projects import selectors
 from projects.forms.members import InviteForm, MemberForm, ModelRaterForm, RaterForm
@@ -24,7 +25,6 @@ from projects.models import Member, Project, Rater
 from projects.permissions import get_project
 from projects.services import joining, membership, rater_changes, rater_upsert
 from projects.services.project_validation import InvalidProjectChange
-from projects.views.form_handling import add_form_errors
 
 PAGE_SIZE = 50
 MAX_SEARCH_LENGTH = 150

@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from core.web.forms import SettingsForm
+from core.web.forms import SettingsForm, add_form_errors
 from projects.forms.question_templates import QUESTION_TEMPLATES
 from projects.forms.settings import (
     CopyForm,
@@ -32,7 +32,6 @@ from projects.services.project_validation import InvalidProjectChange
 from projects.services.question_validation import InvalidQuestions
 
 from .form_handling import (
-    add_form_errors,
     add_question_errors,
     are_all_valid,
     build_question,

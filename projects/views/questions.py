@@ -14,6 +14,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from core.web.forms import add_form_errors
 from projects.forms.question_templates import QUESTION_TEMPLATES
 from projects.forms.settings import (
     BaseCategoryFormSet,
@@ -30,7 +31,6 @@ from projects.services.question_validation import InvalidQuestions, NewCategory
 
 from .form_handling import (
     CATEGORY_PREFIX,
-    add_form_errors,
     add_question_errors,
     are_all_valid,
     build_question,

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as _lazy
 from django.views.decorators.http import require_http_methods
 
-from core.web.forms import SettingsForm
+from core.web.forms import SettingsForm, add_form_errors
 from metrics.views.common.selection import Selection, get_permitted_selection
 from projects.models import Member
 from quality.escalation import label_rules
@@ -61,8 +61,7 @@ def edit_label_rules(request: HttpRequest, project_id: int) -> HttpResponse:
         try:
             label_rules.set_label_rules(question=question, by=request.user, **form.get_changes())
         except InvalidSettings as invalid:
-            for name, message in invalid.fields.items():
-                form.add_error(name, message)
+            add_form_errors(form, invalid.fields)
         else:
             messages.success(request, _("Saved."))
             return _redirect_to_form(selection)

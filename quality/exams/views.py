@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy as _lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from core.web.forms import SettingsForm
+from core.web.forms import SettingsForm, add_form_errors
 from core.web.tables import get_page_size
 from metrics.agreement.rater_quality.gold import expected_exam_length
 from metrics.views.common.number_formats import format_percent
@@ -234,8 +234,7 @@ def edit_exam_rules(request: HttpRequest, project_id: int) -> HttpResponse:
         try:
             exam_rules.set_exam_rules(question=question, by=request.user, **form.get_changes())
         except InvalidSettings as invalid:
-            for name, message in invalid.fields.items():
-                form.add_error(name, message)
+            add_form_errors(form, invalid.fields)
         else:
             messages.success(request, _("Saved."))
             return _redirect_to_exams(selection)

@@ -159,6 +159,7 @@ class NextItemView(ApiView):
         return Response(_start_due_exam_and_build_next(rater, ended_exam=ended_exam))
 
     def _get_rater(self, request: Request, project_id: int) -> Rater:
+        """Return the caller's own rater; raise PermissionDenied without one or if it is paused."""
         project = self.get_project(request, project_id, role=Member.Role.ANNOTATOR)
         rater = rater_selectors.get_rater(project, request.user)
         if rater is None:
@@ -195,6 +196,7 @@ def _start_due_exam_and_build_next(
 def _format_exam(
     ended_exam: Exam | None, exam_status: exams.ExamStatus | None
 ) -> dict[str, Any] | None:
+    """Return the exam that the request ended, else the due one, for the response; None without."""
     exam = ended_exam
     if exam is None and exam_status is not None:
         exam = exam_status.exam or Exam(question=exam_status.question, number=0)
@@ -215,12 +217,14 @@ def _format_exam(
 
 
 def _format_item(item: Item | None) -> dict[str, Any] | None:
+    """Return the item for the response; None if nothing is left for the rater."""
     if item is None:
         return None
     return {"key": item.key, "body": item.body, "version": item.version}
 
 
 def _get_item_or_404(rater: Rater, key: str) -> Item:
+    """Return the project's item with this key; raise Http404 if it was never given to the rater."""
     item = Item.objects.filter(project=rater.project_id, key=key).first()
     if item is None or rater_selectors.get_item(rater, item.pk) is None:
         raise _build_not_found()
@@ -228,6 +232,10 @@ def _get_item_or_404(rater: Rater, key: str) -> Item:
 
 
 def _submit_answers(rater: Rater, item: Item, data: dict[str, Any], user: Any) -> Exam | None:
+    """Submit the answers of a request; return the exam that they ended, or None.
+
+    Raises BadRequest for invalid answers, and RatingNotAllowed if the rater may not give them.
+    """
     try:
         return submission.submit_answers(
             rater=rater,

@@ -104,6 +104,7 @@ def _get_revisions(question: Question, items: Any, raters: Any, *, to_rater: boo
 def _format_revision(
     revision: Revision | CheckAnswer, labels: dict[int, str], *, is_lead: bool
 ) -> dict[str, Any]:
+    """Return a history entry for the response; with ``is_lead``, also whose account gave it."""
     return {
         "label": labels.get(revision.code),
         "rated_at": revision.rated_at,

@@ -265,6 +265,7 @@ class ItemView(ApiView):
 
 
 def format_items(project: Project, items: list[Item]) -> list[dict[str, Any]]:
+    """Return items for the response, with their numbers of ratings, and gold answers for leads."""
     ids = [item.pk for item in items]
     rating_counts = item_search.count_ratings_by_item(ids)
     is_lead = project.can_manage
@@ -291,6 +292,7 @@ def format_items(project: Project, items: list[Item]) -> list[dict[str, Any]]:
 
 
 def _get_item_or_404(project: Project, key: str) -> Item:
+    """Return the project's item with this key; raise Http404 if there is none."""
     item = None if has_nul(key) else Item.objects.filter(project=project, key=key).first()
     if item is None:
         raise Http404("No such item.")
@@ -298,6 +300,7 @@ def _get_item_or_404(project: Project, key: str) -> Item:
 
 
 def _build_filters(query: dict[str, str], attributes: dict[str, str]) -> item_search.ItemFilters:
+    """Return the filters of a query; raise BadRequest for an invalid value."""
     state = query.get("state", "")
     if state and state not in item_search.STATES:
         raise _build_bad_request("state", f"one of {', '.join(item_search.STATES)}")
@@ -312,6 +315,7 @@ def _build_filters(query: dict[str, str], attributes: dict[str, str]) -> item_se
 
 
 def _validate_attributes(attributes: dict[str, str]) -> list[tuple[str, str]]:
+    """Return (name, value) of each attribute; raise BadRequest for invalid or too many names."""
     for name in attributes:
         if not item_search.is_attribute_name(name):
             raise _build_bad_request(
@@ -324,6 +328,7 @@ def _validate_attributes(attributes: dict[str, str]) -> list[tuple[str, str]]:
 
 
 def _parse_number(query: dict[str, str], name: str) -> int | None:
+    """Return a parameter's number, None if it is missing; raise BadRequest if it is invalid."""
     text = query.get(name)
     if text is None:
         return None

@@ -149,6 +149,7 @@ def _get_raters(project: Project) -> Any:
 
 
 def _get_rater_or_404(project: Project, key: str) -> Rater:
+    """Return the project's rater with this key; raise Http404 if there is none."""
     rater = None if has_nul(key) else _get_raters(project).filter(key=key).first()
     if rater is None:
         raise Http404("No such rater.")
@@ -156,6 +157,7 @@ def _get_rater_or_404(project: Project, key: str) -> Rater:
 
 
 def _format_rater(project: Project, rater: Rater) -> dict[str, Any]:
+    """Return a rater for the response; leads also see the account, unless names are hidden."""
     is_lead = project.can_manage
     is_visible = is_lead and not project.hides_raters
     return {

@@ -65,6 +65,7 @@ def parse_rows(project: Project, user: Any, rows: Sequence[Any]) -> RatingReques
 
 
 def _get_shape_errors(row: Any) -> list[RowProblem]:
+    """Return the problems of a row's fields, types and lengths; empty if the row is well formed."""
     if not isinstance(row, dict):
         return [build_object_problem(row)]
     errors = []
@@ -183,6 +184,7 @@ def _resolve_row(
 
 
 def _build_question_problem(question: str, lookup: RowLookup) -> RowProblem:
+    """Return the problem of a row whose question (empty if it names none) is not the project's."""
     kind = "unknown_question" if question else "required"
     message = f"unknown question '{question}'" if question else "'question' is missing"
     return RowProblem(kind, "question", f"{message}; one of {', '.join(lookup.questions)}")

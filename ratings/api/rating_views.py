@@ -77,6 +77,7 @@ class RatingCounts(serializers.Serializer):
 
 
 def _build_input_field(field: RatingField) -> Any:
+    """Return the serializer field by which the schema describes a field of the request."""
     options: dict[str, Any] = {
         "required": field.required,
         "allow_null": field.nullable,
@@ -90,6 +91,7 @@ def _build_input_field(field: RatingField) -> Any:
 
 
 def _build_output_field(field: RatingField) -> Any:
+    """Return the serializer field by which the schema describes a field of the response."""
     options: dict[str, Any] = {"help_text": field.output_help_text or None}
     if field.kind == "time":
         return serializers.DateTimeField(**options)
@@ -293,6 +295,7 @@ def _read_page_by_time(
 
 
 def _parse_microseconds(number: int) -> datetime.datetime:
+    """Return the time so many microseconds after 1970; raise BadRequest if it is out of range."""
     try:
         return EPOCH + datetime.timedelta(microseconds=number)
     except OverflowError:
@@ -311,6 +314,10 @@ _COLUMNS = (
 def _format_rating(
     question: Question, labels: dict[int, str], row: tuple[Any, ...]
 ) -> tuple[pagination.CursorKey, Any]:
+    """Return the cursor key (question, item, rater) and the response of a row of _COLUMNS.
+
+    ``labels``: label by code, of the question's categories.
+    """
     item_id, rater_id, item, rater, code, *details = row
     data = {
         "item": item,

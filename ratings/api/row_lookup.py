@@ -163,6 +163,7 @@ def _add_annotator(
 def _build_assigned_items_query(
     project: Project, user_id: int, keys: list[str]
 ) -> list[bulk.Statement]:
+    """Return the query of those items that the user's rater may answer; none without keys."""
     if not keys:
         return []
     own_parameters = [project.pk, user_id]
@@ -173,6 +174,7 @@ def _build_assigned_items_query(
 
 
 def _map_keys_to_ids(parts: Iterable[list[tuple[Any, ...]]]) -> dict[str, int]:
+    """Return {key: id} of the rows of several queries, which begin with key and id."""
     ids_by_key: dict[str, int] = {}
     for rows in parts:
         ids_by_key.update((key, pk) for key, pk, *_rest in rows)

@@ -94,6 +94,7 @@ def store_request(request: RatingRequest) -> RecordOutcome:
 
 
 def _write_with_retry(request: RatingRequest) -> RecordOutcome:
+    """Write the ratings of a request alone, in two attempts at most; return their outcome."""
     try:
         return _write_once(request)
     except (UnknownCode, IntegrityError):
@@ -102,6 +103,7 @@ def _write_with_retry(request: RatingRequest) -> RecordOutcome:
 
 
 def _write_once(request: RatingRequest) -> RecordOutcome:
+    """Look up and write the ratings of a request in one transaction; return their outcome."""
     batch = rating_rows.resolve_rows(request)
     with transaction.atomic():
         if not batch.check_item_ids:
@@ -151,6 +153,10 @@ def _wait_to_lead(line: _RequestLine, queued: _QueuedRequest) -> bool:
 
 
 def _write_waiting(line: _RequestLine) -> None:
+    """Write a group of the waiting requests and mark them as done.
+
+    If the group fails, its requests get no result, and each is then written on its own.
+    """
     group: list[_QueuedRequest] = []
     try:
         # SQLite waits here for other writers; requests that arrive meanwhile join the group.

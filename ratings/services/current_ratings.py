@@ -174,6 +174,10 @@ def _build_pair_locks(question_id: int, pairs: Iterable[Pair]) -> list[bulk.Stat
 def _build_question_state(
     question: Question, rows: list[tuple[Any, ...]], versions: Any
 ) -> QuestionState:
+    """Return the state of a question from the rows of its query, and those of changed items.
+
+    Without ``rows``, the question has no active category.
+    """
     item_versions = {
         item_id: CurrentVersion(number, ensure_aware(since)) for item_id, number, since in versions
     }
@@ -189,6 +193,7 @@ def _build_question_state(
 
 
 def _build_locking_select(question_id: int, pairs: Iterable[Pair]) -> bulk.Statement:
+    """Return the query that locks and reads the ratings of these items, of few raters or of all."""
     items = {item for item, _rater in pairs}
     raters = {rater for _item, rater in pairs}
     condition, values = bulk.build_in_condition("item_id", sorted(items))
@@ -202,4 +207,5 @@ def _build_locking_select(question_id: int, pairs: Iterable[Pair]) -> bulk.State
 
 
 def _get_lock_clause() -> str:
+    """Return the clause that locks the rows of a SELECT; empty where the database has none."""
     return " FOR UPDATE" if connection.features.has_select_for_update else ""

@@ -120,6 +120,7 @@ def _validate_correction_allowed(
     kind: str,
     closed_item_ids: Collection[int] | None,
 ) -> None:
+    """Raise CorrectionsClosed, or ExamAnswersFinal in an exam, if the answer may not be changed."""
     if kind != Assignment.Kind.EXAM:
         permissions.validate_correction_allowed(judgement.item_id, previous_code, closed_item_ids)
     # An item of an earlier attempt may be answered once more in the next one.
@@ -184,6 +185,7 @@ def record_repeats(
 
 
 def _build_repeat(judgement: Judgement, first_code: int, state: QuestionState) -> CheckAnswer:
+    """Return the check answer of a repeat; ``first_code``: the code of the current rating."""
     now = timezone.now()
     guidelines, item_version = state.get_versions(
         judgement.item_id, judgement.rated_at, judgement.guidelines, judgement.item_version

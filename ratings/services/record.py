@@ -1,4 +1,4 @@
-"""Record ratings with their history in one transaction, and tell listeners after its commit."""
+"""Record ratings with their history in one transaction, and notify listeners after its commit."""
 
 from __future__ import annotations
 
@@ -45,9 +45,10 @@ def record_ratings(
     """Record one user's judgements on questions of one project, with their history.
 
     All or nothing: an exception ends the surrounding transaction. After the commit, listeners are
-    told that there are ratings to count. The judgements of a question name each (item, rater) once.
+    notified of ratings to count. The judgements of a question name each (item, rater) once.
     A judgement that equals the current rating changes nothing. ``rated_at`` is kept unless the
-    source sends one; a rating given again after a withdrawal is a new rating.
+    source sends one; a rating given again after a withdrawal is a new rating. ``by``: the acting
+    user, None without one; ``source``: a value of Revision.Source.
 
     Raises UnknownCode if a code is not that of an active category, CorrectionsClosed if a change is
     not allowed (``closed_item_ids``, see permissions.validate_correction_allowed), and
@@ -63,9 +64,9 @@ def record_ratings(
 def record_batches(
     batches: Sequence[JudgementBatch], *, source: str, purging: bool = False
 ) -> list[RecordOutcome]:
-    """Record the batches of several users in one transaction; return the outcome of each.
+    """Record the batches of several users in one transaction; return the outcome of each batch.
 
-    No two batches may name the same rating.
+    No two batches may name the same rating. Parameters and errors are those of `record_ratings`.
     """
     outcomes = [RecordOutcome() for _batch in batches]
     written: list[tuple[Judgement, int]] = []

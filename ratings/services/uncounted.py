@@ -42,6 +42,7 @@ class UncountedBatch:
 
 
 def _has_notes() -> bool:
+    """Return True if triggers of this database note the items of uncounted ratings (PostgreSQL)."""
     return connection.vendor == "postgresql"
 
 
@@ -74,6 +75,7 @@ def get_backlog() -> tuple[int, datetime.datetime | None]:
 
 
 def _build_any_of(column: str, notes: QuerySet[UncountedItem]) -> Any:
+    """Return the condition that a column has one of its values in the notes."""
     return Func(F(column), Subquery(notes.order_by().values(column).distinct()), **_ANY_OF_OPTIONS)
 
 
