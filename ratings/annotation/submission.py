@@ -147,10 +147,7 @@ def _store_answers(
     page_versions: PageVersions,
     ended_exams: list[Exam],
 ) -> bool:
-    """Store the answers; return False, with nothing changed, if the rater has lost the slot.
-
-    Appends the exam that this answer ended, if any, to ``ended_exams``.
-    """
+    """Store the answers and add an exam that they end; return False if the rater lost the slot."""
     assignment, last_closed_at, due_exam_question_id = rater_selectors.lock_assignment(rater, item)
     in_exam = assignment is not None and assignment.kind == Assignment.Kind.EXAM
     _validate_may_answer(rater, item, assignment, due_exam_question_id)

@@ -178,10 +178,9 @@ def start_writing(
 ) -> Project:
     """Create the project and questions that are new, start the writing, and return the project.
 
-    ``duplicate_policy`` is a key of DUPLICATE_POLICIES or that of KEEP_EXISTING_POLICY.
-    ``new_scales`` maps the key of each new question (see `list_new_question_keys`) to its scale.
-    Raises errors of project and question rules, or LeaseLost if the run is no longer checked; then
-    nothing changes.
+    ``duplicate_policy`` is a key of DUPLICATE_POLICIES or "again"; ``new_scales`` maps the key of
+    each new question to its scale. Raises errors of project and question rules, or LeaseLost if the
+    run is no longer checked; then nothing changes.
     """
     mapping = ImportMapping.from_run(run)
     mapping.duplicate_policy = duplicate_policy
