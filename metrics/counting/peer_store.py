@@ -45,7 +45,7 @@ def add_peer_counts(
     ``own_counts`` (n, 3): rater, day, change in the number of own ratings. With ``stale``, the rows
     of all days are marked stale; those of a day never are, because no result is stored for a day.
     Returns {rater: 1} for raters who now have a counted rating and had none, and {rater: -1} for
-    those who have none any more.
+    those who have none any more. Raises ValueError for tables that are not counted by day.
     """
     rater_steps: dict[int, int] = {}
     if change.day is None:

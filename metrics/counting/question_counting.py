@@ -119,7 +119,7 @@ class CountChange:
 def count_items(question_id: int, *, limit: int | None = None) -> CountingProgress:
     """Count up to ``limit`` items with an uncounted rating, smallest ids first.
 
-    ``limit`` is ITEMS_AT_ONCE by default. Does nothing while the question has an open backlog,
+    ``limit`` is ITEMS_AT_ONCE if None. Does nothing while the question has an open backlog,
     whose ranges are counted instead.
     """
     try:

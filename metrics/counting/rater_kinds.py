@@ -91,7 +91,7 @@ class RaterKinds:
         state.needs_recount = self.needs_recount
 
     def build_model_mask(self, rater: np.ndarray) -> np.ndarray:
-        """Return a mask of the ratings that models gave."""
+        """Return a mask (M,) of the ratings that models gave; ``rater`` (M,): their raters."""
         return np.isin(rater, list(self.models))
 
     # --- tallies

@@ -312,6 +312,6 @@ def _note_changed_days_and_raters(
 
 
 def mark_ratings_counted(rows: np.ndarray, notes: list[int]) -> None:
-    """Mark the ratings as counted as they were read, and delete their notes."""
+    """Mark ratings (array of rating_rows.ROW) as counted as they were read; delete the notes."""
     rating_rows.mark_rows_of_questions_counted(rows)
     uncounted.delete_notes(notes)

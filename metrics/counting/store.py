@@ -118,8 +118,8 @@ def decode_patterns(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return counts (P, width) and n_items (P,) of one row.
 
-    Where the row separates models from people, or ``separate_models`` asks for it, counts are
-    (P, 2 width): those of people, then those of models.
+    Where the row separates models from people, or with ``separate_models``, counts are
+    (P, 2 width): those of people, then those of models. None: as in the row.
     """
     n_groups = 1 + row.separates_models
     stored = np.frombuffer(row.patterns, dtype=PATTERN_DTYPE).reshape(-1, n_groups * row.width + 1)
@@ -325,7 +325,7 @@ def _save_pairs(
 
 
 def nan_to_none(values: np.ndarray) -> list[float | None]:
-    """Return plain numbers, with None in place of numbers that are not finite."""
+    """Return numbers (n,) as plain ones, with None in place of those that are not finite."""
     return [value if math.isfinite(value) else None for value in values.tolist()]
 
 

@@ -87,7 +87,7 @@ def compute_coefficients(
     clusters: QuestionClusters | None,
     scored: ScoredAgreement | None,
 ) -> CoefficientResults:
-    """Return every coefficient that suits the scale, computed from the ratings."""
+    """Return every coefficient that suits the scale, computed from the ratings (M,)."""
     is_model = np.isin(ratings["rater"], models)
     displayed = select_displayed(ratings, scale, models=models)
     separate = len(displayed) < len(ratings)
@@ -152,7 +152,11 @@ def select_displayed(
 def compute_scored_agreement(
     ratings: np.ndarray, scale: QuestionScale, project: Project, score_source: str
 ) -> ScoredAgreement:
-    """Return the agreement on scores of categories: their values, or means of an item attribute."""
+    """Return the agreement on scores of categories: their values, or means of an item attribute.
+
+    ``ratings`` (M,): filtered_jobs.ROW; ``score_source``: CATEGORY_VALUES, or ITEM_PREFIX and the
+    name of the attribute. Without scores, the result has the reason.
+    """
     if len(np.unique(ratings["item"])) * scale.k > MAX_CELLS:
         return other_weights.build_undefined_scores("too_many_items")
     scores, reason = scale.values, "no_scores" if scale.values is None else None

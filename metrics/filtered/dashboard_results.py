@@ -228,7 +228,8 @@ def _count_tables(ratings: np.ndarray, raters: np.ndarray, scale: QuestionScale)
 def compute_trend(ratings: np.ndarray, scale: QuestionScale) -> Trend:
     """Return the values of the newest periods with comparable items, at most MAX_POINTS.
 
-    An item belongs to the period of its second rating, as in the stored results.
+    ``ratings`` (M,): filtered_jobs.ROW. An item belongs to the period of its second rating, as in
+    the stored results.
     """
     patterns = tally.count_patterns(ratings["item"], ratings["code"], scale.k, day=ratings["day"])
     if patterns.day is None or not len(patterns.n_items):
@@ -295,7 +296,8 @@ def _iter_trend_chunks(
 def find_most_disputed(ratings: np.ndarray, scale: QuestionScale) -> StoredDisputes:
     """Return weighting -> [[item, counts, distance], ...], n_items, and is_complete.
 
-    The newest items are searched, as many as MAX_CELLS allows; ``is_complete``: these are all.
+    ``ratings`` (M,): filtered_jobs.ROW. The newest items are searched, as many as MAX_CELLS allows;
+    ``is_complete``: these are all.
     """
     items = np.unique(ratings["item"])
     max_items = max(1, MAX_CELLS // scale.k)
@@ -319,7 +321,7 @@ class ItemOrder(TypedDict):
 
 
 def compute_item_order(ratings: np.ndarray, scale: QuestionScale) -> ItemOrder:
-    """Return the first MAX_ORDERED_ITEMS items in each order of an item list."""
+    """Return the first MAX_ORDERED_ITEMS rated items in each order of an item list."""
     items = np.unique(ratings["item"])
     weightings = scale.build_weight_matrices()
     total = np.zeros(len(items), np.int64)

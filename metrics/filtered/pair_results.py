@@ -61,7 +61,8 @@ def list_pairs(
 ) -> list[PairAgreement]:
     """Return the pairs of existing raters with their kappa under one weighting.
 
-    ``raters``: by id. Rows without this weighting, as those of an older scale, are left out.
+    ``raters``: by id; ``clusters``: None where the project has none. Rows without this weighting,
+    as those of an older scale, are left out.
     """
     return [
         PairAgreement.from_kappa(
@@ -163,7 +164,10 @@ def build_mean(total: float, n_pairs: int) -> Value:
 
 
 def iter_pair_blocks(ratings: np.ndarray, raters: np.ndarray, k: int) -> Iterator[PairTables]:
-    """Yield every pair of raters once, in blocks whose tables have at most MAX_CELLS numbers."""
+    """Yield every pair of raters once, in blocks whose tables have at most MAX_CELLS numbers.
+
+    ``ratings`` (M,): filtered_jobs.ROW; ``raters`` (R,): ascending ids; ``k``: categories.
+    """
     # Raters of one side; two sides give size * size * 2 pairs.
     size = max(1, int((2 * MAX_CELLS / k**2) ** 0.5) // 2)
     block = np.searchsorted(raters, ratings["rater"]) // size
@@ -216,9 +220,10 @@ def compute_pair_results(
     *,
     clusters: QuestionClusters | None,
 ) -> PairResults:
-    """Compute the results of two raters.
+    """Compute the results of two raters from the ratings (M,) of both.
 
-    An item belongs to the day of the later of the two ratings.
+    An item belongs to the day of the later of the two ratings. ``clusters``: None where the project
+    has none.
     """
     ratings_a = ratings[ratings["rater"] == rater_a]
     ratings_b = ratings[ratings["rater"] == rater_b]

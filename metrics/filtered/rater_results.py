@@ -72,7 +72,10 @@ class RaterResults(TrendResults):
 def list_rater_agreements(
     rows: Collection[RaterRow], clusters: QuestionClusters | None
 ) -> list[RaterAgreement]:
-    """Return the agreement of each rater, without those deleted since; one query."""
+    """Return the agreement of each rater, without those deleted since; one query.
+
+    Intervals are widened for the ``clusters``, if the project has any (None: it has none).
+    """
     raters = Rater.objects.in_bulk([row["id"] for row in rows])
     return [
         RaterAgreement(
@@ -207,10 +210,10 @@ def compute_rater_results(
     models: Sequence[int],
     clusters: QuestionClusters | None,
 ) -> RaterResults:
-    """Compute the results of one rater.
+    """Compute the results of one rater from ratings (M,) that include all on the rater's items.
 
     Where both people and ``models`` rate, coefficients, table and trend compare with people only;
-    pairs include models.
+    pairs include models. ``clusters``: None where the project has none.
     """
     is_model = np.isin(ratings["rater"], models)
     separate = bool(is_model.any() and not is_model.all())

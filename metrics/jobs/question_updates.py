@@ -258,7 +258,8 @@ def count_pending_ratings(question: Question, state: CountState | None) -> int:
     """Return the number of changed ratings that are not in the question's results yet.
 
     They are uncounted, or were counted after the last refresh. The number is 0 only when every
-    result of the question is final; 1 where no rating is pending, but a result is.
+    result of the question is final; 1 where no rating is pending, but a result is. ``state``: None
+    for a question that was never counted.
     """
     return count_pending_ratings_of_questions(
         [question], {} if state is None else {question.pk: state}

@@ -200,7 +200,10 @@ def _get_visible_rows(project: Project, user: Any) -> list[Any]:
 
 
 def _filter_rows(rows: Any, project: Project, query: dict[str, str]) -> Any:
-    """Apply the query's filters; an unknown key matches nothing."""
+    """Return the rows that match the query; raise BadRequest for an invalid value of a filter.
+
+    An unknown key of an item or a rater matches nothing.
+    """
     if "item" in query:
         rows = rows.filter(item__project=project, item__key=query["item"])
     if "rater" in query:

@@ -28,7 +28,7 @@ from core.api.schema import (
     describe_get,
     describe_write,
 )
-from core.api.strict_fields import StrictCharField, StrictSerializer
+from core.api.strict_fields import FiniteFloatField, StrictCharField, StrictSerializer
 from projects.api.base import ApiView, build_location
 from projects.models import Member, Project
 from ratings.models import ExportRun
@@ -47,7 +47,9 @@ class ExportIn(StrictSerializer):
     question = StrictCharField(
         required=False, help_text="Key; without it, ratings of all questions"
     )
-    min_confidence = StrictCharField(required=False, help_text="Of labels, as in their list")
+    min_confidence = FiniteFloatField(
+        required=False, min_value=0, max_value=1, help_text="Of labels, as in their list"
+    )
     since = StrictCharField(required=False, help_text="Of labels, as in their list")
 
     def get_fields(self) -> dict[str, serializers.Field]:
@@ -101,13 +103,14 @@ class ExportListView(ApiView):
         status=202,
         examples={
             "Ratings": {"kind": "ratings", "format": "csv"},
-            "Labels": {"kind": "labels", "format": "jsonl", "min_confidence": "0.95"},
+            "Labels": {"kind": "labels", "format": "jsonl", "min_confidence": 0.95},
         },
     )
     def post(self, request: Request, project_id: int) -> Response:
         """Start an export of the rows that exist now; `file` is its address once it is complete."""
         project = self.get_project(request, project_id, role=VIEWER)
-        parameters = dict(self.parse_body(request, ExportIn))
+        body = self.parse_body(request, ExportIn)
+        parameters = {name: str(value) for name, value in body.items()}
         try:
             run = services.start_export(
                 project=project,

@@ -133,13 +133,8 @@ def _write_file(run: ExportRun) -> None:
     document = build_run_document(run)
     file_format = document.format
     with _open_own_file(run) as file:
-        if not run.file_name:
-            _update(
-                run,
-                rows_total=document.count_rows(),
-                content_type=document.content_type,
-                file_name=document.file_name,
-            )
+        if not run.rows_total:
+            _update(run, rows_total=document.count_rows())
         pieces_format = file_format if isinstance(file_format, TextFormat) else JSON_ROWS
         _write_pieces(run, document, pieces_format, file)
     if isinstance(file_format, BinaryFormat):

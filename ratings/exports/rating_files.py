@@ -70,18 +70,20 @@ class _TimeAsText(Func):
 
 
 class _RaterKeys(dict[int, str]):
-    """Raters' keys by id at the start of the export; those of new raters are looked up later.
+    """Raters' keys by id, as they are when the first is used; those of new raters are added later.
 
     So each rater has one key in the whole file, even if raters are hidden or restored meanwhile.
     """
 
     def __init__(self, project_ids: set[int]) -> None:
-        raters = Rater.objects.filter(project__in=project_ids)
-        super().__init__(raters.values_list("pk", "key"))
+        super().__init__()
+        self.raters = Rater.objects.filter(project__in=project_ids)
 
     def __missing__(self, pk: int) -> str:
-        self[pk] = key = Rater.objects.values_list("key", flat=True).get(pk=pk)
-        return key
+        raters = self.raters.filter(pk=pk) if self else self.raters
+        keys = dict(raters.values_list("pk", "key"))
+        self.update(keys)
+        return keys[pk]
 
 
 def build_sections(questions: Iterable[Question], last_id: int | None = None) -> list[Section]:

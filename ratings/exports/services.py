@@ -15,7 +15,7 @@ from projects.models import Project
 from ratings.files import export_files, parquet_file, shared_folders
 from ratings.models import ExportRun, Rating
 
-from .documents import EXPORT_KINDS, INVALID_EXPORT
+from .documents import EXPORT_KINDS, INVALID_EXPORT, build_run_document
 
 MAX_UNFINISHED = 3  # exports of a project that are pending or written at the same time
 MAX_FINISHED = 10  # exports of a project that are stored; the oldest are deleted for a new one
@@ -48,7 +48,7 @@ def start_export(
     if project.exports.filter(state__in=ExportRun.UNFINISHED).count() >= MAX_UNFINISHED:
         raise TooManyExports
     _delete_oldest_exports(project)
-    run = ExportRun.objects.create(
+    run = ExportRun(
         project=project,
         by=by,
         kind=kind,
@@ -58,6 +58,9 @@ def start_export(
         last_id=export_kind.get_last_id(),
         folder=shared_folders.get_or_create_folder_token(shared_folders.EXPORTS),
     )
+    document = build_run_document(run)
+    run.file_name, run.content_type = document.file_name, document.content_type
+    run.save()
     question = {"question": questions[0].key} if "question" in parameters else {}
     security_log.log_event(
         "export", project_id=project.pk, by=by.pk, exported=kind, kind=file_format, **question

@@ -108,7 +108,6 @@ def build_list_context(project: Project, user: Any) -> dict[str, object]:
     rows = [
         {
             "run": run,
-            "name": run.file_name or f"{run.kind}, {run.file_format}",
             "can_delete": services.can_delete(run, project, user),
             "questions": [question_keys[pk] for pk in run.question_ids if pk in question_keys],
         }

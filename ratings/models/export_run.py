@@ -43,8 +43,8 @@ class ExportRun(Leased):
     # this folder writes the file and offers it.
     folder = models.CharField(max_length=32)
     path = models.CharField(max_length=100, blank=True)  # below DATA_DIR
-    file_name = models.CharField(max_length=255, blank=True)  # of the download
-    content_type = models.CharField(max_length=60, blank=True)
+    file_name = models.CharField(max_length=255)  # of the download
+    content_type = models.CharField(max_length=60)
     rows_total = models.PositiveBigIntegerField(default=0)
     rows_done = models.PositiveBigIntegerField(default=0)
     # Of the complete pieces. A file may be longer after a worker was killed.

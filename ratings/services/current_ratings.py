@@ -91,7 +91,9 @@ class QuestionState:
     ) -> tuple[int | None, int | None]:
         """Return the versions of guidelines and item content to store with an answer to the item.
 
-        The arguments after ``item_id`` are those of CurrentVersion.get_number_for.
+        A version is None if it is unknown. ``answered_at``: the time that the source sends, None
+        for now. ``guidelines`` and ``item_version``: the versions that the rater saw, None if the
+        source does not say; then the time decides.
         """
         version = self.item_versions.get(item_id, FIRST_VERSION)
         return (

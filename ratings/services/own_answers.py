@@ -44,8 +44,10 @@ def record_own_answers(
 
     ``check_kinds``: item id -> kind of check, for the items that are checks; the caller has locked
     their assignments. The outcome counts what the rater sees: a changed check answer counts as a
-    change. If the answer to a repeat is changed, the item's rating is changed, too. Raises what
-    ``record_ratings`` raises, and ExamAnswersFinal for an answer that was given in an exam.
+    change. If the answer to a repeat is changed, the item's rating is changed, too.
+    ``closed_item_ids``: items that the rater may not correct, None where corrections are open.
+
+    Raises what ``record_ratings`` raises, and ExamAnswersFinal for an answer given in an exam.
     """
     outcome = RecordOutcome()
     ratings: dict[Question, list[Judgement]] = {}

@@ -53,7 +53,7 @@ def get_question_ids() -> set[int]:
 
 
 def get_ratings(question_ids: Collection[int] | None = None) -> QuerySet[Rating]:
-    """Return the uncounted ratings of these questions, or of all."""
+    """Return the uncounted ratings of these questions; of all questions for None."""
     rows: QuerySet[Rating] = Rating.objects.uncounted()
     if question_ids is not None:
         rows = rows.filter(question_id__in=question_ids)
@@ -116,6 +116,8 @@ def get_batch(
     question_id: int, *, limit: int | None = None, first: int | None = None, last: int | None = None
 ) -> UncountedBatch:
     """Return items with uncounted ratings: the first ``limit``, or from ``first`` to ``last``.
+
+    ``first`` and ``last`` are item ids, given together or None. All items if all three are None.
 
     Must be read before the ratings, by a statement of its own: otherwise the note of a change that
     was not read could be deleted.

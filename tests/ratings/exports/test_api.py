@@ -82,7 +82,7 @@ def test_export_from_start_to_file(api: APIClient, address: str, project: Projec
         ({"kind": "ratings", "format": "csv", "rows": "1"}, "rows"),
         ({"kind": "labels", "format": "csv", "source": "guess"}, "source"),
         ({"kind": "labels", "format": "csv", "label": "none such"}, "label"),
-        ({"kind": "labels", "format": "csv", "min_confidence": "2"}, "min_confidence"),
+        ({"kind": "labels", "format": "csv", "min_confidence": 2}, "min_confidence"),
         ({"kind": "labels", "format": "csv", "since": "soon"}, "since"),
     ],
 )
