@@ -10,7 +10,6 @@ from metrics.views import (
     raters,
     saved_views,
 )
-from metrics.views.changes import guideline_effect
 from metrics.views.changes import views as changes_views
 from metrics.views.dashboard import views
 from metrics.views.items import views as items_views
@@ -48,7 +47,7 @@ urlpatterns = [
     path(f"{PROJECT_PATH}change/", changes_views.show_change, name="change"),
     path(
         f"{PROJECT_PATH}guidelines/effect/",
-        guideline_effect.show_guideline_effect,
+        changes_views.show_guideline_effect,
         name="guideline_effect",
     ),
     path(f"{PROJECT_PATH}views/", saved_views.show_saved_views, name="saved_views"),

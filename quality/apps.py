@@ -23,7 +23,7 @@ def _register_pages() -> None:
     from .inbox import entry_counts, inbox_entries
     from .rater_status import overview_raters
     from .rater_status import views as rater_status_views
-    from .review import send_to_review
+    from .review import views as review_views
 
     listing_rows.PROJECT_INBOX.register(inbox_entries.ProjectInbox)
     question_rows.INBOX_SOURCES.register(entry_counts.get_entries_by_question)
@@ -35,12 +35,12 @@ def _register_pages() -> None:
     tables.ANNOTATION_SOURCES.register(chart_annotations.get_rater_annotations)
     overview_context.OVERVIEW_RATERS.register(overview_raters.select_overview_raters)
     document.RATER_NOTES.register(overview_raters.list_report_notes)
-    bulk_views.ACTIONS.register(send_to_review.assign_selected_items, "decide")
+    bulk_views.ACTIONS.register(review_views.assign_selected_items, "decide")
 
 
 def _register_work() -> None:
     """Register the functions that lower packages call at events of projects, imports and audits."""
-    from metrics.integrity.audit import REGISTERED_AUDITS, RegisteredAudit
+    from metrics.integrity.audit import REGISTERED_AUDITS
     from projects import hooks as project_hooks
     from ratings.annotation.assignments import exams
     from ratings.exports.documents import EXPORT_KINDS
@@ -48,7 +48,6 @@ def _register_work() -> None:
     from ratings.personal_data import PERSONAL_RECORDS
 
     from . import integrity, project_copies
-    from . import integrity as consensus_integrity
     from .alerts import services as alerts
     from .exams import exam_rules
     from .gates import services as gates
@@ -62,8 +61,5 @@ def _register_work() -> None:
     PERSONAL_RECORDS.register(QUALITY_RECORDS)
     EXPORT_KINDS.register(files.LABELS, "labels")
     exams.EXAM_POLICY.register(exam_rules.SEQUENTIAL_TEST_POLICY)
-    label_audit = RegisteredAudit(
-        consensus_integrity.list_differences, consensus_integrity.repair_labels
-    )
-    for audit in (label_audit, *integrity.CHECKS):
+    for audit in integrity.CHECKS:
         REGISTERED_AUDITS.register(audit)

@@ -17,8 +17,9 @@ from metrics.integrity.audit import RegisteredAudit
 from metrics.question_scale import QuestionScale
 from projects.models import Item, Question
 from quality import repeats
-from quality.alerts import sweep
-from quality.alerts.detection import scan, storage
+from quality.alerts import scan, storage, sweep
+from quality.consensus import fit, recomputation
+from quality.consensus.storage import is_changed, iter_label_rows, iter_stored_rows
 from quality.gold import recomputation as gold
 from quality.models import (
     AlertScan,
@@ -33,14 +34,14 @@ from quality.models import (
 )
 from quality.recomputation import InputVersions
 
-from .consensus import fit, recomputation
-from .consensus.fit import fit_labels
-from .consensus.storage import is_changed, iter_label_rows, iter_stored_rows
-
 TOLERANCE = 1e-9  # relative and absolute: the order of sums is not defined
 
 
 def list_gold_differences(question_id: int) -> list[str]:
+    """Return a line for each difference of the stored scores on gold from the recomputed ones.
+
+    Empty if they are outdated: they are recomputed anyway.
+    """
     row = _get_current_row(GoldState, question_id, gold.get_input_versions(question_id))
     if row is None:
         return []
@@ -55,6 +56,10 @@ def list_gold_differences(question_id: int) -> list[str]:
 
 
 def list_repeat_differences(question_id: int) -> list[str]:
+    """Return a line for each difference of the stored scores on repeats from the recomputed ones.
+
+    Empty if they are outdated.
+    """
     row = _get_current_row(RepeatState, question_id, repeats.get_input_versions(question_id))
     if row is None:
         return []
@@ -67,6 +72,10 @@ def list_repeat_differences(question_id: int) -> list[str]:
 
 
 def list_drift_differences(question_id: int) -> list[str]:
+    """Return a line for each stored drift state that differs from the recomputed one.
+
+    Empty if the question must be scanned again anyway.
+    """
     if _get_current_row(AlertScan, question_id, storage.get_input_versions(question_id)) is None:
         return []
     question = _get_question(question_id)
@@ -75,7 +84,38 @@ def list_drift_differences(question_id: int) -> list[str]:
     return _compare_rows(DriftState, question_id, new_rows, key="rater_id")
 
 
+def list_label_differences(question_id: int) -> list[str]:
+    """Return a line for each stored label that differs from the recomputed one.
+
+    Empty if the labels are outdated: they are recomputed anyway.
+    """
+    versions = recomputation.get_input_versions(question_id)
+    consensus = _get_current_row(Consensus, question_id, versions)
+    if consensus is None:
+        return []
+    question = _get_question(question_id)
+    scale = QuestionScale.for_question(question)
+    fixed = fit.get_fixed_codes(question)
+    ratings = fit.load_votes(question, with_models=consensus.with_models)
+    labels = fit.fit_labels(ratings, scale, fixed, method=consensus.method)
+    new_rows = {row[1]: row for row in iter_label_rows(question_id, labels, fixed, scale)}
+    stored_rows = {row[0]: row[1:] for row in iter_stored_rows(question_id)}
+    differing = {
+        item_id for item_id, row in new_rows.items() if is_changed(stored_rows.get(item_id), row)
+    }
+    differing |= stored_rows.keys() - new_rows.keys()
+    items = Item.objects.in_bulk(differing)
+    return [
+        f"label of item {items[item_id].key}: differs from the recomputed one"
+        for item_id in sorted(differing)
+    ]
+
+
 CHECKS = [
+    RegisteredAudit(
+        list_label_differences,
+        lambda question: recomputation.recompute_question(question, at_once=True),
+    ),
     RegisteredAudit(
         list_gold_differences, lambda question: gold.recompute_question(question, at_once=True)
     ),
@@ -146,34 +186,3 @@ def _is_equal(a: Any, b: Any) -> bool:
     if isinstance(a, list | tuple) and isinstance(b, list | tuple):
         return len(a) == len(b) and all(map(_is_equal, a, b))
     return bool(a == b)
-
-
-def list_differences(question_id: int) -> list[str]:
-    """Return a line for each stored label that differs from the recomputed one.
-
-    Empty if the labels are outdated: they are recomputed anyway.
-    """
-    consensus = Consensus.objects.filter(question=question_id).first()
-    if consensus is None or consensus.computed_at is None or recomputation.is_outdated(consensus):
-        return []
-    question = Question.objects.prefetch_related("categories").get(pk=question_id)
-    scale = QuestionScale.for_question(question)
-    fixed = fit.get_fixed_codes(question)
-    ratings = fit.load_votes(question, with_models=consensus.with_models)
-    labels = fit_labels(ratings, scale, fixed, method=consensus.method)
-    new_rows = {row[1]: row for row in iter_label_rows(question_id, labels, fixed, scale)}
-    stored_rows = {row[0]: row[1:] for row in iter_stored_rows(question_id)}
-    differing = {
-        item_id for item_id, row in new_rows.items() if is_changed(stored_rows.get(item_id), row)
-    }
-    differing |= stored_rows.keys() - new_rows.keys()
-    items = Item.objects.in_bulk(differing)
-    return [
-        f"label of item {items[item_id].key}: differs from the recomputed one"
-        for item_id in sorted(differing)
-    ]
-
-
-def repair_labels(question_id: int) -> bool:
-    """Recompute the labels now."""
-    return recomputation.recompute_question(question_id, at_once=True)

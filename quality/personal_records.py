@@ -43,7 +43,7 @@ def iter_records(rater: Rater) -> Iterator[Record]:
 
 
 def clear_texts(rater: Rater) -> int:
-    """Clear the texts of the rater's appeals; return their number."""
+    """Clear the texts of the rater's appeals; return how many had one."""
     return Appeal.objects.filter(rater=rater).exclude(text="").update(text="")
 
 

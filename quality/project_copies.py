@@ -7,9 +7,9 @@ from typing import Any
 
 from projects.models import Question
 from quality.alerts.sensitivity import get_sensitivity, set_sensitivity
-from quality.escalation.label_rules import RULES, get_label_rules, set_label_rules
 from quality.gates.services import create_gate
 from quality.models import Gate
+from quality.review.label_rules import RULES, get_label_rules, set_label_rules
 
 
 def copy_settings(copies: Mapping[Question, Question], by: Any) -> None:

@@ -88,7 +88,7 @@ class Recomputation:
         return True
 
     def is_pausing(self, row: RecomputedResult) -> bool:
-        """Return whether to wait for further changes, since the last computation was recent."""
+        """Return whether the last computation is so recent that further changes are collected."""
         if row.computed_at is None:
             return False
         pause = min(
@@ -112,11 +112,11 @@ def list_outdated(model: type[RecomputedResult], versions: InputVersions) -> lis
 
 
 def get_count_versions(only: int | None = None, **extra_columns: str) -> InputVersions:
-    """Return {question id: versions of counts, scale, items and raters}.
+    """Return {question id: versions of its counts, scale, items and raters}.
 
-    Of all counted questions, or of one (``only``). The time of counting changes with the ratings;
-    ``items_and_raters`` with items and the kinds of raters. ``extra_columns``: further entries, as
-    name -> lookup path from the question.
+    Of all questions that were ever counted, or of one (``only``). ``counted_at`` changes with
+    the ratings, ``items_and_raters`` with items and the kinds of raters. ``extra_columns``:
+    further entries, as name -> lookup path from the question.
     """
     columns = {
         "counted_at": "counted_at",
@@ -162,5 +162,5 @@ def get_check_answer_versions(question_ids: Iterable[int], kind: str) -> dict[in
 
 
 def build_question_filter(only: int | None) -> dict[str, int]:
-    """Return the filter for rows of this question, or of any for None."""
+    """Return the filter of a query as keyword arguments: one question, or all of them for None."""
     return {} if only is None else {"question": only}

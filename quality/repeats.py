@@ -48,9 +48,9 @@ class RepeatedAnswer(NamedTuple):
 
 
 def get_input_versions(only: int | None = None) -> recomputation.InputVersions:
-    """Return {question id: input version of its scores}.
+    """Return {question id: input version of its scores}, of all questions or of one (``only``).
 
-    Of questions whose raters are asked again or that have repeats.
+    Left out are questions whose raters are not asked again and that have no repeats.
     """
     repeated_answers = CheckAnswer.objects.filter(question=OuterRef("pk"), kind=REPEAT)
     has_repeats = (
@@ -78,7 +78,7 @@ def list_outdated_questions() -> list[int]:
 def _compute_and_store_scores(state: RepeatState) -> None:
     """Compute and store the raters' scores on repeats of a question.
 
-    Raises LeaseLost when the lease was lost.
+    Raises LeaseLost if another worker has taken over the question.
     """
     started = time.monotonic()
     question = Question.objects.select_related("project").get(pk=state.question_id)

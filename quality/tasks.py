@@ -7,12 +7,11 @@ from celery import shared_task
 from quality import repeats
 from quality.alerts import sweep
 from quality.consensus import recomputation
-from quality.escalation import rating_requests
-from quality.gates import recomputation as gates
 from quality.gates import verdict_jobs
 from quality.gold import recomputation as gold
 from quality.planning import planned_queues
-from quality.rater_status import comparison
+from quality.rater_status import recomputation as raters
+from quality.review import rating_requests
 
 
 def sweep_labels_and_queues() -> int:
@@ -38,7 +37,7 @@ def sweep_gold_and_repeats() -> int:
 
 def sweep_raters() -> int:
     """Recompute outdated comparisons of raters and return how many."""
-    return comparison.sweep()
+    return raters.sweep()
 
 
 def sweep_gates() -> int:
@@ -47,7 +46,7 @@ def sweep_gates() -> int:
     Returns the number of questions whose gates were decided.
     """
     verdict_jobs.VERDICT_JOB.sweep()
-    return gates.sweep()
+    return verdict_jobs.sweep()
 
 
 @shared_task(ignore_result=True)

@@ -1,9 +1,6 @@
 from django.urls import path
 
-from quality.alerts import sensitivity_views
 from quality.alerts import views as alerts_views
-from quality.consensus import confusion_views
-from quality.escalation import views as escalation_views
 from quality.exams import views as exams_views
 from quality.gates import api as gates_api
 from quality.gates import views as gates_views
@@ -26,12 +23,12 @@ urlpatterns = [
     path("inbox/alerts/", inbox_views.act_on_alerts, name="inbox_alerts"),
     path(f"{PROJECT}labels/", labels_views.show_labels, name="labels"),
     path(f"{PROJECT}labels/method/", labels_views.set_method, name="labels_method"),
-    path(f"{PROJECT}labels/rules/", escalation_views.edit_label_rules, name="label_rules"),
-    path(f"{PROJECT}labels/confusions/", confusion_views.show_confusions, name="label_confusions"),
+    path(f"{PROJECT}labels/rules/", labels_views.edit_label_rules, name="label_rules"),
+    path(f"{PROJECT}labels/confusions/", labels_views.show_confusions, name="label_confusions"),
     path(f"{PROJECT}labels.<slug:kind>", labels_views.export_labels, name="labels_file"),
     path(f"{PROJECT}plan/", planning_views.show_plan, name="plan"),
     path(f"{PROJECT}alerts/", alerts_views.show_alerts, name="alerts"),
-    path(f"{PROJECT}alerts/settings/", sensitivity_views.edit_sensitivity, name="alert_settings"),
+    path(f"{PROJECT}alerts/settings/", alerts_views.edit_sensitivity, name="alert_settings"),
     path(f"{ALERT}/", alerts_views.show_alert, name="alert"),
     path(f"{ALERT}/step/", alerts_views.change_state, name="alert_step"),
     path(f"{ALERT}/chart.<slug:form>", alerts_views.export_chart, name="alert_chart"),

@@ -76,7 +76,7 @@ RUN_ON_SQLITE_ALONE = {
         "tests/projects/test_guidelines.py",
         "tests/projects/views/",
         "tests/quality/alerts/test_views.py",
-        "tests/quality/escalation/test_views.py",
+        "tests/quality/review/test_views.py",
         "tests/quality/labels/test_views.py",
         "tests/quality/planning/test_sample_size.py",
         "tests/quality/rater_status/test_same_numbers.py",

@@ -20,16 +20,16 @@ LONG_MODULES = {
     "metrics/agreement/handbook_sections.py",
 }
 MAX_LINES = 400  # of a module
-MAX_MODULES = 704  # of the product; join what is one subject before you raise it
+MAX_MODULES = 686  # of the product; join what is one subject before you raise it
 MAX_FUNCTION_LINES = 40
-MAX_LONG_FUNCTIONS = 38  # of the product; split one before you add one
+MAX_LONG_FUNCTIONS = 34  # of the product; split one before you add one
 # SQL as text: hot statements, locks and the tables of an import (docs/decisions/raw-bulk-sql.md).
 SQL_MODULES = {
     "core/db/bulk.py",
     "core/db/transactions.py",
     "metrics/counting/rating_rows.py",
     "projects/permissions.py",
-    "quality/escalation/rating_requests.py",
+    "quality/review/rating_requests.py",
     "ratings/annotation/assignments/candidates.py",
     "ratings/annotation/assignments/hidden_checks.py",
     "ratings/annotation/assignments/queue.py",

@@ -187,9 +187,9 @@ def _get_coefficients(
 def _get_headline(
     agreement: QuestionAgreement | None, scale: QuestionScale
 ) -> tuple[HeadlineResult, Values]:
-    """Return the headline, and its coefficient's values by group: people, models, people_models.
+    """Return the headline, and the values of its coefficient by group of raters.
 
-    ``people_models`` is the agreement between people and models.
+    The groups are people, models, and people_models: between people and models.
     """
     if agreement is None or not agreement.headline:
         return _build_uncounted_headline(scale)
@@ -277,10 +277,10 @@ def _read_pairs(
 def _read_raters(
     question: Question, after: CursorKey | None, size: int
 ) -> list[tuple[CursorKey, str]]:
-    """Return the raters on one page as JSON text.
+    """Return (cursor key, JSON text) of at most ``size`` raters after a cursor key.
 
-    The RATER_COLUMNS come first, then the stored coefficients, whose intervals are widened where
-    the project has clusters.
+    The RATER_COLUMNS come first, then the stored coefficients, whose intervals are widened
+    where the project has clusters.
     """
     rows = RaterResult.objects.filter(question=question)
     rows = rows.filter(rater__gt=after[0] if after else 0).order_by("rater_id")

@@ -193,7 +193,10 @@ class PairDetailsView(ApiView):
 
 
 def _get_named_rater(project: Project, params: dict[str, str], name: str) -> Rater:
-    """Return the rater that a parameter names. Raises BadRequest."""
+    """Return the rater whose key a parameter has. Raises BadRequest if it is missing or unknown.
+
+    ``name``: of the parameter.
+    """
     try:
         return get_rater(project, params.get(name, ""))
     except Http404:

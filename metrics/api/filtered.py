@@ -89,9 +89,10 @@ Row = dict[str, object]
 def parse_filtered_request(
     request: Request, allowed: Iterable[str]
 ) -> tuple[dict[str, str], RatingFilter]:
-    """Return the parameters of a request, and its filter. Raises BadRequest.
+    """Return the parameters of a request by name, and its filter.
 
-    ``allowed``: names of the permitted parameters besides those of the filter.
+    ``allowed``: names of the permitted parameters besides those of the filter. Raises
+    BadRequest for other names and for an invalid filter.
     """
     attributes = get_attribute_parameters(request, ITEM_PREFIX)
     params = parse_query_parameters(request, [*allowed, *FILTER_NAMES, *attributes.values()])
@@ -108,10 +109,10 @@ def parse_filtered_request(
 def get_or_request_filtered_results(
     question: Question, rating_filter: RatingFilter, kind: str, *raters: Rater, scores: str = ""
 ) -> tuple[Mapping[str, Any], datetime.datetime | None]:
-    """Return the body that a worker computed for the filter, and when; request it if missing.
+    """Return the results that a worker computed for a filter, and when; request them if missing.
 
-    Raises ResultPending while it is missing, and BadRequest for a filter by values that do not
-    exist.
+    ``kind``: FilteredResult.Kind; ``raters``, ``scores``: of which the kind needs them. Raises
+    ResultPending while they are missing, and BadRequest for filter values that do not exist.
     """
     row = _get_or_request_row(question, rating_filter, kind, *raters, scores=scores)
     return row.body or {}, row.computed_at
@@ -155,11 +156,11 @@ def get_or_request_dashboard(question: Question, rating_filter: RatingFilter) ->
 
 @dataclasses.dataclass(frozen=True)
 class SelectedAgreement:
-    """The agreement of the selected ratings, None before it is computed; and the number of items.
+    """The agreement of the selected ratings, and the project's or the selection's number of items.
 
-    ``computed_at``: when all ratings were counted, or the result of the filter was computed.
-    ``is_stale``: whether a worker will compute the result of the filter again, because ratings,
-    items or raters have changed since.
+    ``agreement``: None before anything was counted. ``computed_at``: when all ratings were
+    counted, or the result of the filter was computed. ``is_stale``: whether a worker will
+    compute the result of the filter again, because ratings, items or raters have changed since.
     """
 
     agreement: QuestionAgreement | None
@@ -171,7 +172,8 @@ class SelectedAgreement:
     def load(cls, question: Question, rating_filter: RatingFilter) -> Self:
         """Return the agreement of all ratings, or of those of a filter.
 
-        Raises ResultPending, and BadRequest for a filter by values that do not exist.
+        Raises ResultPending while a worker computes the latter, and BadRequest for a filter
+        by values that do not exist.
         """
         if not rating_filter:
             agreement = load_question_agreement(question)
@@ -204,7 +206,10 @@ def require_first_results(question: Question) -> None:
 
 
 def choose_weights(params: dict[str, str], question: Question, scale: QuestionScale) -> str:
-    """Return the requested weights, or those of the headline. Raises BadRequest."""
+    """Return the requested weights, or those of the headline.
+
+    Raises BadRequest for weights that do not suit the scale.
+    """
     default = get_headline_weighting(question, scale)
     return get_choice(params, "weights", scale.list_weightings(), default=default)
 

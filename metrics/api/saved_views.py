@@ -113,7 +113,7 @@ class SavedViewDetailView(ApiView):
 
 
 def _get_view(project: Project, view_id: int) -> SavedView:
-    """Return a view that the caller may open, or raise Http404."""
+    """Return the project's view with this id, or raise Http404."""
     for view in saved_views.list_saved_views(project):
         if view.pk == view_id:
             return view

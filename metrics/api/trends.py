@@ -167,10 +167,10 @@ def _build_stored_reader(rows: QuerySet[Any], *columns: str) -> PeriodReader:
 def _choose_trend(
     question: Question, scale: QuestionScale, span: str, params: dict[str, str]
 ) -> tuple[str, PeriodReader]:
-    """Return the requested coefficient and its reader.
+    """Return the name of the requested coefficient, and the reader of its periods.
 
-    Where the headline is of people and models rate too, the reader returns the values of people,
-    except for coefficients that are stored for all raters only.
+    Where the headline is of people and models rate too, the reader returns the values of
+    people, except for coefficients that are stored for all raters only.
     """
     stored_headline = trends.get_headline(question, scale)
     default_name = stored_headline["displayed_coefficient"]

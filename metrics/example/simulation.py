@@ -142,10 +142,10 @@ class SimulatedItem:
 
 @dataclass(frozen=True)
 class SimulatedRating:
-    """A simulated rating.
+    """A simulated rating, before it is recorded.
 
-    ``item`` and ``rater`` are indices into the lists; ``minute`` counts from midnight of the first
-    day.
+    ``item`` and ``rater`` are indices into the lists; ``minute`` counts from midnight of the
+    first day.
     """
 
     item: int

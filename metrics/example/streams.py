@@ -93,7 +93,7 @@ class StreamPlan:
 
     @property
     def k(self) -> int:
-        """Number of categories."""
+        """Return the number of categories."""
         return len(self.prevalence)
 
 
@@ -115,7 +115,7 @@ class SimulatedStream:
 
     @property
     def date(self) -> IntArray:
-        """Days since 1970-01-01 of the ratings (M,)."""
+        """Return the days of the ratings (M,), counted from 1970-01-01."""
         return convert_working_days(self.day)
 
 

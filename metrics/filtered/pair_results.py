@@ -120,7 +120,7 @@ def compute_mean_pairwise(
                 n_pairs[row] += np.bincount(target[included], minlength=total.shape[1])
     *by_rater, pooled, peers = (
         {
-            name: build_mean(kappas, number)
+            name: build_mean_kappa_value(kappas, number)
             for name, kappas, number in zip(names, total_column, number_column, strict=True)
         }
         for total_column, number_column in zip(total.T.tolist(), n_pairs.T.tolist(), strict=True)
@@ -158,7 +158,7 @@ def compute_mean_kappas_by_shared_items(
     )
 
 
-def build_mean(total: float, n_pairs: int) -> Value:
+def build_mean_kappa_value(total: float, n_pairs: int) -> Value:
     """Return the Value of a mean of ``n_pairs`` kappas."""
     return build_pair_mean_value(float(total) / n_pairs if n_pairs else None, n_pairs)
 

@@ -29,7 +29,7 @@ from .compact_values import (
     compute_median_seconds,
     to_trend_points,
 )
-from .pair_results import PairRow, build_mean, build_pair_rows
+from .pair_results import PairRow, build_mean_kappa_value, build_pair_rows
 
 MAX_SPARK_RATERS = 100
 SPARK_WEEKS = 26
@@ -249,7 +249,9 @@ def _compute_means_over_pairs(pairs: Sequence[PairRow], scale: QuestionScale) ->
     for name in scale.list_weightings():
         values = [row["kappas"][name][0] for row in pairs]
         kappas = [float(value) for value in values if value is not None]
-        means[get_weighted_name(MEAN_PAIRWISE, name)] = build_mean(sum(kappas), len(kappas))
+        means[get_weighted_name(MEAN_PAIRWISE, name)] = build_mean_kappa_value(
+            sum(kappas), len(kappas)
+        )
     return means
 
 

@@ -44,8 +44,6 @@ logger = logging.getLogger(__name__)
 
 # In one transaction. On SQLite other writers wait for it, about 0.15 s.
 QUESTIONS_AT_ONCE = 50
-# Days of cumulative results that are computed at once, as in results.refresh.
-MAX_CUMULATIVE_DAYS = 62
 _SAVED_COLUMNS = (
     "version",
     "counted_at",
@@ -129,7 +127,8 @@ def _refresh_results(batch: counting.SmallQuestionCounts) -> None:
             all_time, *items_by_day = loaded.select_question(pk)
             deferred = (
                 bool(days)
-                and int((items_by_day[0] > min(days)).sum()) - len(days) > MAX_CUMULATIVE_DAYS
+                and int((items_by_day[0] > min(days)).sum()) - len(days)
+                > refresh.MAX_CUMULATIVE_DAYS
             )
             if deferred:
                 state.cumulative_from = min(days)

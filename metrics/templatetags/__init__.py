@@ -1,4 +1,4 @@
-"""Template tags of results: values with intervals, inline charts, links of saved views.
+"""Template tags of results: values with intervals, inline charts, parts of pages.
 
 It may import the layers from metrics.views down.
 """

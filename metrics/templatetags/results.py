@@ -67,7 +67,10 @@ def undefined_reason(estimate: Estimate | None) -> str | Promise:
 @register.simple_tag(name="estimate")
 @export_as(number_formats.build_estimate_interval)
 def render_estimate(value: Estimate | None, signed: bool = False) -> SafeString:
-    """Render an estimate: value and interval, or a dash with the reason as its title."""
+    """Render an estimate: value and interval, or a dash with the reason as its title.
+
+    ``signed``: with its sign, as for differences.
+    """
     if not value or value.get("value") is None:
         return format_html(
             '<span class="reading reading--none" title="{0}">–<span class="visually-hidden"> '
@@ -96,7 +99,7 @@ def estimate_or_reason(value: Estimate) -> SafeString:
 @register.filter
 @export_as(number_formats.build_optional_estimate_interval)
 def estimate_or_dash(value: Estimate | None, signed: bool = False) -> SafeString:
-    """Render an estimate, or a dash."""
+    """Render an estimate, or a dash without a value. ``signed``: with its sign."""
     return render_estimate(value, signed) if value else SafeString("–")
 
 
@@ -178,7 +181,7 @@ def benchmark_band(estimate: Estimate | None, scheme: str) -> str:
 
 @register.filter
 def fits_scheme(name: str, scheme: str) -> bool:
-    """Return True if the band scheme was designed for this coefficient."""
+    """Return whether the band scheme was designed for this coefficient."""
     return bands.is_designed_for(name, scheme)
 
 
@@ -252,7 +255,7 @@ def explain(context: template.Context, name: str, own: Estimate | None = None) -
 
 
 def _matches_formula(own: Estimate) -> bool:
-    """Return True if the value equals (observed - expected) / (1 - expected), as printed."""
+    """Return whether the value equals (observed - expected) / (1 - expected), as printed."""
     observed, expected = own.get("observed"), own.get("expected")
     if observed is None or expected is None or expected >= 1:
         return False
@@ -261,10 +264,10 @@ def _matches_formula(own: Estimate) -> bool:
 
 @register.simple_tag
 def has_untimed_imports(project: Project, rater: Rater | None = None) -> bool:
-    """Return True if a file with ratings without times was imported in the project.
+    """Return whether a file with ratings without times was imported in the project.
 
-    Such ratings have the time of the import. With ``rater``, True only if ratings of that rater
-    were imported, too.
+    Such ratings have the time of the import. With ``rater``, only if ratings of that rater were
+    imported, too.
     """
     if not ImportRun.has_untimed_ratings(project.pk):
         return False

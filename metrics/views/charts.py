@@ -46,7 +46,7 @@ ANNOTATION_SOURCES: Hook[Callable[[Question, Rater | None], Annotations]] = Hook
 @login_required
 @require_safe
 def show_chart(request: HttpRequest, project_id: int, name: str, form: str) -> HttpResponse:
-    """Return one chart of a project.
+    """Return one chart of a project as a file; Http404 for an unknown chart or form.
 
     ``form``: json (specification, rows and locale) or csv (rows). TABLES exist as csv only.
     """
@@ -176,9 +176,9 @@ def _list_guideline_annotations(points: list[trend_points.TrendPoint]) -> list[t
 def _list_annotations_from_sources(
     selection: Selection, rater: Rater | None = None
 ) -> list[tuple[str, str]]:
-    """Return the annotations of higher packages for a trend: the question's, or one rater's.
+    """Return (day, text) of the marks of higher packages on a trend of the question or of a rater.
 
-    None with a filter.
+    Empty with a filter, because they concern all ratings.
     """
     if selection.filter:
         return []
@@ -281,9 +281,10 @@ def _build_change_chart(request: HttpRequest, selection: Selection) -> ChartData
 
 
 def build_confusion_rows(table: list[list[int]], labels: list[str]) -> Rows:
-    """Return a k x k table as rows: own, other, n, share of the row, share of all disagreement.
+    """Return chart rows of a (k, k) table: own and other category, count, and two shares.
 
-    ``disagreement_share`` is 0 on the diagonal.
+    ``share`` is that of the row, ``disagreement_share`` that of all disagreement: 0 on the
+    diagonal.
     """
     n_differing = sum(map(sum, table)) - sum(row[index] for index, row in enumerate(table))
     return [

@@ -30,8 +30,8 @@ from metrics.results.pair_details import PairDetails, load_pair_table
 from metrics.results.question_agreement import QuestionAgreement
 from metrics.results.values import Value, Values
 from metrics.views.common import display_names, live_updates
-from metrics.views.common.cluster_texts import build_cluster_note
 from metrics.views.common.filter_bar import FilterBar
+from metrics.views.common.headline_texts import build_cluster_note
 from metrics.views.common.live_updates import LiveSettings
 from metrics.views.common.selection import Selection, get_permitted_selection
 from metrics.views.common.sources import get_sources
@@ -77,7 +77,7 @@ class CoefficientRow:
 
     @property
     def expected(self) -> float | None:
-        """Agreement by chance; None where the coefficient is not corrected for it."""
+        """Return the agreement by chance; None where the coefficient is not corrected for it."""
         is_corrected = display_names.is_chance_corrected(self.name)
         return self.estimate.get("expected") if is_corrected else None
 
@@ -134,7 +134,10 @@ def _build_coefficients_context(
 
 @dataclass(frozen=True)
 class ScoreSource:
-    """Source of the categories' scores: "values", "item.NAME" (an attribute), or empty for none."""
+    """The source of the categories' scores: their values, an attribute of items, or none.
+
+    ``name``: "values", "item.NAME" or "".
+    """
 
     name: str = ""
 
@@ -234,7 +237,10 @@ def _build_table_row(
 
 
 def list_purposes(facts: HeadlineFacts, *, n_models: int) -> list[CoefficientPurpose]:
-    """Return the purposes, other than the headline's, that suit a question with these facts."""
+    """Return the purposes, besides that of the headline, that suit a question with these facts.
+
+    ``n_models``: number of raters that are models.
+    """
     kappa = get_weighted_name(headline_rules.COHEN, facts.weighting)
     suggestions = [
         CoefficientPurpose(_("One answer prevails"), "gwet_ac1"),

@@ -92,7 +92,7 @@ def edit_headline(request: HttpRequest, project_id: int) -> HttpResponse:
 def _save_changes(
     request: HttpRequest, selection: Selection, cleaned_data: Mapping[str, Any]
 ) -> None:
-    """Save the settings that differ; so results are not recomputed for an unchanged headline."""
+    """Save the settings that differ: an unchanged headline must not be recomputed."""
     question, project, by = selection.question, selection.project, request.user
     new_values = cleaned_data["headline"], cleaned_data["note"].strip(), cleaned_data["pooled"]
     if new_values != (question.headline, question.headline_note, question.headline_pooled):

@@ -27,7 +27,7 @@ from metrics.views.common.selection import (
 )
 from metrics.views.common.sources import get_sources
 from metrics.views.common.sources.base import PairSource
-from metrics.views.common.trends.recent_changes import find_level_shift
+from metrics.views.common.trends.period_comparison import find_level_shift
 from metrics.views.common.trends.trend_points import TrendPoint, is_drawable, limit_to_table
 from projects.models import Rater
 
@@ -132,7 +132,10 @@ def _render_pair_list(request: HttpRequest, selection: Selection) -> HttpRespons
 def build_context(
     selection: Selection, a: Rater, b: Rater, source: PairSource
 ) -> dict[str, object]:
-    """Return the template context of a pair; the trend may be pending when the table is not."""
+    """Return the template context of a pair of raters, from their source.
+
+    Its trend may still be computed by a worker when the table is there.
+    """
     clusters = QuestionClusters.load(selection.question.pk, selection.project)
     details = PairDetails.from_table(source.get_table(), selection.scale, clusters)
     names = [get_weighted_name("cohen_kappa", selection.weights)]

@@ -18,7 +18,7 @@ LIVE = LiveSettings(seconds=2, summary=True, fragments=("questions", "getting-st
 
 
 def is_overview_requested(request: HttpRequest) -> bool:
-    """Return True if the URL has no parameter besides the project.
+    """Return whether the request is for the overview: the URL names nothing besides the project.
 
     Any other parameter belongs to the dashboard of a question. False also for the poll of a
     dashboard that was opened when the project had only one question.

@@ -68,14 +68,20 @@ def list_prompt_versions(question: Question, rater: Rater) -> list[ModelVersion]
 
 
 def choose_period(requested: str | None) -> str:
-    """Return the period of the trends: month if requested, else week; days have too few items."""
+    """Return the period of the trends, week or month; week unless the URL requests months.
+
+    Days have too few items.
+    """
     return requested if requested in (PeriodUnit.WEEK, PeriodUnit.MONTH) else PeriodUnit.WEEK.value
 
 
 def build_chart_rows(
     question: Question, model_versions: list[ModelVersion], span: str, name: str
 ) -> list[vega_lite.Row]:
-    """Return the defined points of the trends of all versions, as rows of a chart."""
+    """Return the chart rows of all versions' trends, without points that have no value.
+
+    ``span``: period of the trends; ``name``: coefficient.
+    """
     labels = {version.rater.pk: version.label for version in model_versions}
     scale = QuestionScale.for_question(question)
     rows = rater_periods.list_newest_periods_of_raters(
@@ -176,9 +182,9 @@ def build_context(selection: Selection, source: RaterSource) -> dict[str, object
 
 
 def get_confusion_table(agreement: RaterAgreement | None) -> list[list[int]]:
-    """Return the table of the rater's categories by those of the peers on the same items.
+    """Return the (k, k) table of a rater's answers (rows) by the peers' answers to the same items.
 
-    Empty without an agreement.
+    Empty for None, before the rater has an agreement.
     """
     return agreement.table if agreement else []
 
@@ -201,7 +207,7 @@ def compute_category_use(
 ) -> list[CategoryUse]:
     """Return how often the rater and the peers choose each category on shared items.
 
-    Empty without shared items.
+    Empty without shared items, and for None.
     """
     table = np.array(get_confusion_table(agreement), np.int64)
     total = table.sum()

@@ -86,7 +86,7 @@ def show_shared_page(request: HttpRequest, secret: str) -> HttpResponse:
 @require_safe
 @sensitive_variables("secret")
 def show_shared_chart(request: HttpRequest, secret: str, name: str) -> HttpResponse:
-    """Return a chart of the shared page."""
+    """Return a chart of the page that a share link shows; status 410 or 404 as for the page."""
     link = _find_link(secret)
     charts = SHARED_PAGES[link.view.page].charts if link is not None and link.is_active else {}
     if link is None or name not in charts:

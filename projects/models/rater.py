@@ -50,7 +50,7 @@ class Rater(models.Model):
     )
     # A paused rater gets no items; existing ratings still count.
     paused = models.BooleanField(default=False)
-    # The consequence of wrong gold answers, shown to the rater (quality.gold.interventions).
+    # The consequence of wrong gold answers, shown to the rater (quality.gold.services).
     gold_notice = models.CharField(
         max_length=6, choices=GoldNotice.choices, blank=True, default="", db_default=""
     )

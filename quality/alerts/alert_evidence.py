@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from django.utils.functional import Promise
@@ -64,22 +65,7 @@ def list_deviating_ratings(alert: Alert, scale: QuestionScale) -> list[Deviating
     )
     rows = list(own_ratings)
     codes_of_others = _get_codes_of_others(alert, [row[0] for row in rows])
-    index_of_code = {int(code): index for index, code in enumerate(scale.codes)}
-    deviating: list[tuple[float, int, int, int, list[int]]] = []
-    for item_id, code, day in rows:
-        other_indexes = [
-            index_of_code[other_code]
-            for other_code in codes_of_others.get(item_id, [])
-            if other_code in index_of_code
-        ]
-        if code not in index_of_code or not other_indexes:
-            continue
-        index = index_of_code[code]
-        distance = _compute_distance(index, other_indexes, ordered=scale.type.ordered)
-        if distance > 0:
-            deviating.append((distance, item_id, day, index, sorted(other_indexes)))
-    deviating.sort(key=lambda row: -row[0])
-    largest = deviating[:MAX_RATINGS_SHOWN]
+    largest = _sort_by_distance(rows, codes_of_others, scale)[:MAX_RATINGS_SHOWN]
     items = Item.objects.in_bulk([item_id for _distance, item_id, *_row in largest])
     return [
         DeviatingRating(
@@ -92,6 +78,33 @@ def list_deviating_ratings(alert: Alert, scale: QuestionScale) -> list[Deviating
         for distance, item_id, day, index, other_indexes in largest
         if item_id in items  # else it was deleted meanwhile
     ]
+
+
+def _sort_by_distance(
+    rows: Sequence[tuple[int, int, int]],
+    codes_of_others: Mapping[int, Sequence[int]],
+    scale: QuestionScale,
+) -> list[tuple[float, int, int, int, list[int]]]:
+    """Return (distance, item id, day, index, indexes of others) of the ratings that deviate.
+
+    ``rows``: (item id, code, day) of the rater's ratings; ``codes_of_others``: {item id: codes}.
+    Indexes are those of declared categories. The largest distance comes first.
+    """
+    index_of_code = {int(code): index for index, code in enumerate(scale.codes)}
+    deviating = []
+    for item_id, code, day in rows:
+        other_indexes = [
+            index_of_code[other_code]
+            for other_code in codes_of_others.get(item_id, [])
+            if other_code in index_of_code
+        ]
+        if code not in index_of_code or not other_indexes:
+            continue
+        index = index_of_code[code]
+        distance = _compute_distance(index, other_indexes, ordered=scale.type.ordered)
+        if distance > 0:
+            deviating.append((distance, item_id, day, index, sorted(other_indexes)))
+    return sorted(deviating, key=lambda row: -row[0])
 
 
 def _get_codes_of_others(alert: Alert, item_ids: list[int]) -> dict[int, list[int]]:

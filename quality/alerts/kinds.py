@@ -1,6 +1,6 @@
 """Registry of alert kinds: sentences, links, causes and charts.
 
-The rules that raise them are in metrics.agreement (drift, outliers) and in detection/scan.py;
+The rules that raise them are in metrics.agreement (drift, outliers) and in scan.py;
 suspected gold is detected by quality.gold.
 """
 
@@ -18,7 +18,7 @@ from django.utils.translation import gettext_lazy
 
 from quality.models import Alert, AlertCause, AlertKind
 
-from .texts import common, questions, raters
+from . import kind_texts, text_parts
 
 
 def _build_url(alert: Alert, url_name: str, *args: object, **params: str) -> str:
@@ -115,7 +115,7 @@ _CLOSED_HINT = gettext_lazy("This cause won’t alert again.")
 _rater_kind = partial(
     AlertKindDefinition,
     link=get_rater_link,
-    error_rate=common.describe_lifetime_error_rate,
+    error_rate=text_parts.describe_lifetime_error_rate,
     causes=RATER_CAUSES,
     hint=gettext_lazy("While open, this rater gets no other alert."),
     sections=frozenset({DEVIATING_RATINGS}),
@@ -125,9 +125,9 @@ _rater_kind = partial(
 )
 _level_change_kind = partial(
     AlertKindDefinition,
-    basis=questions.list_basis,
-    explanations=questions.list_explanations,
-    error_rate=common.describe_question_error_rate,
+    basis=kind_texts.list_level_basis,
+    explanations=kind_texts.list_level_explanations,
+    error_rate=text_parts.describe_question_error_rate,
     causes=OTHER_CAUSES,
     hint=_CLOSED_HINT,
     chart=gettext_lazy("Lines: before and since. Shaded: when it began (95% interval)."),
@@ -136,11 +136,11 @@ _level_change_kind = partial(
 
 KINDS: dict[str, AlertKindDefinition] = {
     AlertKind.RATER_DRIFT: AlertKindDefinition(
-        brief=raters.build_brief_text,
-        basis=raters.list_basis,
-        explanations=raters.list_explanations,
+        brief=kind_texts.build_drift_brief_text,
+        basis=kind_texts.list_drift_basis,
+        explanations=kind_texts.list_drift_explanations,
         link=get_rater_link,
-        error_rate=common.describe_rater_error_rate,
+        error_rate=text_parts.describe_rater_error_rate,
         causes=RATER_CAUSES,
         hint=gettext_lazy("Once confirmed, later ratings don’t count in others’ drift."),
         sections=frozenset({DEVIATING_RATINGS, CATEGORY_USE}),
@@ -151,32 +151,32 @@ KINDS: dict[str, AlertKindDefinition] = {
         about=ABOUT_RATER,
     ),
     AlertKind.RATER_SAME_ANSWER: _rater_kind(
-        brief=raters.build_same_answer_brief_text,
-        basis=raters.list_same_answer_basis,
-        explanations=raters.list_same_answer_explanations,
+        brief=kind_texts.build_same_answer_brief_text,
+        basis=kind_texts.list_same_answer_basis,
+        explanations=kind_texts.list_same_answer_explanations,
     ),
     AlertKind.RATER_TOO_FAST: _rater_kind(
-        brief=raters.build_fast_brief_text,
-        basis=raters.list_fast_basis,
-        explanations=raters.list_fast_explanations,
+        brief=kind_texts.build_fast_brief_text,
+        basis=kind_texts.list_fast_basis,
+        explanations=kind_texts.list_fast_explanations,
     ),
     AlertKind.RATER_DISAGREES: _rater_kind(
-        brief=raters.build_outlier_brief_text,
-        basis=raters.list_outlier_basis,
-        explanations=raters.list_outlier_explanations,
+        brief=kind_texts.build_outlier_brief_text,
+        basis=kind_texts.list_outlier_basis,
+        explanations=kind_texts.list_outlier_explanations,
     ),
     AlertKind.NEWCOMER_BELOW: _rater_kind(
-        brief=raters.build_newcomer_brief_text,
-        basis=raters.list_newcomer_basis,
-        explanations=raters.list_newcomer_explanations,
-        error_rate=common.describe_newcomer_error_rate,
+        brief=kind_texts.build_newcomer_brief_text,
+        basis=kind_texts.list_newcomer_basis,
+        explanations=kind_texts.list_newcomer_explanations,
+        error_rate=text_parts.describe_newcomer_error_rate,
     ),
     AlertKind.RATER_COPIES: AlertKindDefinition(
-        brief=raters.build_copies_brief_text,
-        basis=raters.list_copies_basis,
-        explanations=raters.list_copies_explanations,
+        brief=kind_texts.build_copies_brief_text,
+        basis=kind_texts.list_copies_basis,
+        explanations=kind_texts.list_copies_explanations,
         link=get_pair_link,
-        error_rate=common.describe_copies_error_rate,
+        error_rate=text_parts.describe_copies_error_rate,
         causes=OTHER_CAUSES,
         hint=_CLOSED_HINT,
         chart=gettext_lazy("Line: mean."),
@@ -184,30 +184,30 @@ KINDS: dict[str, AlertKindDefinition] = {
         from_start=True,
     ),
     AlertKind.QUESTION_FELL: _level_change_kind(
-        own_sentence=questions.build_question_sentence, link=get_question_link
+        own_sentence=kind_texts.build_question_sentence, link=get_question_link
     ),
     AlertKind.PAIR_DIVERGED: _level_change_kind(
-        brief=questions.build_pair_brief_text,
+        brief=kind_texts.build_pair_brief_text,
         link=get_pair_link,
     ),
     AlertKind.CATEGORY_COLLAPSED: _level_change_kind(
-        own_sentence=questions.build_category_sentence, link=get_categories_link
+        own_sentence=kind_texts.build_category_sentence, link=get_categories_link
     ),
     AlertKind.RATINGS_MISSING: AlertKindDefinition(
-        own_sentence=questions.build_overlap_sentence,
-        basis=questions.list_overlap_basis,
-        explanations=questions.list_overlap_explanations,
+        own_sentence=kind_texts.build_overlap_sentence,
+        basis=kind_texts.list_overlap_basis,
+        explanations=kind_texts.list_overlap_explanations,
         link=get_members_link,
-        error_rate=common.describe_count_error_rate,
+        error_rate=text_parts.describe_count_error_rate,
         causes=OTHER_CAUSES,
         hint=_CLOSED_HINT,
     ),
     AlertKind.GOLD_SUSPECTED: AlertKindDefinition(
-        own_sentence=questions.build_gold_sentence,
-        basis=questions.list_gold_basis,
-        explanations=questions.list_gold_explanations,
+        own_sentence=kind_texts.build_gold_sentence,
+        basis=kind_texts.list_gold_basis,
+        explanations=kind_texts.list_gold_explanations,
         link=get_gold_link,
-        error_rate=common.describe_gold_error_rate,
+        error_rate=text_parts.describe_gold_error_rate,
         causes=OTHER_CAUSES,
         hint=gettext_lazy("Suspected answers aren’t scored until you decide."),
     ),
@@ -215,6 +215,10 @@ KINDS: dict[str, AlertKindDefinition] = {
 
 
 def get_brief_text(alert: Alert, rater: int) -> str:
-    """Return the text of an alert to show beside the name of one of its raters (``rater``: id)."""
+    """Return the text of an alert to show beside the name of one of its raters.
+
+    ``rater``: the rater's id. Kinds of alerts that are about no rater return their whole
+    sentence.
+    """
     kind = KINDS[alert.kind]
     return kind.brief(alert, rater) if kind.brief else kind.sentence(alert)

@@ -18,8 +18,8 @@ from projects.models import Rater
 from projects.services.rater_changes import set_rater_paused
 from quality.models import Alert, AlertCause, AlertState, AlertStep
 
-from .detection.storage import record_alert_event
 from .kinds import KINDS
+from .storage import record_alert_event
 
 MAX_REASON_LENGTH = 2_000
 
@@ -46,13 +46,13 @@ def change_alert_state(
     muted_until: datetime.date | None = None,
     by: Any,
 ) -> Alert:
-    """Change the state of an alert (open, acknowledged, muted, resolved), and store the step.
+    """Change the state of an alert (open, acknowledged, muted, resolved), and return the alert.
 
     ``muted_until``: the day on which a muted alert reopens, None for no end. ``cause``: for
     resolved one of the causes of the alert's kind; for acknowledged ``real`` or ""
-    (Alert.is_confirmed). The cause ``not_rater`` makes the next scan compare other raters with this
-    one's ratings again. Raises InvalidAlertStep. Repeating the current state without a reason
-    changes nothing. Locks the alert's row.
+    (Alert.is_confirmed). The cause ``not_rater`` makes the next scan compare other raters with
+    this one's ratings again. Each change is stored as a step; repeating the current state
+    without a reason changes nothing. Raises InvalidAlertStep. Locks the alert's row.
     """
     stored_alert = Alert.objects.select_for_update().get(pk=alert.pk)
     reason = reason.strip()

@@ -1,6 +1,6 @@
 """Sweep that scans questions whose ratings changed since their last scan.
 
-Alerts that were raised stay (detection/storage.py). Scheduling and leases: quality.recomputation.
+Alerts that were raised stay (storage.py). Scheduling and leases: quality.recomputation.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from quality.alerts import services
 from quality.models import Alert, AlertKind, AlertScan, AlertState, GoldItem
 from quality.recomputation import Recomputation
 
-from .detection import scan, storage
-from .detection.candidates import build_count_candidate
-from .detection.scan import scan_question
-from .detection.storage import store_scan
+from . import scan, storage
+from .candidates import build_count_candidate
+from .scan import scan_question
+from .storage import store_scan
 
 
 def update_gold_alerts() -> int:

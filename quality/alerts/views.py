@@ -1,4 +1,4 @@
-"""Pages of alerts: the list, and one alert with its chart, evidence and history."""
+"""Pages of alerts: the list, one alert with its chart and history, and the sensitivity."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import csv
 import datetime
 from typing import Any
 
+from django import forms
+from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
@@ -13,18 +15,20 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from core.web.forms import SettingsForm
 from core.web.tables import clean_row, get_page_size
 from metrics.question_scale import QuestionScale
 from metrics.views.common import vega_lite
+from metrics.views.common.number_formats import format_count, format_number
 from metrics.views.common.selection import get_choice, get_page_number
 from projects.models import Member, Project
 from projects.permissions import get_project
-from quality.alerts import services
+from quality.alerts import sensitivity, services
 from quality.alerts.kinds import ABOUT_QUESTION, CATEGORY_USE, DEVIATING_RATINGS, KINDS
 from quality.inbox import entry_counts
-from quality.models import Alert, AlertScan, AlertState, AlertStep, DriftState
+from quality.models import Alert, AlertMeasure, AlertScan, AlertState, AlertStep, DriftState
 from quality.rater_status import status_texts
 
 from . import alert_evidence
@@ -90,7 +94,12 @@ def show_alert(request: HttpRequest, project_id: int, alert_id: int) -> HttpResp
 @login_required
 @require_POST
 def change_state(request: HttpRequest, project_id: int, alert_id: int) -> HttpResponse:
-    """Change the state of an alert: acknowledged, muted, resolved or open again."""
+    """Change the state of an alert: acknowledged, muted, resolved or open again; for leads.
+
+    ``do``: the state, followed by ":" and the cause if there is one; or PAUSE, ":" and a
+    rater's id, which confirms the alert and pauses the rater. An invalid step shows the alert
+    with the error.
+    """
     project = get_project(request.user, project_id, role=LEAD)
     alert = _get_alert_or_404(project, alert_id)
     state, _sep, cause = request.POST.get("do", "").partition(":")
@@ -123,7 +132,7 @@ def change_state(request: HttpRequest, project_id: int, alert_id: int) -> HttpRe
 @login_required
 @require_safe
 def export_chart(request: HttpRequest, project_id: int, alert_id: int, form: str) -> HttpResponse:
-    """Return the chart of an alert.
+    """Return the chart of an alert as a file; Http404 for another form than json and csv.
 
     ``form``: json (specification, rows and locale) or csv (rows).
     """
@@ -170,7 +179,10 @@ def _list_mute_choices() -> list[tuple[str, str]]:
 
 
 def _parse_date(text: str) -> datetime.date | None:
-    """Return the date, or None for an empty text; raises InvalidAlertStep."""
+    """Return the date of a text such as 2026-11-23, or None if it is empty.
+
+    Raises InvalidAlertStep for another text.
+    """
     if not text:
         return None
     try:
@@ -212,3 +224,67 @@ def _render_alert(
         "from_inbox": INBOX in (request.GET.get("from"), request.POST.get("from")),
     }
     return render(request, "quality/alerts/detail.html", context, status=status)
+
+
+class SensitivityForm(SettingsForm):
+    """The chosen sensitivity; quality.alerts.sensitivity validates it."""
+
+    sensitivity = forms.CharField(required=False)
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def edit_sensitivity(request: HttpRequest, project_id: int) -> HttpResponse:
+    project = get_project(request.user, project_id, role=Member.Role.LEAD)
+    error, status = "", 200
+    if request.method == "POST":
+        current = sensitivity.get_sensitivity(project.pk)
+        form = SensitivityForm(request.POST, initial={"sensitivity": current})
+        try:
+            if form.is_valid() and (changes := form.get_changes()):
+                sensitivity.set_sensitivity(project=project, by=request.user, **changes)
+        except sensitivity.InvalidSensitivity as invalid:
+            form.add_error("sensitivity", str(invalid))
+        if not form.errors:
+            messages.success(request, _("Saved."))
+            return redirect("alert_settings", project_id=project.pk)
+        error, status = str(form.errors["sensitivity"][0]), 400
+    context = {
+        "project": project,
+        "sensitivity": sensitivity.get_sensitivity(project.pk),
+        "levels": [
+            (option, _describe_option(option))
+            for option in sensitivity.list_expected_alerts(project)
+        ],
+        "error": error,
+    }
+    return render(request, "quality/alerts/sensitivity.html", context, status=status)
+
+
+def _describe_option(option: sensitivity.ExpectedAlerts) -> list[str]:
+    """Return sentences on the error rate and the detection delay at one sensitivity.
+
+    Only the rate for one rater while the project has no data.
+    """
+    years = round(option.years_per_false_alert)
+    sentences = [
+        ngettext(
+            "At most one false alert per year of a rater’s work.",
+            "At most one false alert per %(years)s years of a rater’s work.",
+            years,
+        )
+        % {"years": format_count(years)}
+    ]
+    if option.false_alerts_per_year is None or option.items is None:
+        return sentences
+    params = {
+        "a_year": format_number(option.false_alerts_per_year, 1),
+        "items": format_count(int(round(option.items, -1 if option.items >= 100 else 0))),
+        "shift": format_number(option.shift),
+    }
+    sentences.append(_("At most %(a_year)s per year with the raters of the last 90 days.") % params)
+    if option.measure == AlertMeasure.BIAS:
+        delay = _("Detects a shift of %(shift)s categories after about %(items)s shared items.")
+    else:
+        delay = _("Detects a drop of %(shift)s in kappa after about %(items)s shared items.")
+    return [*sentences, delay % params]

@@ -31,7 +31,7 @@ class FixedCodes:
 
     @property
     def codes(self) -> dict[int, int]:
-        """All fixed codes; a decision takes precedence over a gold answer."""
+        """Return {item id: code} of all fixed items; decisions take precedence over gold."""
         return self.gold | self.decided
 
 
@@ -48,14 +48,14 @@ def load_votes(question: Question, *, with_models: bool) -> np.ndarray:
 
 
 def get_fixed_codes(question: Question, *, moment: datetime.datetime | None = None) -> FixedCodes:
-    """Return the codes fixed by decisions and gold answers, now or at a past moment."""
+    """Return the codes fixed by decisions and gold answers, now or at ``moment``."""
     return FixedCodes(
         decided=get_decided_codes(question.pk, moment), gold=get_gold_codes(question.pk, moment)
     )
 
 
 def get_gold_codes(question_id: int, moment: datetime.datetime | None = None) -> dict[int, int]:
-    """Return {item id: code} of gold answers that allow exactly one category."""
+    """Return {item id: code} of the gold answers that allow one category, now or at ``moment``."""
     gold = GoldAnswer.objects
     answers = gold.in_force() if moment is None else gold.in_force_at(moment)
     codes = {}
@@ -100,7 +100,11 @@ CONFIDENCE_LEVELS = (
 
 @dataclass(frozen=True)
 class ConfusionEstimate:
-    """Estimated errors of one rater; see models.RaterConfusion."""
+    """Estimated errors of one rater, with the fields of RaterConfusion.
+
+    ``confusion`` and ``expected_counts`` are empty where only a majority was computed; ``bias``
+    is None there and on nominal scales.
+    """
 
     rater: int
     impact: float
@@ -132,11 +136,14 @@ class ConsensusLabels:
 
     @property
     def expected_errors(self) -> float | None:
-        """Expected number of wrong labels; None if the labels have no confidence."""
+        """Return the expected number of wrong labels; None if the labels have no confidence."""
         return None if self.confidence is None else float((1 - self.confidence).sum())
 
     def list_confidence_levels(self) -> list[dict[str, float]]:
-        """Return the numbers of labels and expected errors from each of CONFIDENCE_LEVELS up."""
+        """Return how many labels reach each of CONFIDENCE_LEVELS, and how many may be wrong.
+
+        Empty if the labels have no confidence.
+        """
         if self.confidence is None:
             return []
         levels = []
@@ -205,7 +212,9 @@ def _calibrate(
 ) -> tuple[np.ndarray, dict[str, object], list[dict[str, object]]]:
     """Calibrate the model's probabilities: on gold if there is enough, else on held-out ratings.
 
-    Return the probabilities (N, k), a description of the model, and the bins of held-out ratings.
+    ``columns``: items, raters and category indexes of the votes (M,), and the number of
+    categories k. Returns the probabilities (N, k) of the N items, a description of the model,
+    and the bins of held-out ratings.
     """
     all_fixed, gold, decided = (
         _to_fixed_arrays(codes, scale) for codes in (fixed.codes, fixed.gold, fixed.decided)
@@ -273,7 +282,7 @@ def _describe_model(
     calibration: consensus.Calibration,
     gold: consensus.GoldCalibration | None,
 ) -> dict[str, object]:
-    """Return the estimated model, and how its probabilities were calibrated, in its stored form."""
+    """Return the estimated model and its calibration as JSON values, for Consensus.model."""
     return {
         "classes": estimate.classes.tolist(),
         "pooled": estimate.pooled_confusion.tolist(),

@@ -1,4 +1,7 @@
-"""Storage of a question's labels: only changed rows are written, in small transactions."""
+"""Storage of a question's labels and of the method by which they are computed.
+
+Only changed rows are written, in small transactions.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +15,14 @@ from django.db import connection, transaction
 from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
+from core import security_log
 from core.db import bulk
 from core.jobs.lease import LeaseLost
 from events.models import Event
 from events.services import MAX_ITEMS, add_to_batch, record_event
 from metrics.question_scale import QuestionScale
 from projects.models import AVAILABLE, Item, Question
-from quality.models import Consensus, ItemLabel, LabelSource, RaterConfusion
+from quality.models import Consensus, ConsensusMethod, ItemLabel, LabelSource, RaterConfusion
 
 from .fit import TIED, ConsensusLabels, FixedCodes, get_items_decided_since
 
@@ -128,9 +132,10 @@ def store_labels(
 
 
 def lock_consensus(question_id: int) -> Consensus:
-    """Lock and return the question's row until the transaction ends.
+    """Lock and return the question's row of labels, which is created where it is missing.
 
-    It serializes the writing of labels and decisions.
+    Whoever writes labels or decisions holds this lock, so that they are written one after
+    another.
     """
     Consensus.objects.get_or_create(question_id=question_id)
     return Consensus.objects.select_for_update().get(question_id=question_id)
@@ -141,7 +146,8 @@ def build_fixed_row(
 ) -> LabelRow:
     """Return the row of an item whose category a decision or a gold answer fixes.
 
-    ``index``: position of the category in declared order.
+    ``index``: position of the category in declared order; ``source``: decision or gold
+    (LabelSource).
     """
     shares = np.zeros(scale.k)
     shares[index] = 1.0
@@ -214,7 +220,7 @@ def _iter_consensus_rows(
 
 
 def iter_stored_rows(question_id: int) -> Iterator[tuple[Any, ...]]:
-    """Yield (item id, values of COMPARED_COLUMNS) of the stored labels."""
+    """Yield (item id, values of COMPARED_COLUMNS...) of the stored labels, by item id."""
     rows = ItemLabel.objects.filter(question_id=question_id).order_by("item_id")
     return rows.values_list("item_id", *COMPARED_COLUMNS).iterator(chunk_size=BATCH_SIZE)
 
@@ -243,7 +249,7 @@ def _is_changed_value(old: float | None, new: float | None) -> bool:
 
 @dataclass(frozen=True)
 class _LeasedQuestion:
-    """Write labels of a question whose lease this worker holds.
+    """Writer of the labels of a question whose lease this worker holds.
 
     ``last_decision_id``: as in ``store_labels``. ``stored_codes``: {item id: stored code}.
     """
@@ -271,9 +277,9 @@ class _LeasedQuestion:
         record_label_changes(question_id, item_ids)
 
     def _lock_and_find_new_decisions(self) -> set[int]:
-        """Lock the question and return the items decided since the labels were read.
+        """Lock the question and return the ids of items decided since the labels were read.
 
-        Raises LeaseLost.
+        Raises LeaseLost if another worker has taken over the question.
         """
         question_id = self.consensus.question_id
         if lock_consensus(question_id).lease != self.consensus.lease:
@@ -308,3 +314,28 @@ def _store_confusions(question_id: int, labels: ConsensusLabels) -> None:
     deleted = sorted(set(stored.values_list("rater_id", flat=True)) - rater_ids)
     for start in range(0, len(deleted), BATCH_SIZE):
         stored.filter(rater__in=deleted[start : start + BATCH_SIZE]).delete()
+
+
+@transaction.atomic
+def set_method(*, question: Question, method: str, with_models: bool, by: Any) -> Consensus:
+    """Set the method of a question's labels, and whether ratings of models count.
+
+    The next sweep recomputes the labels. Records a security event. Raises ValueError for an unknown
+    method.
+    """
+    if method not in ConsensusMethod.values:
+        raise ValueError(f"unknown method '{method}'; one of {', '.join(ConsensusMethod.values)}")
+    row = lock_consensus(question.pk)
+    before = {"method": row.method, "with_models": row.with_models}
+    row.method = method
+    row.with_models = with_models
+    row.save(update_fields=["method", "with_models"])
+    security_log.log_event(
+        "label_method_changed",
+        project_id=question.project_id,
+        by=by.pk,
+        question=question.key,
+        before=before,
+        after={"method": method, "with_models": with_models},
+    )
+    return row

@@ -28,9 +28,9 @@ from core.api.strict_fields import (
 )
 from projects.api.base import ApiView, get_question
 from projects.models import Member, Question
-from quality.exams import attempts_and_waivers, exam_rules
-from quality.exams.attempts_and_waivers import MAX_REASON_LENGTH
-from quality.validation import InvalidSettings
+from quality.exams import exam_rules
+from quality.exams.exam_rules import MAX_REASON_LENGTH
+from quality.settings_changes import InvalidSettings
 from ratings.annotation.assignments import exams
 from ratings.models import Exam
 
@@ -168,16 +168,12 @@ class ExamListView(ApiView):
         rater = project.raters.filter(key=data["rater"]).first()
         if rater is None:
             raise BadRequest("Nothing was decided.", fields={"rater": "no rater of the project"})
-        apply_action = (
-            attempts_and_waivers.waive_exam
-            if data["do"] == "waive"
-            else attempts_and_waivers.grant_attempt
-        )
+        apply_action = exam_rules.waive_exam if data["do"] == "waive" else exam_rules.grant_attempt
         try:
             exam = apply_action(
                 question=question, rater=rater, by=request.user, reason=data["reason"]
             )
-        except attempts_and_waivers.InvalidExamAction as error:
+        except exam_rules.InvalidExamAction as error:
             raise BadRequest(str(error)) from None
         return Response(ExamOut(exam).data)
 

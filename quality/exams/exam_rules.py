@@ -1,6 +1,6 @@
-"""Settings of a question's exam, and Wald's sequential test: its outcome and its error rates.
+"""Rules of a question's exam, its sequential test, further attempts and waivers.
 
-The outcome is registered with ratings.annotation.assignments.exams.
+The outcome of Wald's sequential test is registered with ratings.annotation.assignments.exams.
 """
 
 from __future__ import annotations
@@ -15,11 +15,16 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from core import security_log
 from core.text import describe_range, describe_whole_range
 from metrics.agreement.rater_quality import gold
 from projects.models import Question, Rater
 from quality.models import GoldItem
-from quality.validation import InvalidSettings, record_rules_change
+from quality.settings_changes import (
+    InvalidSettings,
+    find_required_reason_error,
+    record_rules_change,
+)
 from ratings.annotation.assignments import exams
 from ratings.annotation.assignments.exams import ExamPolicy, ExamResult
 from ratings.models import Exam, ExamRules, Rating
@@ -38,6 +43,7 @@ MAX_ATTEMPTS = 20
 # Stored as the reason of a waiver; pages show it translated.
 RATED_BEFORE = "rated before the exam was asked for"
 BATCH_SIZE = 500
+MAX_REASON_LENGTH = 2_000  # characters; of an attempt or a waiver
 
 
 def get_preset_name(rules: ExamRules) -> str:
@@ -57,11 +63,11 @@ def get_exam_rules(question: Question) -> ExamRules:
 def set_exam_rules(
     *, question: Question, by: Any, everybody: bool = False, **values: Any
 ) -> ExamRules:
-    """Set some of RULES and record the change.
+    """Set some of RULES for a question, record the change, and return the stored rules.
 
     When an exam becomes required, raters who have rated already get a waiver, unless
-    ``everybody`` must take it. Running exams continue unchanged. Raises InvalidSettings, without
-    changes.
+    ``everybody`` must take it. Running exams continue unchanged. Raises InvalidSettings,
+    without changes.
     """
     ExamRules.objects.get_or_create(question=question)
     row = ExamRules.objects.select_for_update().get(question=question)
@@ -135,7 +141,7 @@ def _waive_experienced_raters(question: Question, by: Any) -> int:
 
 
 def _find_problems(values: Mapping[str, float]) -> dict[str, str]:
-    """Return {name: error message} of invalid values."""
+    """Return {name of the rule: error message} of invalid values; empty if all are valid."""
     errors = {}
     low, high = values["p_fail"], values["p_pass"]
     if not _is_finite(low) or not 0.05 <= low <= 0.95:
@@ -227,3 +233,67 @@ def _find_loophole(question: Question, test: ExamTest) -> ExamLoophole | None:
     label, n, n_items = answer
     probability = gold.constant_answer_pass_probability(n, n_items, **test)
     return ExamLoophole(label, n / n_items, probability) if probability > MAX_LOOPHOLE else None
+
+
+class InvalidExamAction(ValueError):
+    """The attempt or waiver is not possible; the message says why."""
+
+
+@transaction.atomic
+def grant_attempt(*, question: Question, rater: Rater, by: Any, reason: str) -> Exam:
+    """Create one more attempt at the exam for the rater, and return it.
+
+    Raises InvalidExamAction while an attempt is open, without enough new gold items, for an
+    invalid reason, and for a rater who has passed or has a waiver.
+    """
+    reason = _validate_action(question, rater, reason)
+    if Exam.objects.filter(question=question, rater=rater, state=Exam.State.OPEN).exists():
+        raise InvalidExamAction(_("An attempt is in progress."))
+    try:
+        exam = exams.get_or_start_exam(question=question, rater=rater, by=by, reason=reason)
+    except exams.ExamNotAvailable:
+        message = _("An exam needs %(n)s gold items that are new to this rater.")
+        raise InvalidExamAction(
+            message % {"n": exams.compute_min_correct_answers(question)}
+        ) from None
+    _record_security_event("exam_retry_granted", exam, by)
+    return exam
+
+
+@transaction.atomic
+def waive_exam(*, question: Question, rater: Rater, by: Any, reason: str) -> Exam:
+    """Create a waiver, with which the rater may rate without having passed, and return it.
+
+    Raises InvalidExamAction for an invalid reason, and for a rater who has passed or has a
+    waiver.
+    """
+    exam = exams.waive_exam(
+        question=question, rater=rater, by=by, reason=_validate_action(question, rater, reason)
+    )
+    _record_security_event("exam_waived", exam, by)
+    return exam
+
+
+def _validate_action(question: Question, rater: Rater, reason: str) -> str:
+    """Return the stripped reason.
+
+    Raises InvalidExamAction for an invalid one, and for a rater who has passed or has a waiver.
+    """
+    reason = reason.strip()
+    if problem := find_required_reason_error(reason, max_length=MAX_REASON_LENGTH):
+        raise InvalidExamAction(problem)
+    final_states = (Exam.State.PASSED, Exam.State.WAIVED)
+    if Exam.objects.filter(question=question, rater=rater, state__in=final_states).exists():
+        raise InvalidExamAction(_("This rater doesn't need an exam any more."))
+    return reason
+
+
+def _record_security_event(event_name: str, exam: Exam, by: Any) -> None:
+    security_log.log_event(
+        event_name,
+        project_id=exam.question.project_id,
+        by=by.pk,
+        question=exam.question.key,
+        rater=exam.rater.key,
+        after={"attempt": exam.number, "reason": exam.reason},
+    )

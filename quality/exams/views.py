@@ -23,11 +23,11 @@ from metrics.agreement.rater_quality.gold import expected_exam_length
 from metrics.views.common.number_formats import format_percent
 from metrics.views.common.selection import Selection, get_permitted_selection
 from projects.models import Category, GoldAnswer, Item, Member, Question, Rater
-from quality.exams import attempts_and_waivers, exam_rules
+from quality.exams import exam_rules
 from quality.models import Appeal
 from quality.own_rater import get_own_rater_or_404
 from quality.review import appeals
-from quality.validation import InvalidSettings
+from quality.settings_changes import InvalidSettings
 from ratings.annotation.assignments import exams
 from ratings.items import content
 from ratings.models import Exam, ExamRules
@@ -291,7 +291,10 @@ class ExamResultRow:
 
     @property
     def reason(self) -> str:
-        """Reason of the latest attempt, in the reader's language if the program wrote it."""
+        """Return the reason of the latest attempt, translated if the program wrote it.
+
+        Empty without a reason or an attempt.
+        """
         reason = self.exam.reason if self.exam is not None else ""
         return (
             _("Rated before the exam was required") if reason == exam_rules.RATED_BEFORE else reason
@@ -299,7 +302,7 @@ class ExamResultRow:
 
     @property
     def reason_with_name(self) -> str:
-        """Reason of the latest attempt, with the name of the lead who granted or waived it."""
+        """Return the reason of the latest attempt, with the lead who granted or waived it."""
         by = self.exam.by if self.exam is not None else None
         return f"{self.reason} ({by})" if self.reason and by else self.reason
 
@@ -346,14 +349,12 @@ def submit_exam_action(request: HttpRequest, project_id: int, rater_id: int) -> 
     question = selection.question
     question.exam_rules = exam_rules.get_exam_rules(question)
     is_waiver = request.POST.get("do") == "waive"
-    apply_action = (
-        attempts_and_waivers.waive_exam if is_waiver else attempts_and_waivers.grant_attempt
-    )
+    apply_action = exam_rules.waive_exam if is_waiver else exam_rules.grant_attempt
     try:
         apply_action(
             question=question, rater=rater, by=request.user, reason=request.POST.get("reason", "")
         )
-    except attempts_and_waivers.InvalidExamAction as invalid:
+    except exam_rules.InvalidExamAction as invalid:
         messages.error(request, str(invalid))
     else:
         message = (

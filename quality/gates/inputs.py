@@ -1,4 +1,4 @@
-"""Everything that a gate decides by, as it was at one moment.
+"""Inputs of a gate's verdict, as they were at one moment.
 
 Ratings, kinds of raters, scale, gold answers, decisions and alerts are those of the moment, from
 their histories. Groups of raters, attributes of items, the project's overlap and the method of
@@ -70,7 +70,7 @@ class GateInputs:
         return rows if with_models or is_model.all() else rows[~is_model]
 
     def get_agreement(self, rating_filter: RatingFilter) -> AgreementFacts | None:
-        """Return headline and coefficients of the selected ratings; None where there are none."""
+        """Return headline and coefficients of the selected ratings; None without ratings."""
         if rating_filter not in self._agreement:
             ratings = self.get_ratings(rating_filter)
             rows = convert_codes(ratings.rows, self.scale)

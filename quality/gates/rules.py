@@ -1,4 +1,4 @@
-"""Rules of a gate: a measure, the bound that makes sense for it, and the ratings that it is of."""
+"""Rules of a gate: a measure of the selected ratings must be at least, or at most, a limit."""
 
 from __future__ import annotations
 
@@ -39,7 +39,11 @@ MAX_OPEN_ALERTS = 10_000
 
 @dataclass(frozen=True)
 class Measure:
-    """A measure: the range of its values, the field of its limit, and whether it takes filters."""
+    """A quantity that a rule can limit, such as coverage.
+
+    ``limit_field``: AT_LEAST or AT_MOST, whichever makes sense for it; ``takes_filter``:
+    whether it can be measured on selected ratings.
+    """
 
     name: str
     lowest: float = 0.0
@@ -50,7 +54,7 @@ class Measure:
 
     @property
     def label(self) -> str | Promise:
-        """Name of the measure on pages."""
+        """Return the name of the measure on pages."""
         return _LABELS.get(self.name) or get_coefficient_name(self.name)
 
 

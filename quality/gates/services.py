@@ -43,7 +43,10 @@ def get_gate(project: Project, name: str) -> Gate:
 
 @transaction.atomic
 def create_gate(*, project: Project, question: Question, name: str, rules: Any, by: Any) -> Gate:
-    """Create a gate; a worker decides it soon. Raises InvalidGate."""
+    """Create a gate of a question and return it; a worker decides it soon. Raises InvalidGate.
+
+    ``rules``: as the API takes them (quality.gates.rules).
+    """
     Project.objects.select_for_update().get(pk=project.pk)
     name, stored_rules = _validate(project, question, name=name, rules=rules)
     if Gate.objects.filter(project=project).count() >= MAX_GATES:
@@ -66,7 +69,10 @@ def create_gate(*, project: Project, question: Question, name: str, rules: Any, 
 
 @transaction.atomic
 def change_gate(*, gate: Gate, name: str | None = None, rules: Any = None, by: Any) -> Gate:
-    """Set the name, the rules, or both; a worker decides the gate again. Raises InvalidGate."""
+    """Set the name, the rules, or both, and return the gate; a worker decides it again.
+
+    None leaves a value unchanged. Raises InvalidGate, without changes.
+    """
     Project.objects.select_for_update().get(pk=gate.project_id)
     row = Gate.objects.select_for_update().select_related("question__project").get(pk=gate.pk)
     before = _build_log_values(row)

@@ -92,7 +92,11 @@ RuleFormSet = forms.formset_factory(RuleForm, extra=EMPTY_ROWS, max_num=MAX_RULE
 
 
 def build_rule_forms(scale: QuestionScale, *, data: Any = None, gate: Gate | None = None) -> Any:
-    """Return the rows of the rules, with the measures that suit the question."""
+    """Return the formset of a gate's rules, with the measures that suit the scale.
+
+    ``data``: the posted form, None for an unposted one, which begins with the rules of
+    ``gate``.
+    """
     measures = [(name, get_measure(name).label) for name in list_measures(scale)]
     return RuleFormSet(
         data,

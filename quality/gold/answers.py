@@ -38,7 +38,7 @@ class CurrentGold:
 
     @property
     def single_category(self) -> int | None:
-        """Index of the only category that the answer names; None if it names none or several."""
+        """Return the index of the only category that the answer names; None unless it is one."""
         return next(iter(self.stated)) if len(self.stated) == 1 else None
 
 

@@ -32,8 +32,8 @@ from projects.api.base import ApiView, get_question
 from projects.models import GoldAnswer, Item, Member, Project, Question
 from projects.services import gold
 from projects.services.gold import MAX_EXPLANATION_LENGTH
-from quality.exams.attempts_and_waivers import MAX_REASON_LENGTH
-from quality.gold import interventions
+from quality.gold import services
+from quality.gold.services import MAX_REASON_LENGTH
 from quality.models import GoldIntervention, GoldItem
 
 
@@ -293,12 +293,12 @@ class GoldInterventionDetailView(ApiView):
         data = self.parse_body(request, GoldInterventionIn)
         try:
             if data["do"] == "carry_out":
-                interventions.carry_out_intervention(intervention=intervention, by=request.user)
+                services.carry_out_intervention(intervention=intervention, by=request.user)
             else:
-                interventions.override_intervention(
+                services.override_intervention(
                     intervention=intervention, reason=data.get("reason", ""), by=request.user
                 )
-        except interventions.InvalidIntervention as error:
+        except services.InvalidIntervention as error:
             raise BadRequest(str(error)) from None
         return Response(
             GoldInterventionOut(_get_intervention_or_404(project, intervention_id)).data

@@ -22,7 +22,7 @@ from metrics.periods import compute_start_days
 from metrics.question_scale import QuestionScale
 from projects.models import Question
 from quality import recomputation
-from quality.gold import answers, interventions, suspected_answers
+from quality.gold import answers, services, suspected_answers
 from quality.models import GoldIntervention, GoldItem, GoldReview, GoldScore, GoldState
 from quality.recomputation import Recomputation
 from ratings.models import Assignment, Exam
@@ -115,15 +115,14 @@ def compute_gold_score(
     pass_mark: float,
     since: datetime.datetime | None = None,
 ) -> GoldScore:
-    """Return the gold score of a rater's responses; the evidence counts those after ``since``."""
+    """Return the unsaved score of a rater on gold; the evidence counts answers after ``since``."""
     right = [response.code in gold_of_item[response.item].right for response in responses]
     table = _count_answers(responses, gold_of_item, scale.k)
     result = formulas.compute_score(table, None, scale.values if scale.type.numeric else None)
     n, n_right = len(responses), sum(right)
     low, high = wilson_interval(n_right, n)
-    start = 0 if since is None else sum(response.at <= since for response in responses)
-    evidence = np.minimum(formulas.compute_evidence(right[start:], pass_mark), MAX_EVIDENCE)
-    evidence_by_answer = np.concatenate([np.ones(start), evidence])  # 1 before the first answer
+    n_before = 0 if since is None else sum(response.at <= since for response in responses)
+    evidence_by_answer = _compute_evidence_by_answer(right, n_before, pass_mark)
     reached = formulas.find_pause(evidence_by_answer)
     return GoldScore(
         question_id=question_id,
@@ -145,6 +144,15 @@ def compute_gold_score(
         n_until_pause=reached,
         pause_reached_at=None if reached is None else responses[reached - 1].at,
     )
+
+
+def _compute_evidence_by_answer(right: list[bool], n_before: int, pass_mark: float) -> np.ndarray:
+    """Return (N,): the evidence against the rater after each answer.
+
+    ``right``: whether each of the N answers is right; of the first ``n_before`` it stays 1.
+    """
+    evidence = np.minimum(formulas.compute_evidence(right[n_before:], pass_mark), MAX_EVIDENCE)
+    return np.concatenate([np.ones(n_before), evidence])
 
 
 def _compute_chance(
@@ -180,7 +188,10 @@ def _list_class_scores(
     gold_of_item: Mapping[int, CurrentGold],
     scale: QuestionScale,
 ) -> list[dict[str, float]]:
-    """Return the rater's accuracy for each gold category."""
+    """Return the rater's right answers for each gold category, with the interval of the accuracy.
+
+    Gold answers with several categories are left out. Categories are given by their code.
+    """
     outcomes: dict[int, list[bool]] = {}
     for response in responses:
         gold = gold_of_item[response.item]
@@ -198,9 +209,10 @@ def _list_class_scores(
 def _list_week_scores(
     responses: Sequence[GoldResponse], right: np.ndarray, evidence_by_answer: np.ndarray
 ) -> list[dict[str, float]]:
-    """Return the rater's accuracy of each week, and the evidence at its end.
+    """Return the rater's right answers of each week, and the evidence at the end of it.
 
-    ``evidence_by_answer`` (N,): the evidence after each response.
+    ``right`` (N,): whether each response is right; ``evidence_by_answer`` (N,): the evidence
+    after it.
     """
     weeks = compute_start_days(np.array([response.day for response in responses]), "week")
     rows = []
@@ -228,7 +240,7 @@ def _compute_and_store_scores(state: GoldState) -> None:
     """Compute and store the raters' scores on the gold of a question."""
     started = time.monotonic()
     question = Question.objects.prefetch_related("categories").get(pk=state.question_id)
-    interventions.override_resumed_pauses(question.pk)
+    services.override_resumed_pauses(question.pk)
     # Read the input version first: later changes must make the scores outdated again.
     current_version = get_input_versions(question.pk).get(question.pk, {})
     gold_scores, items, summary = compute_gold_results(question, state.pass_mark)
@@ -260,7 +272,7 @@ def compute_gold_results(
         passed_exam_answers=answers.get_passed_exam_answers(question),
     )
     suspected_items = {item.item_id for item in items if item.suspected}
-    evidence_starts = interventions.get_evidence_starts(question.pk)
+    evidence_starts = services.get_evidence_starts(question.pk)
     gold_scores = []
     for rater, rater_responses in group_scored_responses(
         responses, gold_of_item, excluded_items=suspected_items
@@ -308,7 +320,7 @@ def _store_results(
     GoldScore.objects.bulk_create(gold_scores, batch_size=BATCH_SIZE)
     GoldItem.objects.filter(question_id=row.question_id).delete()
     GoldItem.objects.bulk_create(items, batch_size=BATCH_SIZE)
-    interventions.create_interventions(row.question, row.rule, gold_scores)
+    services.create_interventions(row.question, row.rule, gold_scores)
 
 
 RECOMPUTATION = Recomputation(

@@ -22,8 +22,8 @@ from metrics.agreement.rater_quality import gold as formulas
 from metrics.question_scale import QuestionScale
 from projects.models import GoldAnswer
 from projects.services import gold as gold_services
-from quality import validation
 from quality.models import GoldItem, GoldReview
+from quality.settings_changes import find_reason_error
 
 from .answers import CurrentGold, GoldResponse
 
@@ -94,15 +94,25 @@ def build_gold_items(
         )
         if item_id in suspects:
             suspect, codes = suspects[item_id], codes_of_people.get(item_id, {})
-            row.probability, row.n_people = suspect.probability, suspect.n_raters
-            row.likely_code = int(scale.codes[suspect.likely_code])
-            row.suspected = suspect.is_suspect and not gold.is_confirmed
+            _set_suspicion(row, suspect, scale, is_confirmed=gold.is_confirmed)
             accuracies = _compute_other_accuracies(gold.single_category, codes, tally)
             _set_passing_rater_counts(
                 row, codes, accuracies, pass_mark=pass_mark, likely_code=suspect.likely_code
             )
         rows.append(row)
     return rows
+
+
+def _set_suspicion(
+    row: GoldItem, suspect: formulas.SuspectGold, scale: QuestionScale, *, is_confirmed: bool
+) -> None:
+    """Set the probability that the gold answer is wrong, and the category that is likely right.
+
+    ``is_confirmed``: a lead has kept the answer, which is then not suspected.
+    """
+    row.probability, row.n_people = suspect.probability, suspect.n_raters
+    row.likely_code = int(scale.codes[suspect.likely_code])
+    row.suspected = suspect.is_suspect and not is_confirmed
 
 
 class _RightAnswersInOrder:
@@ -123,9 +133,10 @@ class _RightAnswersInOrder:
         return [self.is_right[position] for position in self.positions_of_item.get(item_id, ())]
 
     def count_others(self, item_id: int) -> formulas.RightAnswers:
-        """Return the counts of answers to other items, before and after the item's first third.
+        """Return how many answers to other items are right, before and after a moment.
 
-        They are zero if the item has fewer than three answers.
+        The moment is the last answer of the first third of those to this item. All counts
+        are zero if the item has fewer than three answers.
         """
         own = self.positions_of_item.get(item_id, [])
         first = len(own) // 3
@@ -187,13 +198,13 @@ def _count_right_answers(
 
 @transaction.atomic
 def create_review(*, gold: GoldAnswer, verdict: str, reason: str = "", by: Any) -> GoldReview:
-    """Store a lead's review of a current gold answer: keep it, or retire it.
+    """Store a lead's review of a current gold answer: keep it, or retire it; return the review.
 
-    Raises InvalidGoldReview, without changes.
+    ``verdict``: keep or retire. Raises InvalidGoldReview, without changes.
     """
     if verdict not in GoldReview.Verdict.values:
         raise InvalidGoldReview(_("Choose to keep or retire it."))
-    if problem := validation.find_reason_error(reason, max_length=MAX_REASON_LENGTH):
+    if problem := find_reason_error(reason, max_length=MAX_REASON_LENGTH):
         raise InvalidGoldReview(problem)
     gold_services.lock_gold_answers(gold.question)
     if not GoldAnswer.objects.in_force().filter(pk=gold.pk).exists():

@@ -23,7 +23,7 @@ from metrics.agreement.rater_quality.gold import MIN_ANSWERS
 from metrics.views.common.selection import Selection, get_permitted_selection, get_selection
 from projects.models import GoldAnswer, Item, Member, Question, Rater, Scale
 from projects.permissions import get_project
-from quality.gold import gold_rules, interventions, recomputation, suspected_answers
+from quality.gold import recomputation, services, suspected_answers
 from quality.models import GoldIntervention, GoldItem, GoldScore, GoldState
 from ratings.services.rating_times import date_from_day
 
@@ -75,12 +75,7 @@ def show_gold(request: HttpRequest, project_id: int) -> HttpResponse:
     )
     in_force = GoldItem.objects.filter(question=question, gold__retired_at=None)
     items = in_force.select_related("item", "gold")
-    by_exposure: QuerySet[Any] = items.order_by("-exposures", "item__id")
-    if not by_exposure.exists():  # nobody has rated: no row of the answers is computed yet
-        no_value = Value(None, output_field=FloatField())
-        uncounted = {"exposures": Value(0), "right": Value(0), "probability": no_value}
-        answers = GoldAnswer.objects.in_force().filter(question=question)
-        by_exposure = answers.select_related("item").order_by("item_id").annotate(**uncounted)
+    by_exposure = _sort_by_exposure(items, question)
     state = GoldState.objects.filter(question=question).first()
     context = {
         "project": selection.project,
@@ -108,6 +103,21 @@ def show_gold(request: HttpRequest, project_id: int) -> HttpResponse:
         "ordered": Scale(question.scale).ordered,
     }
     return render(request, "quality/gold/overview.html", context)
+
+
+def _sort_by_exposure(items: QuerySet[GoldItem], question: Question) -> QuerySet[Any]:
+    """Return the gold items by how often they were shown, or uncounted ones while there are none.
+
+    ``items``: of the question. They are computed when somebody has rated; until then the rows are
+    gold answers with the same fields.
+    """
+    by_exposure = items.order_by("-exposures", "item__id")
+    if by_exposure.exists():
+        return by_exposure
+    no_value = Value(None, output_field=FloatField())
+    uncounted = {"exposures": Value(0), "right": Value(0), "probability": no_value}
+    answers = GoldAnswer.objects.in_force().filter(question=question)
+    return answers.select_related("item").order_by("item_id").annotate(**uncounted)
 
 
 def _get_readable_selection(request: HttpRequest, project_id: int) -> Selection:
@@ -204,13 +214,13 @@ def submit_intervention(
     )
     try:
         if request.POST.get("do") == "carry_out":
-            interventions.carry_out_intervention(intervention=intervention, by=request.user)
+            services.carry_out_intervention(intervention=intervention, by=request.user)
         else:
             reason = request.POST.get("reason", "")
-            interventions.override_intervention(
+            services.override_intervention(
                 intervention=intervention, reason=reason, by=request.user
             )
-    except interventions.InvalidIntervention as invalid:
+    except services.InvalidIntervention as invalid:
         messages.error(request, str(invalid))
     else:
         messages.success(request, _("Saved."))
@@ -231,14 +241,14 @@ def change_rules(request: HttpRequest, project_id: int) -> HttpResponse:
         return _redirect_to_gold(selection)
     changes = {name: value for name, value in form.get_changes().items() if value}
     try:
-        gold_rules.set_gold_rules(question=question, by=request.user, **changes)
+        services.set_gold_rules(question=question, by=request.user, **changes)
     except ValueError as error:
         return HttpResponseBadRequest(str(error), content_type="text/plain; charset=utf-8")
     return _redirect_to_gold(selection)
 
 
 class GoldRulesForm(SettingsForm):
-    """Form of the rules for gold; quality.gold.gold_rules validates them."""
+    """Form of the rules for gold; quality.gold.services validates them."""
 
     pass_mark = forms.CharField(required=False)
     tolerance = forms.CharField(required=False)
@@ -246,7 +256,7 @@ class GoldRulesForm(SettingsForm):
 
 
 def _build_shown_rules(question: Question, state: GoldState | None) -> dict[str, str]:
-    """Return the current rules as texts of the form's fields; the defaults if ``state`` is None."""
+    """Return the current rules as texts of the form's fields; for None, the default rules."""
     state = state or GoldState()
     return {
         "pass_mark": f"{state.pass_mark:.2f}",

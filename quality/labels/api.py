@@ -193,7 +193,7 @@ class LabelListView(FileView, ApiView):
 
 
 def _get_item(project: Project, key: str) -> Item:
-    """Return the item with this key; raises BadRequest."""
+    """Return the project's item with this key. Raises BadRequest if there is none."""
     item = Item.objects.filter(project=project, key=key).first()
     if item is None:
         raise BadRequest("The decision was not saved.", fields={"item": f"unknown: '{key[:60]}'"})
@@ -203,7 +203,10 @@ def _get_item(project: Project, key: str) -> Item:
 def _get_code(
     question: Question, label: str | None, message: str = "The decision was not saved."
 ) -> int | None:
-    """Return the code of a label, None for None; raises BadRequest."""
+    """Return the code of a label, or None for None. Raises BadRequest for an unknown label.
+
+    ``message``: that of the error.
+    """
     if label is None:
         return None
     codes = {category.label: category.code for category in question.active_categories()}

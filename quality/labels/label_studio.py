@@ -113,7 +113,7 @@ def _get_changed_labels(connection: LabelStudioConnection) -> Any:
 
 
 class _Writer:
-    """Write final labels to the tasks of one connection, as predictions or annotations."""
+    """Writer of final labels to the tasks of one connection, as predictions or annotations."""
 
     def __init__(self, connection: LabelStudioConnection, client: Client) -> None:
         self.connection = connection
@@ -156,7 +156,11 @@ class _Writer:
     def list_outdated(
         self, tasks: Sequence[LabelStudioObject]
     ) -> list[tuple[LabelStudioObject, list[Fields], float | None]]:
-        """Return (task, parts of the result, score) of the tasks whose labels must be written."""
+        """Return (task, parts of the result, score) of the tasks whose labels must be written.
+
+        ``score``: the lowest confidence of the task's labels; None where none has a
+        confidence.
+        """
         parts: dict[int, list[Fields]] = defaultdict(list)
         scores: dict[int, list[float]] = defaultdict(list)
         labels = ItemLabel.objects.filter(

@@ -99,7 +99,7 @@ def iter_label_rows(
     *,
     item_range: tuple[int, int] = (0, MAX_ID),
 ) -> Iterator[tuple[int, LabelRow]]:
-    """Yield (item id, LabelRow) of each label, in their order.
+    """Yield (item id, LabelRow) of each label, in the order of ``labels``.
 
     ``item_range``: the ids of their items are above the first number, and at most the second.
     """

@@ -16,8 +16,6 @@ from .alert import (
     Sensitivity,
 )
 from .consensus import Consensus, ConsensusMethod, ItemLabel, LabelSource, RaterConfusion
-from .decision import Appeal, Decision, NameReveal, ReviewAssignment, ReviewClaim, SecondOpinion
-from .escalation import Escalation, LabelRules
 from .gate import (
     MAX_GATE_NAME_LENGTH,
     Gate,
@@ -26,9 +24,27 @@ from .gate import (
     SigningKey,
     VerdictValue,
 )
-from .gold import GoldIntervention, GoldItem, GoldResult, GoldReview, GoldScore, GoldState
+from .gold_and_repeats import (
+    GoldIntervention,
+    GoldItem,
+    GoldResult,
+    GoldReview,
+    GoldScore,
+    GoldState,
+    RepeatScore,
+    RepeatState,
+)
 from .recomputed import RecomputedResult, StoredRaterComparison
-from .repeats import RepeatScore, RepeatState
+from .review import (
+    Appeal,
+    Decision,
+    Escalation,
+    LabelRules,
+    NameReveal,
+    ReviewAssignment,
+    ReviewClaim,
+    SecondOpinion,
+)
 
 __all__ = [
     "MAX_GATE_NAME_LENGTH",

@@ -194,7 +194,7 @@ class Alert(models.Model):
 
     @property
     def raters(self) -> list[Rater]:
-        """The raters that the alert is about: none, one or two."""
+        """Return the raters that the alert is about: none, one or two."""
         return [rater for rater in (self.rater, self.other_rater) if rater is not None]
 
     def compute_own_impact(self) -> float:

@@ -83,7 +83,10 @@ class Consensus(RecomputedResult):
 
     @property
     def assumes_independence(self) -> bool:
-        """Return whether confidence assumes independent errors: no gold answers calibrate it."""
+        """Return whether the confidence assumes that raters err independently.
+
+        It does where no gold answers correct it.
+        """
         return bool(self.model) and not self.model.get("gold_items")
 
 

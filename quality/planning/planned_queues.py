@@ -97,7 +97,10 @@ def _get_assignable_items(project: Project) -> QuerySet[Item]:
 
 
 def _list_most_informative(project: Project) -> list[int]:
-    """Return the items whose next rating is expected to be most informative."""
+    """Return ids of the items whose next rating is expected to be most informative, those first.
+
+    At most MAX_PLANNED_ITEMS.
+    """
     gains: defaultdict[int, float] = defaultdict(float)
     unrated_gain = 0.0
     for labels in Consensus.objects.filter(question__project=project, computed_at__isnull=False):

@@ -27,7 +27,7 @@ HALF_WIDTH = 0.05
 
 @dataclass(frozen=True)
 class OverlapPlans:
-    """Plans for Fleiss' kappa with 2, 3 and more ratings per item.
+    """Plans for Fleiss' kappa with 2, 3 and more ratings per item, to reach one half-width.
 
     ``plans`` is empty without enough data, or if there are too many patterns to compute
     (``too_many``). ``cheapest`` needs the fewest ratings.
@@ -40,9 +40,10 @@ class OverlapPlans:
 
 
 def compute_overlap_plans(question: Question, half_width: float = HALF_WIDTH) -> OverlapPlans:
-    """Return the plans for a question, with the weighting of the headline.
+    """Return how many items a question needs with 2, 3 and more ratings of each.
 
-    Based on people only where people and models are shown separately.
+    ``half_width``: of the interval of Fleiss' kappa, which has the weighting of the headline.
+    Based on the stored counts, of people only where people and models are shown separately.
     """
     scale = QuestionScale.for_question(question)
     all_time = AllTimePatterns.load(question.pk, scale)
@@ -199,9 +200,9 @@ def plan_sample_size(
 
 
 def _estimate_log_se_sd(question: Question, scale: QuestionScale, weights: str) -> float:
-    """Estimate the standard deviation of the logarithm of the coefficient's standard error.
+    """Estimate how uncertain the standard error is: the standard deviation of its logarithm.
 
-    It is estimated from the displayed patterns of ratings; 0 without data.
+    It is estimated from the displayed patterns of ratings, with these weights; 0 without data.
     """
     all_time = AllTimePatterns.load(question.pk, scale)
     if not len(all_time.n_items) or scale.k < 2:

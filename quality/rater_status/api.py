@@ -93,7 +93,10 @@ class RaterStatusListView(ApiView):
         ],
     )
     def get(self, request: Request, project_id: int) -> Response:
-        """Return the statuses; that of a model is unknown, because the rules are for people."""
+        """Return a page of the raters with their statuses, worst first.
+
+        The status of a model is unknown, because the rules are for people.
+        """
         project = self.get_project(request, project_id, role=Member.Role.VIEWER)
         params = parse_query_parameters(
             request, ("question", "population", *pagination.PAGE_PARAMETER_NAMES)
@@ -116,7 +119,7 @@ class RaterStatusListView(ApiView):
 
 
 def _get_cursor_key(summary: RaterSummary) -> tuple[int, int, int]:
-    """Return the place of a rater in the list, worst first, as integers."""
+    """Return the sort key of a rater as integers (status, negative impact, id), worst first."""
     status, negative_impact = summary.rank
     return status, round(negative_impact * IMPACT_STEPS), summary.rater.pk
 

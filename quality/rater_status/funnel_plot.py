@@ -83,7 +83,10 @@ def _build_point(rater: RaterListEntry, url_template: str) -> vega_lite.Row:
 
 
 def _build_squares(raters: list[RaterListEntry]) -> Rows:
-    """Return a row per occupied square of a grid, whose first axis is logarithmic."""
+    """Return a chart row with the number of raters for each square of a grid that has any.
+
+    The first axis, of the numbers of items, is logarithmic.
+    """
     if not raters:
         return []
     points = [(result.n_items, result.value or 0.0) for rater in raters if (result := rater.result)]

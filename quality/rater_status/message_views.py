@@ -37,9 +37,9 @@ def build_message_url(
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def send_message(request: HttpRequest, project_id: int) -> HttpResponse:
-    """Show the message form, or send ``text`` to the selected raters who can read messages.
+    """Show the form of a message to raters; a POST sends ``text`` to those who can read messages.
 
-    ``rater``: ids, separated by commas.
+    ``rater``: ids of the selected raters, separated by commas. For leads.
     """
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
     params = request.POST if request.method == "POST" else request.GET

@@ -42,8 +42,8 @@ def select_overview_raters(
 ) -> OverviewRaters:
     """Return the raters by status, worst first, and the suggested actions on raters and items.
 
-    Statuses are based on all ratings, also with a filter (``filtered``): it only leaves out raters
-    without any selected rating.
+    ``max_lines``: raters to list at most. Statuses are based on all ratings, also with a filter
+    (``filtered``): it only leaves out raters without any selected rating.
     """
     raters = RaterList(selection.question).select(RaterFilter())
     if filtered is not None:

@@ -25,7 +25,7 @@ from metrics.views.common.selection import get_choice
 from projects.models import Question, Rater
 from projects.selectors import MAX_SELECTED, build_selection_error
 from quality.models import Alert, AlertKind, DriftState, GoldScore, RepeatScore
-from quality.rater_status import comparison
+from quality.rater_status import comparison, recomputation
 from quality.rater_status.reasons import (
     FailedExam,
     RaterStatus,
@@ -163,12 +163,12 @@ class RaterList:
         False if no rating has been counted, or the project has no people who rate.
         """
         is_computed = self.comparison.computed_at is not None
-        input_version = comparison.get_input_versions(self.question.pk)
+        input_version = recomputation.get_input_versions(self.question.pk)
         return not is_computed and bool(input_version) and bool(self.raters)
 
     @cached_property
     def raters(self) -> list[RaterListEntry]:
-        """All people who rate, with status and flags, unordered; models are left out."""
+        """Return all people who rate, with status and flags, unordered; models are left out."""
         people = Rater.objects.filter(project=self.question.project_id, kind=Rater.Kind.HUMAN)
         alerts = get_unresolved_alerts_by_rater(self.question)
         drift_states = DriftState.objects.filter(question=self.question, watched=True)
@@ -217,12 +217,18 @@ class RaterList:
 
     @cached_property
     def gold_values(self) -> dict[int, tuple[float | None, int]]:
-        """Kappa with gold of each rater (see _get_kappas)."""
+        """Return {rater id: (kappa with gold answers, number of items)}.
+
+        Kappa is None where it is undefined.
+        """
         return _get_kappas(GoldScore.objects.filter(question=self.question))
 
     @cached_property
     def repeat_values(self) -> dict[int, tuple[float | None, int]]:
-        """Kappa of each rater with their own repeated answers (see _get_kappas)."""
+        """Return {rater id: (kappa with the rater's own repeated answers, number of items)}.
+
+        Kappa is None where it is undefined.
+        """
         return _get_kappas(RepeatScore.objects.filter(question=self.question))
 
 
@@ -248,14 +254,9 @@ def build_entry(
         failed_exam=failed_exam,
         alerts=alerts,
     )
-    flags = {reason.code.value for reason in reasons if _has_flag(reason)}
-    if rater.pk in rater_comparison.outlying:
-        # Also where another reason comes first: the insights count the same raters.
-        flags.add(ReasonCode.LOW_AGREEMENT.value)
+    flags = _list_flags(reasons, rater, is_outlying=rater.pk in rater_comparison.outlying)
     if alerts:
         flags.add("alert")
-    if rater.paused:
-        flags.add("paused")
     return RaterListEntry(
         rater.pk,
         rater.key,
@@ -267,6 +268,17 @@ def build_entry(
         flags,
         reasons,
     )
+
+
+def _list_flags(reasons: Sequence[StatusReason], rater: Rater, *, is_outlying: bool) -> set[str]:
+    """Return the flags by which the list shows the rater, except that of any alert."""
+    flags = {reason.code.value for reason in reasons if _has_flag(reason)}
+    if is_outlying:
+        # Also where another reason comes first: the insights count the same raters.
+        flags.add(ReasonCode.LOW_AGREEMENT.value)
+    if rater.paused:
+        flags.add("paused")
+    return flags
 
 
 def _has_flag(reason: StatusReason) -> bool:

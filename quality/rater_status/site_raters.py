@@ -57,7 +57,7 @@ class RaterWithStatus:
 
     @property
     def rank(self) -> tuple[int, float]:
-        """Sort key, worst first."""
+        """Return the sort key of the entry: worst status first, then greatest impact."""
         return build_rank(self.entry.status, self.entry.impact)
 
 
@@ -81,7 +81,7 @@ class Person:
 
     @property
     def name(self) -> str:
-        """Name of the rater with the worst status; the username or rater key if there is none."""
+        """Return the name of the rater with the worst status, or else the username or rater key."""
         return (self.worst.entry.name if self.worst else "") or self.username
 
     @property
@@ -94,14 +94,14 @@ class Person:
 
     @property
     def reason(self) -> str:
-        """First reason of the worst status; empty for raters who are OK."""
+        """Return the first reason of the worst status; empty for people who are OK."""
         if self.worst is None or not self.worst.entry.reasons:
             return ""
         return get_reason_text(self.worst.entry.reasons[0], self.worst.entry.pk)
 
     @property
     def exported_name(self) -> str:
-        """Name for a file, with the project of a rater without an account."""
+        """Return the name for a file, with the project of a rater without an account."""
         return f"{self.name} ({self.single_project})" if self.single_project else self.name
 
     @property
@@ -110,7 +110,10 @@ class Person:
 
     @property
     def exported_results(self) -> Interval | str:
-        """Kappa of the only question, or all kappas as text, for a file."""
+        """Return kappa with its interval if the person has one question, else all kappas as a text.
+
+        For a file.
+        """
         cells = []
         for result, estimate in self.question_results:
             value, low, high = ((estimate or {}).get(name) for name in ("value", "low", "high"))

@@ -34,7 +34,7 @@ from .reasons import STATUS_ORDER, FailedExam, RaterStatus, StatusReason, get_st
 
 
 def build_rank(status: RaterStatus, impact: float | None) -> tuple[int, float]:
-    """Return the sort key of a rater, worst first: by status, then by impact."""
+    """Return the sort key of a rater: worst status first, then greatest impact."""
     return STATUS_ORDER.index(status), -(impact or 0.0)
 
 
@@ -62,13 +62,13 @@ class RaterSummary:
 
     @property
     def gold_kappa(self) -> Mapping[str, Any]:
-        """Chance-corrected agreement with gold answers."""
+        """Return kappa of the rater's answers with gold answers; undefined without a score."""
         kappa: Mapping[str, Any] = self.gold.kappa if self.gold else build_undefined_value(NO_GOLD)
         return kappa
 
     @property
     def repeat_kappa(self) -> Mapping[str, Any]:
-        """Chance-corrected agreement with the rater's own repeated answers."""
+        """Return kappa of the rater's second answers with the first; undefined without a score."""
         kappa: Mapping[str, Any] = (
             self.repeats.kappa if self.repeats else build_undefined_value(NO_REPEATS)
         )
@@ -76,14 +76,14 @@ class RaterSummary:
 
     @property
     def status(self) -> RaterStatus:
-        """Most severe status among the reasons; unknown for a model."""
+        """Return the most severe status among the reasons; unknown for a model."""
         if self.rater.kind == Rater.Kind.MODEL:
             return RaterStatus.UNKNOWN
         return get_status(self.reasons)
 
     @property
     def rank(self) -> tuple[int, float]:
-        """Sort key, worst first: by status, then by impact."""
+        """Return the sort key of the rater: worst status first, then greatest impact."""
         return build_rank(self.status, self.impact)
 
 
@@ -212,7 +212,7 @@ def get_unresolved_alerts_by_question(
 
 
 def is_outlier(question: Question, rater: Rater) -> bool:
-    """Return whether an unresolved alert that ratings still support says the rater agrees less."""
+    """Return whether an unresolved alert that ratings support says that the rater agrees less."""
     kinds = (AlertKind.RATER_DISAGREES, AlertKind.NEWCOMER_BELOW)
     alerts = Alert.objects.filter(question=question, rater=rater, kind__in=kinds)
     return alerts.filter(supported=True).exclude(state=AlertState.RESOLVED).exists()

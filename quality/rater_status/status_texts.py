@@ -1,6 +1,6 @@
 """Texts of rater statuses and of the reasons why a question could not be scanned.
 
-The texts of alerts are in quality.alerts.texts.
+The texts of alerts are in quality.alerts.kind_texts.
 """
 
 from __future__ import annotations
@@ -79,7 +79,8 @@ def explain_unbiased_level(result: comparison.ComparedRater | None) -> str:
 def describe_bias(result: comparison.ComparedRater, labels: Sequence[str]) -> str:
     """Return sentences on a rater who rates higher or lower than the others.
 
-    ``labels``: the active categories in declared order.
+    ``result``: of a rater whose bias is not None. ``labels``: the active categories in declared
+    order.
     """
     assert result.bias is not None
     limits = [result.bias_low, result.bias_high]

@@ -33,16 +33,15 @@ from core.api.strict_fields import (
 from metrics.api.serializers import ValueOut
 from projects.api.base import ApiView, get_question
 from projects.models import Member, Question
-from quality.consensus import consensus_method as consensus_settings
-from quality.escalation import label_rules
+from quality.consensus import storage as consensus_storage
 from quality.models import Appeal, Consensus, ConsensusMethod
-from quality.review import appeals, second_opinions
-from quality.validation import InvalidSettings
+from quality.review import appeals, label_rules, second_opinions
+from quality.settings_changes import InvalidSettings
 from ratings.annotation import rater_selectors
 
 
 class LabelRulesIn(StrictSerializer):
-    """Rules to change; bounds are checked in quality.escalation.label_rules."""
+    """Rules to change; bounds are checked in quality.review.label_rules."""
 
     question = StrictCharField(required=False)
     method = StrictChoiceField(
@@ -154,7 +153,7 @@ class LabelRulesView(ApiView):
                 label_rules.set_label_rules(question=question, by=request.user, **data)
                 if method:
                     method = _get_method(question) | method
-                    consensus_settings.set_method(question=question, by=request.user, **method)
+                    consensus_storage.set_method(question=question, by=request.user, **method)
         except InvalidSettings as error:
             raise BadRequest("The rules were not changed.", fields=error.fields) from None
         return Response(_serialize_rules(question))

@@ -24,7 +24,6 @@ from projects.permissions import get_project
 from quality.models import Appeal, Decision, ItemLabel, LabelRules, LabelSource
 from quality.own_rater import get_own_rater_or_404
 from quality.review import appeals
-from quality.review import appeals as appealing
 from quality.review.queue_filter import get_open_appeals
 from ratings.annotation import rater_selectors
 from ratings.items import content
@@ -45,7 +44,7 @@ def _get_labels(project: Project) -> dict[tuple[int, int], str]:
 def show_own_decisions(request: HttpRequest, project_id: int) -> HttpResponse:
     """Show the decisions on items that the user rated, next to their own ratings."""
     rater = get_own_rater_or_404(request, project_id)
-    page = Paginator(appealing.get_visible_decisions(rater), ROWS_PER_PAGE).get_page(
+    page = Paginator(appeals.get_visible_decisions(rater), ROWS_PER_PAGE).get_page(
         request.GET.get("page")
     )
     labels = _get_labels(rater.project)
@@ -56,7 +55,7 @@ def show_own_decisions(request: HttpRequest, project_id: int) -> HttpResponse:
             "decided": labels.get((entry.decision.question_id, entry.decision.code or 0), ""),
             "blocks": content.build_blocks(entry.decision.item.body),
         }
-        for entry in appealing.build_visible_decisions(rater, list(page))
+        for entry in appeals.build_visible_decisions(rater, list(page))
     ]
     retired = [
         {
@@ -89,7 +88,7 @@ def submit_gold_appeal(request: HttpRequest, project_id: int, item_id: int) -> H
         appeals.create_gold_appeal(
             rater=rater, question=question, item=item, text=request.POST.get("text", "")
         )
-    except appealing.InvalidAppeal as error:
+    except appeals.InvalidAppeal as error:
         messages.error(request, str(error))
     else:
         messages.success(request, _("Appeal sent. The answer will appear here."))
@@ -102,18 +101,18 @@ def submit_gold_appeal(request: HttpRequest, project_id: int, item_id: int) -> H
 def submit_appeal(request: HttpRequest, project_id: int, item_id: int) -> HttpResponse:
     """Create an appeal against the decision on an item: ``question`` (its key) and ``text``."""
     rater = get_own_rater_or_404(request, project_id)
-    visible = appealing.get_visible_decisions(rater).filter(
+    visible = appeals.get_visible_decisions(rater).filter(
         item=item_id, question__key=request.POST.get("question", "")
     )
     decision = get_object_or_404(visible)
     try:
-        appealing.create_decision_appeal(
+        appeals.create_decision_appeal(
             rater=rater,
             question=decision.question,
             item=decision.item,
             text=request.POST.get("text", ""),
         )
-    except appealing.InvalidAppeal as error:
+    except appeals.InvalidAppeal as error:
         messages.error(request, str(error))
     else:
         messages.success(request, _("Appeal sent. The answer will appear here."))
@@ -209,13 +208,13 @@ def submit_answer(request: HttpRequest, project_id: int, appeal_id: int) -> Http
     appeal = get_object_or_404(Appeal, pk=appeal_id, question__project=project)
     user: Any = request.user
     try:
-        answered = appealing.answer_appeal(
+        answered = appeals.answer_appeal(
             appeal=appeal,
             state=request.POST.get("state", ""),
             text=request.POST.get("answer", ""),
             by=user,
         )
-    except appealing.InvalidAppeal as error:
+    except appeals.InvalidAppeal as error:
         messages.error(request, str(error))
     else:
         if (answered.state, answered.about) == (Appeal.State.UPHELD, Appeal.About.DECISION):

@@ -98,9 +98,9 @@ def build_no_decision_error() -> InvalidAppeal:
 def create_appeal(
     *, rater: Rater, question: Question, item: Item, text: str, about: Appeal.About
 ) -> Appeal:
-    """Create an appeal; the caller has checked that the rater may see its subject.
+    """Create an appeal and return it; the caller has checked that the rater may see its subject.
 
-    Raises InvalidAppeal.
+    Raises InvalidAppeal for a second appeal, and for a text that is empty or too long.
     """
     text = _validate_text(text)
     if not text:
@@ -121,10 +121,10 @@ def create_appeal(
 
 @transaction.atomic
 def answer_appeal(*, appeal: Appeal, state: str, text: str, by: Any) -> Appeal:
-    """Answer an appeal, once. Raises InvalidAppeal.
+    """Answer an open appeal and return it. Raises InvalidAppeal for one that has been answered.
 
-    The answer changes no decision: where the rater is right, a new decision is made. Locks the
-    row.
+    ``state``: upheld or refused. The answer changes no decision: where the rater is right, a
+    new decision is made. Locks the row.
     """
     text = _validate_text(text)
     if state not in (State.UPHELD, State.REFUSED):
@@ -145,7 +145,10 @@ def answer_appeal(*, appeal: Appeal, state: str, text: str, by: Any) -> Appeal:
 
 
 def _validate_text(text: str) -> str:
-    """Return the stripped text; raises InvalidAppeal."""
+    """Return the stripped text of an appeal or of its answer.
+
+    Raises InvalidAppeal if it is empty or too long.
+    """
     if len(text) > MAX_TEXT_LENGTH or has_nul(text):
         raise InvalidAppeal(describe_length(MAX_TEXT_LENGTH))
     return text.strip()

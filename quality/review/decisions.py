@@ -14,9 +14,7 @@ from django.utils.translation import gettext as _
 from events.services import record_event
 from metrics.question_scale import QuestionScale
 from projects.models import Item, Project, Question
-from quality import validation
 from quality.consensus import storage
-from quality.escalation.label_rules import get_label_rules
 from quality.models import (
     Appeal,
     Decision,
@@ -28,6 +26,8 @@ from quality.models import (
     ReviewClaim,
     SecondOpinion,
 )
+from quality.review.label_rules import get_label_rules
+from quality.settings_changes import find_reason_error
 from ratings.models import Rating
 
 from . import second_opinions
@@ -132,7 +132,7 @@ def _validate_answer(scale: QuestionScale, code: int | None, reason: str) -> dic
     index_of_code = {int(declared_code): index for index, declared_code in enumerate(scale.codes)}
     if code is not None and code not in index_of_code:
         raise InvalidDecision("label", f"unknown label; use one of {', '.join(scale.labels)}")
-    if problem := validation.find_reason_error(reason, max_length=MAX_REASON_LENGTH):
+    if problem := find_reason_error(reason, max_length=MAX_REASON_LENGTH):
         raise InvalidDecision("reason", problem)
     return index_of_code
 
@@ -250,9 +250,10 @@ def get_review_queue(
 def count_uncertain_items_with_one_rating(
     question: Question, *, review_filter: ReviewFilter = NO_FILTER
 ) -> int:
-    """Return how many items with one rating have less confidence than the filter's.
+    """Return how many items with a single rating have less confidence than the filter's limit.
 
-    They are not in the review queue, unless a lead sent them, because a second rating comes first.
+    They are not in the review queue, unless a lead sent them, because a second rating comes
+    first.
     """
     if review_filter.contested:
         return 0
@@ -267,9 +268,9 @@ def count_uncertain_items_with_one_rating(
 
 
 def _get_min_doubt(question: Question, review_filter: ReviewFilter) -> float:
-    """Return the doubt (1 - confidence) above which labels are listed.
+    """Return the doubt (1 - confidence) above which labels are listed for review.
 
-    The limit of the filter applies, else the question's threshold.
+    It follows from the limit of the filter, or else from the question's threshold.
     """
     return 1 - (review_filter.confidence_limit or get_label_rules(question).certain_from)
 

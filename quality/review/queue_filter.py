@@ -37,7 +37,7 @@ class ReviewFilter:
 
     @property
     def parameters(self) -> dict[str, str]:
-        """Query parameters of the filter."""
+        """Return the query parameters that select this filter."""
         params = {
             name: value for name, value in self.items.parameters.items() if name.startswith("item.")
         }
@@ -48,11 +48,14 @@ class ReviewFilter:
 
     @property
     def confidence_limit(self) -> float | None:
-        """Confidence below which labels are listed; None: the question's confidence threshold."""
+        """Return the confidence below which labels are listed; None: the question's threshold."""
         return CONFIDENCE_LIMITS.get(self.max_confidence)
 
     def filter_labels(self, rows: QuerySet[ItemLabel]) -> QuerySet[ItemLabel]:
-        """Return the matching labels of one question, certain ones too."""
+        """Return the labels that match the filter, whatever their confidence.
+
+        ``rows``: the labels of one question.
+        """
         rows = self.items.filter_items(rows, "item__attributes")
         if self.flagged:
             flags = Assignment.objects.filter(item=OuterRef("item"), flagged=True)

@@ -51,8 +51,8 @@ class AdjudicatorAgreement:
 def is_second_opinion(*, question: Question, item: Item, by: Any) -> bool:
     """Return whether an answer of this user on the item is a second opinion.
 
-    It is if the item is sampled, somebody else has decided it, and it has no second opinion yet,
-    unless it has an open appeal: the user then knows the decision and makes a new one.
+    It is if the item is sampled, somebody else has decided it, and it has no second opinion
+    yet. With an open appeal it is not: the user then knows the decision and makes a new one.
     """
     if Appeal.objects.filter(question=question, item=item, state=Appeal.State.OPEN).exists():
         return False
@@ -120,7 +120,10 @@ def create_second_opinion(
 
 
 def compute_agreement(question: Question) -> AdjudicatorAgreement:
-    """Return the agreement from the stored pairs of decision and second opinion."""
+    """Return how far the stored second opinions agree with the decisions.
+
+    Pairs with a retired category are left out.
+    """
     rows = SecondOpinion.objects.filter(question=question)
     pairs = rows.values_list("decision__code", "code").annotate(n=Count("pk")).order_by()
     scale = QuestionScale.for_question(question)

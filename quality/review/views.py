@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.db import transaction
+from django.db.models import Exists, OuterRef
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
+from core import security_log
 from core.text import parse_id
 from metrics.filtered import filtered_jobs
 from metrics.views.common.selection import Selection, get_by_key, get_permitted_selection
@@ -22,9 +26,9 @@ from projects.models import GoldAnswer, Item, Member, Project, Question
 from projects.services import projects
 from projects.services.gold import set_gold_answer
 from projects.services.project_validation import InvalidProjectChange
-from quality.escalation.label_rules import get_label_rules
-from quality.models import Appeal, Decision, Escalation, LabelSource
+from quality.models import Appeal, Decision, Escalation, ItemLabel, LabelSource, ReviewAssignment
 from quality.review import decisions as review_decisions
+from quality.review.label_rules import get_label_rules
 from quality.review.queue_filter import CONFIDENCE_LIMITS, ReviewFilter
 from ratings.annotation.forms import build_question_options
 from ratings.items import content
@@ -288,3 +292,45 @@ def _redirect_to_next(
     if last is not None:
         query["last"] = str(last.pk)
     return redirect(f"{reverse('review', args=[selection.project.pk])}?{urlencode(query)}")
+
+
+@transaction.atomic
+def assign_for_review(*, question: Question, item_ids: Sequence[int], by: Any) -> int:
+    """Put these items first in the review queue until they are decided; return how many.
+
+    Items without a rating and items that are decided already are skipped. Records a security
+    event.
+    """
+    rated = Rating.objects.current().filter(question=question, item=OuterRef("pk"))
+    decided = ItemLabel.objects.filter(
+        question=question, item=OuterRef("pk"), source=LabelSource.DECISION
+    )
+    items = Item.objects.filter(project=question.project_id, pk__in=item_ids)
+    accepted = items.filter(Exists(rated), ~Exists(decided)).order_by("pk")
+    rows = [
+        ReviewAssignment(question=question, item_id=item_id, by=by)
+        for item_id in accepted.values_list("pk", flat=True)
+    ]
+    ReviewAssignment.objects.bulk_create(rows, ignore_conflicts=True)
+    if rows:
+        security_log.log_event(
+            "items_sent_to_review", project_id=question.project_id, by=by.pk, items=len(rows)
+        )
+    return len(rows)
+
+
+def assign_selected_items(request: HttpRequest, project: Project, ids: list[int]) -> None:
+    """Put the selected items first in the review queue, and show how many were accepted.
+
+    ``ids``: of items; the question is that of the posted form. Http404 for an unknown question.
+    """
+    question = get_object_or_404(project.questions, key=request.POST.get("question", ""))
+    n_assigned = assign_for_review(question=question, item_ids=ids, by=request.user)
+    message = ngettext(
+        "%(n)s item moved to the top of the review queue.",
+        "%(n)s items moved to the top of the review queue.",
+        n_assigned,
+    )
+    messages.success(request, message % {"n": n_assigned})
+    if n_assigned < len(set(ids)):
+        messages.info(request, _("Items without ratings or with a decision were left out."))

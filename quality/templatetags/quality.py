@@ -98,7 +98,7 @@ def get_repeat_score(
 
 @register.simple_tag
 def get_matching_peer_kappa(question: Question, coefficients: Mapping[str, Value]) -> Value | None:
-    """Return the rater's kappa with the others, weighted as that of repeated answers, or None.
+    """Return the rater's kappa with the others, weighted like that of repeats; None if missing.
 
     ``coefficients``: {name: value} of the rater.
     """
@@ -142,7 +142,7 @@ class RaterDescription:
 
 @register.simple_tag
 def describe_rater(question: Question, rater: Rater) -> RaterDescription | None:
-    """Describe a rater by the latest results; None for a model."""
+    """Return the status of a person with its sentences, by the latest results; None for a model."""
     if rater.kind != Rater.Kind.HUMAN:
         return None
     rater_comparison = comparison.get_comparison(question)

@@ -269,9 +269,12 @@ def _apply_member_and_question_options(
 def _select_question(
     run: ImportRun, mapping: ImportMapping, head: TableHead, options: ImportOptions
 ) -> None:
-    """Select the question that the labels of a table answer: new, existing, or named in the file.
+    """Set in ``mapping`` the question that the labels of a table answer.
 
-    Raises InvalidImportOptions if the key is invalid, or if the user has to choose a question.
+    It is that of the option, that named like the column, or the only question of the project. None
+    is set where the file names the questions and the option is empty. Raises
+    InvalidImportOptions for an invalid key, and if the project has several questions and none was
+    named.
     """
     is_named = mapping.layout == "long" and "question" in mapping.columns
     if (is_named or mapping.has_column_questions) and not options.question:

@@ -21,7 +21,7 @@ from metrics.reports import compute_report_facts
 from projects.models import Question, Rater, RaterKindVersion
 from projects.services.questions import change_weights
 from projects.services.rater_changes import change_rater
-from quality.rater_status.comparison import sweep as recompute_comparisons
+from quality.rater_status.recomputation import sweep as recompute_comparisons
 from ratings.models import ImportRun, Rating
 from tests import cast
 from tests.cast import Cast

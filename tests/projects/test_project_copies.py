@@ -14,9 +14,9 @@ from projects.services.projects import copy_project
 from projects.services.question_validation import NewCategory
 from projects.services.questions import change_categories, change_headline, change_weights
 from quality.alerts.sensitivity import get_sensitivity, set_sensitivity
-from quality.escalation.label_rules import get_label_rules, set_label_rules
 from quality.gates.services import create_gate
 from quality.models import Gate
+from quality.review.label_rules import get_label_rules, set_label_rules
 
 pytestmark = pytest.mark.django_db
 

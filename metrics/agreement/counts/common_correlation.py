@@ -106,7 +106,7 @@ class UrnPolynomials(NamedTuple):
     def compute_variance(self, a: Floats) -> Floats:
         """Return the variance (...) where (1 - value) / scale is `a` (...)."""
         dependent, below, far_below = (
-            evaluate(self.coefficients[:, piece], a) for piece in range(3)
+            evaluate_polynomials(self.coefficients[:, piece], a) for piece in range(3)
         )
         below = np.where(a <= self.end, below, far_below)
         inner = np.minimum(a, 1.0)
@@ -114,7 +114,7 @@ class UrnPolynomials(NamedTuple):
         return np.asarray(np.maximum(value, 0.0) / self.beyond_chance**2)
 
 
-def evaluate(coefficients: Floats, a: Floats) -> Floats:
+def evaluate_polynomials(coefficients: Floats, a: Floats) -> Floats:
     """Return the polynomials with coefficients (6, ...), lowest power first, at a (...)."""
     result = coefficients[DEGREE] * a
     for power in range(DEGREE - 1, 0, -1):

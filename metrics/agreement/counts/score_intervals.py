@@ -32,7 +32,7 @@ from metrics.agreement.estimate import (
     Limits,
 )
 
-from .common_correlation import DEGREE, CommonCorrelationModel, evaluate
+from .common_correlation import DEGREE, CommonCorrelationModel, evaluate_polynomials
 
 # Where each piece of a polynomial is evaluated, in shares of its length. They are denser near the
 # value, because the limits of many items are close to it.
@@ -222,7 +222,7 @@ def _find_crossing(coefficients: Floats, ends: Floats) -> Floats:
         problems = remaining[is_wide]
         nodes = start[is_wide] + _STEPS * width[is_wide]
         piece_coefficients = coefficients[:, piece, problems]
-        excess = evaluate(piece_coefficients[:, None], nodes)
+        excess = evaluate_polynomials(piece_coefficients[:, None], nodes)
         is_outside = excess[1:] > 0
         is_crossed = is_outside.any(axis=0)
         column = np.flatnonzero(is_crossed)
@@ -253,7 +253,7 @@ def _narrow(polynomial: Floats, bracket: Floats) -> Floats:
     for _round in range(_ROUNDS):
         share = np.clip(low / np.minimum(low - high, -1e-300), 0.03, 0.97)
         middle = inside + share * (outside - inside)
-        at_middle = evaluate(polynomial, middle)
+        at_middle = evaluate_polynomials(polynomial, middle)
         is_beyond = at_middle > 0
         retained_share = np.where(is_beyond == was_beyond, 0.5, 1.0)
         inside = np.where(is_beyond, inside, middle)

@@ -244,7 +244,7 @@ def count_pair_tables(
         by_item = (item_index[1:] >= item_index[:-1]).all()
         order = np.argsort(key, kind="stable" if by_item else "quicksort")
         key, rater_index, code = key[order], rater_index[order], code[order]
-        _raise_on_repeats(key, order, (item, raters[rater_index]))
+        _reject_repeated_ratings(key, order, (item, raters[rater_index]))
         item_index = item_index[order]
     # Pairs (a, b), a < b, are numbered a (2R - a - 1) / 2 + b - a - 1: a left part plus a right
     # part.
@@ -270,7 +270,7 @@ def count_pair_tables(
     )
 
 
-def _raise_on_repeats(key: Ints, order: Ints, names: tuple[Ints, Ints]) -> None:
+def _reject_repeated_ratings(key: Ints, order: Ints, names: tuple[Ints, Ints]) -> None:
     """Raise ValueError if a rater rated an item more than once.
 
     key: ascending numbers of item and rater; names: the keys of item and rater, for the message.

@@ -29,7 +29,7 @@ class Contribution:
 
     @property
     def is_distinct(self) -> bool:
-        """True if it clearly differs from the others; False if that was not tested when stored."""
+        """Return whether it clearly differs from the others; False if this was not tested."""
         return self.values["contribution"] is not None and bool(self.values.get("is_distinct"))
 
     @property
@@ -53,7 +53,7 @@ class ChangeExplanation:
 
     @property
     def parts(self) -> list[Contribution]:
-        """The contributions of raters, then of categories, then of attribute values."""
+        """Return the contributions of raters, then of categories, then of attribute values."""
         return [
             *self.raters,
             *self.categories,
@@ -62,7 +62,7 @@ class ChangeExplanation:
 
     @property
     def bars(self) -> list[Contribution]:
-        """Contributions that are visible with two decimals, the largest first."""
+        """Return the contributions that are visible with two decimals, the largest first."""
         visible = [
             part
             for part in self.parts
@@ -72,19 +72,22 @@ class ChangeExplanation:
 
     @property
     def negligible_raters(self) -> list[Contribution]:
-        """Raters with a negligible contribution; empty if fewer than MIN_FOLDED_RATERS."""
+        """Return the raters with a negligible contribution; empty for only a few of them.
+
+        Few are less than MIN_FOLDED_RATERS.
+        """
         negligible = [part for part in self.raters if _is_negligible(part)]
         return negligible if len(negligible) >= MIN_FOLDED_RATERS else []
 
     @property
     def contributing_raters(self) -> list[Contribution]:
-        """The raters that are not in ``negligible_raters``."""
+        """Return the raters that are not in ``negligible_raters``."""
         negligible_raters = {part.rater for part in self.negligible_raters}
         return [part for part in self.raters if part.rater not in negligible_raters]
 
     @property
     def is_clear(self) -> bool:
-        """True if the change is more than chance (results.headline.trends).
+        """Return whether the change is more than chance (results.headline.trends).
 
         False if that was not tested when the explanation was stored.
         """
@@ -97,7 +100,10 @@ def _is_negligible(part: Contribution) -> bool:
 
 
 def build_explanation(attribution: Attribution) -> ChangeExplanation | None:
-    """Return the stored attribution with the raters' names, or None while there is none."""
+    """Return the stored explanation of a change, with the raters' names.
+
+    None while a worker has not computed it.
+    """
     result = attribution.result
     if result is None:
         return None

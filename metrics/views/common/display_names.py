@@ -80,7 +80,7 @@ def get_score_weighted_name(name: str) -> str | Promise:
 
 
 def get_undefined_reason(name: str | None) -> str | Promise:
-    """Return why a value is undefined, in plain words."""
+    """Return why a value is undefined, in plain words. ``name``: the stored reason."""
     if name is None:
         return NOT_COUNTED_TEXT
     return UNDEFINED_REASONS.get(name, name)
@@ -99,7 +99,10 @@ _HEADLINE_REASONS: dict[str, Promise] = {
 
 
 def get_headline_reason(name: str, coefficient: str) -> str | Promise:
-    """Return why a coefficient is the headline, in one sentence."""
+    """Return one sentence on why a coefficient is the headline.
+
+    ``name``: the stored name of the reason.
+    """
     weights = coefficient.rpartition("_")[2]
     if weights == "custom":
         return _HEADLINE_REASONS["weighted"]

@@ -137,7 +137,7 @@ class FilterBar:
 
     @property
     def n_active(self) -> int:
-        """Number of active parts of the filter, without the population, which has a switch."""
+        """Return the number of active parts of the filter, without the population."""
         return sum(chip.name != "kind" for chip in self.chips)
 
     @classmethod
@@ -265,7 +265,7 @@ def _build_excluded_rater_chips(request: HttpRequest, keys: tuple[str, ...]) -> 
 
 
 def format_filter_part(name: str, value: str) -> str:
-    """Return one URL parameter of a filter in words."""
+    """Return one URL parameter of a filter (``name``, ``value``) in words."""
     formatters: dict[str, Callable[[], str]] = {
         "from": lambda: _("from %(day)s") % {"day": value},
         "to": lambda: _("to %(day)s") % {"day": value},

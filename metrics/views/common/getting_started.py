@@ -35,7 +35,10 @@ class SetupStep:
 
 
 def list_steps(project: Any, agreement: QuestionAgreement | None) -> list[SetupStep]:
-    """Return the steps of a project that are shown; empty where `is_card_shown` is false."""
+    """Return the steps that a project's card shows; empty where `is_card_shown` is false.
+
+    ``agreement``: None before anything was counted.
+    """
     if not is_card_shown(project, project.role, agreement):
         return []
     n_raters = Rater.objects.filter(project=project).count()
@@ -43,7 +46,7 @@ def list_steps(project: Any, agreement: QuestionAgreement | None) -> list[SetupS
 
 
 def is_card_shown(project: Project, role: str, agreement: QuestionAgreement | None) -> bool:
-    """Return True for a lead while too few items can be compared for a meaningful result."""
+    """Return whether to show the card: to a lead, while too few items can be compared."""
     return (
         may(role, Capability.MANAGE)
         and not project.archived_at
@@ -96,5 +99,5 @@ def count_done(steps: Sequence[SetupStep]) -> int:
 
 
 def count_double_rated(agreement: QuestionAgreement | None) -> int:
-    """Count the items with two or more ratings."""
+    """Count the items with two or more ratings; 0 for None."""
     return agreement.details.get("with_two_or_more", 0) if agreement else 0

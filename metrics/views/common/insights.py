@@ -75,7 +75,10 @@ MIN_WEIGHTS_GAP = 0.1
 
 
 def has_enough_data(estimate: Mapping[str, Any] | None, scheme: str) -> bool:
-    """Return True if an estimate is precise enough to name its band."""
+    """Return whether an estimate is precise enough to name its band; False for None.
+
+    ``scheme``: the band scheme.
+    """
     if not estimate:
         return False
     n_items, low, high = (estimate.get(name) for name in ("n_items", "low", "high"))
@@ -132,7 +135,10 @@ def get_outlier_raters_by_question(findings: Mapping[int, Findings]) -> dict[int
 
 
 def list_raters(ids: list[int]) -> list[Rater]:
-    """Return the raters, with key and name, in the order of their ids."""
+    """Return the raters with these ids, with key and name, in the same order.
+
+    Raters that were deleted since are left out.
+    """
     return _list_raters([ids])[0]
 
 
@@ -333,7 +339,7 @@ def _describe_consistency_without_agreement(finding: NamedFinding) -> str:
 
 
 def describe_definitions(figures: Mapping[str, Any]) -> str:
-    """Return a sentence on three definitions of agreement beyond chance that differ."""
+    """Return a sentence on how far three definitions of agreement beyond chance differ."""
     return _(
         "The definition matters: unweighted, Fleiss’ kappa is %(by_rating)s with chance by rating "
         "and %(by_item)s with chance by item; alpha is %(alpha)s."

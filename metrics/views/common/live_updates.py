@@ -43,20 +43,20 @@ class Freshness:
 
     @property
     def has_filter(self) -> bool:
-        """True if the page shows a filtered result, whose age is that of its FilteredResult."""
+        """Return whether the page shows a filtered result, whose age is its own."""
         return False
 
     @property
     def is_awaiting_result(self) -> bool:
-        """True while a worker computes the first result, so that there is nothing to show."""
+        """Return whether there is nothing to show yet: a worker computes the first result."""
         return False
 
     @property
     def has_stale_parts(self) -> bool:
-        """True if the deferred results are still based on older counts.
+        """Return whether the deferred results are still based on older counts.
 
-        They are the findings, mean pairwise kappas, bootstrap intervals and the headline of the
-        random sample (metrics.results.refresh). False with a filter.
+        They are the findings, mean pairwise kappas, bootstrap intervals and the headline of
+        the random sample (metrics.results.refresh). False with a filter.
         """
         state = self.state
         if state is None or self.has_filter:
@@ -65,12 +65,12 @@ class Freshness:
 
     @property
     def version(self) -> str:
-        """The version of the counts, a dot, and the number of ratings missing from the results."""
+        """Return the version of the counts, a dot, and the number of ratings not in the results."""
         return f"{self.state.version if self.state else 0}.{self.uncounted}"
 
     @property
     def backlog(self) -> dict[str, int] | None:
-        """Progress of counting a backlog, or None if there is none."""
+        """Return the progress of counting a backlog, or None if there is none."""
         return backlog.get_progress(self.state) if self.state else None
 
 
@@ -110,7 +110,7 @@ class MultiQuestionFreshness:
 
     @property
     def version(self) -> str:
-        """Number of questions, sum of their versions, a dot, and the number of missing changes.
+        """Return the number of questions, the sum of versions, a dot, and the missing changes.
 
         Each version only rises, and so does their sum.
         """
@@ -119,7 +119,7 @@ class MultiQuestionFreshness:
 
     @property
     def backlog(self) -> dict[str, int] | None:
-        """Summed progress of the backlogs, or None without any."""
+        """Return the summed progress of the backlogs, or None without any."""
         progress = [backlog.get_progress(state) for state in self.states.values()]
         open_backlogs = [
             backlog_progress for backlog_progress in progress if backlog_progress is not None
@@ -158,7 +158,7 @@ class FilteredFreshness(Freshness):
 
     @property
     def n_outdated(self) -> int:
-        """1 if counts or items changed since the filtered result was computed, else 0."""
+        """Return 1 if counts or items changed since the filtered result was computed, else 0."""
         current = self.state.version if self.state else 0
         items_and_raters_version = self.row.question.project.items_and_raters_version
         return int(
@@ -181,7 +181,7 @@ class LiveSettings:
 
     @property
     def fragment_selector(self) -> str:
-        """CSS selector of the fragments and the freshness, for htmx."""
+        """Return the CSS selector of the fragments and the freshness, for htmx."""
         return ",".join(f"#{name}" for name in ("as-of", *self.fragments))
 
 
@@ -204,7 +204,11 @@ def get_unchanged_response(
     freshness: Freshness | MultiQuestionFreshness,
     settings: LiveSettings,
 ) -> HttpResponse | None:
-    """Return the response to a poll if the page needs no new results; None otherwise."""
+    """Return the response to a poll if the page needs no new results, else None.
+
+    It is empty (204) if nothing changed, or the freshness alone if only the number of uncounted
+    ratings did. None also for a request that is no poll.
+    """
     if not is_live_request(request):
         return None
     shown_version = request.headers.get("X-Shown-Version", "")

@@ -63,40 +63,40 @@ class QuestionRow:
 
     @property
     def headline(self) -> Value | None:
-        """Estimate of the headline, or None."""
+        """Return the estimate of the headline; None before there is one."""
         return self.agreement.headline.get("value") if self.agreement else None
 
     @property
     def unweighted(self) -> Value | None:
-        """Estimate of a weighted headline without its weights; None where these change nothing."""
+        """Return the estimate of the headline without weights; None if they have no effect."""
         named = self.agreement.get_unweighted(self.name) if self.agreement else None
         return named[1] if named else None
 
     @property
     def is_random_sample(self) -> bool:
-        """True if the headline is based on the random sample only."""
+        """Return whether the headline is based on the random sample only."""
         return self.agreement is not None and "sample" in self.agreement.headline
 
     @property
     def name(self) -> str:
-        """Name of the headline coefficient; empty if there is none."""
+        """Return the name of the headline coefficient; empty if there is none."""
         return self.agreement.headline.get("name", "") if self.agreement else ""
 
     @property
     def n_complete_items(self) -> int:
-        """Number of items with at least the project's overlap of ratings."""
+        """Return the number of items with at least the project's overlap of ratings."""
         numbers = self.agreement.details.get("by_ratings", {}) if self.agreement else {}
         return count_items_with(self.project.overlap, numbers)
 
     @property
     def has_band_mismatch(self) -> bool:
-        """True if the project's band scheme was made for another coefficient."""
+        """Return whether the project's band scheme was made for another coefficient."""
         has_bands = bool(self.name) and self.name != "percent_agreement"
         return has_bands and not bands.is_designed_for(self.name, self.project.band_scheme)
 
     @property
     def url(self) -> str:
-        """URL of the question's dashboard."""
+        """Return the URL of the question's dashboard."""
         query = urlencode({"question": self.question.key})
         return f"{reverse('dashboard', args=[self.project.pk])}?{query}"
 
@@ -114,8 +114,8 @@ def build_project_rows(
 ) -> list[QuestionRow]:
     """Return the rows of all questions of a project.
 
-    The questions come with their categories, and ``rating_counts`` with their numbers of counted
-    ratings.
+    ``questions``: with their categories; ``rating_counts``: {question id: number of counted
+    ratings}.
     """
     agreements = load_agreements(questions)
     findings = get_stored_findings(question.pk for question in questions)

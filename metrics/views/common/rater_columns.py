@@ -54,16 +54,16 @@ class RaterColumn:
 
     @property
     def is_number(self) -> bool:
-        """True if the column holds numbers."""
+        """Return whether the column holds numbers."""
         return self.is_plain_number or self.show in ("estimate", "signed")
 
     @property
     def is_plain_number(self) -> bool:
-        """True for a number without an interval and without the number of items."""
+        """Return whether the column holds numbers without an interval and a number of items."""
         return self.show in ("count", "tenths")
 
     def is_agreement(self, selection: Selection) -> bool:
-        """Return True if the column holds a coefficient, which may be based on too few items."""
+        """Return whether the column holds a coefficient, which may be based on too few items."""
         return self.path(selection).startswith(COEFFICIENT_PREFIX)
 
     def get_value(self, rater: RaterAgreement, selection: Selection) -> Any:
@@ -114,7 +114,7 @@ class RaterColumn:
 
 
 def _get_at_path(row: RaterAgreement, path: str) -> Any:
-    """Return the value at a path, or None."""
+    """Return the value of a row at a path such as "coefficients__vs_peers", or None."""
     value: Any = row
     for name in path.split("__"):
         value = value.get(name) if isinstance(value, dict) else getattr(value, name, None)
@@ -134,7 +134,7 @@ def _is_ordered(selection: Selection, _raters: Sequence[RaterAgreement]) -> bool
 
 
 def _has_seconds(_selection: Selection, raters: Sequence[RaterAgreement]) -> bool:
-    """Return True if the seconds of any rater on the page are known."""
+    """Return whether the seconds of any rater on the page are known."""
     return any(rater.seconds is not None for rater in raters)
 
 

@@ -61,12 +61,12 @@ class Selection:
 
     @cached_property
     def headline(self) -> Mapping[str, Any]:
-        """Headline of all ratings, as in Result.headline. Costs a query at first access."""
+        """Return the headline of all ratings, as in Result.headline; a query at first access."""
         return get_headline(self.question, self.scale)
 
     @property
     def weights(self) -> str:
-        """The requested weighting, or that of the headline."""
+        """Return the requested weighting, or that of the headline."""
         if self.requested_weights:
             return self.requested_weights
         weights: str = self.headline["weights"]
@@ -74,7 +74,7 @@ class Selection:
 
     @property
     def coefficient(self) -> str:
-        """Coefficient of the trend: the requested one, or else that of the headline.
+        """Return the coefficient of the trend: the requested one, or else that of the headline.
 
         It is the headline itself if that has a trend, or its substitute. With a filter, the
         substitute also replaces a headline of two raters.
@@ -87,7 +87,7 @@ class Selection:
 
     @property
     def table_class(self) -> str:
-        """CSS class of a chart of a table, by the number of categories."""
+        """Return the CSS class of a chart of a table, by the number of categories."""
         return f"k{min(self.scale.k, 9)}"
 
     def select_ratings(self, rating_filter: RatingFilter) -> Selection:
@@ -99,23 +99,23 @@ class Selection:
 
     @property
     def query(self) -> str:
-        """The question and the filter as a query string."""
+        """Return the question and the filter as a query string."""
         return urlencode({"question": self.question.key, **self.filter.parameters})
 
     @property
     def weightings(self) -> list[str]:
-        """Weightings that suit the question's scale; weightings by rank need an order."""
+        """Return the weightings that suit the question's scale; those by rank need an order."""
         custom = self.scale.matrix is not None
         return list_applicable_weightings(ordered=self.ordered, custom=custom)
 
     @property
     def ordered(self) -> bool:
-        """True if the categories are ordered. Bias is shown only then."""
+        """Return whether the categories are ordered; only then is there a bias."""
         return self.scale.type.ordered
 
     @property
     def vs_peers(self) -> str:
-        """Name of a rater's agreement with peers under the selected weights."""
+        """Return the name of a rater's agreement with peers under the selected weights."""
         return get_weighted_name("vs_peers", self.weights)
 
 

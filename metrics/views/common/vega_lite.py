@@ -54,7 +54,10 @@ def build_locale() -> Spec:
 
 
 def build_chart(height: int, **parts: Any) -> Spec:
-    """Return a specification with the common parts of all charts."""
+    """Return a specification with the common parts of all charts, and ``parts``.
+
+    ``height``: in pixels.
+    """
     return {
         "$schema": SCHEMA,
         "height": height,
@@ -91,10 +94,10 @@ DAY_MS = 86_400_000
 
 
 def build_time_axis(period: str) -> Spec:
-    """Return the time axis.
+    """Return the encoding of the time axis of a chart whose points are periods.
 
     Dates of the project's time zone are drawn as UTC, so that the browser's zone does not shift
-    them.
+    them. ``period``: "day", "week" or "month".
     """
     if period == "month":
         time_format, min_days = pgettext("time format of a month (d3)", "%b %Y"), 30
@@ -139,13 +142,7 @@ def build_trend_chart(
         "scale": {"domain": domain, "zero": False, "nice": False},
         "axis": {"minExtent": 40, "tickCount": 5},
     }
-    tooltip = [
-        build_field("start", "temporal", _("from"), format="%Y-%m-%d"),
-        build_decimal_field("value", title),
-        build_decimal_field("low", _("95% from")),
-        build_decimal_field("high", pgettext("upper end of an interval", "to")),
-        build_count_field("n_items", _("items")),
-    ]
+    tooltip = _build_trend_tooltip(title)
     band = {"x": x, "y": {**y, "field": "low", "title": title}, "y2": {"field": "high"}}
     line = {"x": x, "y": {**y, "field": "value", "title": title}}
     layers = [
@@ -160,6 +157,17 @@ def build_trend_chart(
     layers.append(_build_crosshair(x, tooltip))
     layers += _build_annotation_layers(x, annotations)  # above, so that their flags have tooltips
     return build_chart(180 if bias else 260, layer=layers)
+
+
+def _build_trend_tooltip(title: str) -> list[Spec]:
+    """Return the fields of a point's tooltip; ``title`` names the value."""
+    return [
+        build_field("start", "temporal", _("from"), format="%Y-%m-%d"),
+        build_decimal_field("value", title),
+        build_decimal_field("low", _("95% from")),
+        build_decimal_field("high", pgettext("upper end of an interval", "to")),
+        build_count_field("n_items", _("items")),
+    ]
 
 
 CUMULATIVE_LINE = {
@@ -258,8 +266,8 @@ def _build_crosshair(x: Spec, tooltip: list[Spec]) -> Spec:
 def build_versions_chart(rows: list[Row], names: Sequence[str], *, title: str, period: str) -> Spec:
     """Return a chart with a line for each prompt version of a model.
 
-    rows: version, start, end, value, low, high, enough_items, n_items. ``names``: the versions,
-    oldest first.
+    Fields of rows: version, start, end, value, low, high, enough_items, n_items. ``names``: the
+    versions, oldest first; ``title``: of the value.
     """
     x = build_time_axis(period)
     y: Spec = {

@@ -25,9 +25,10 @@ ESTIMATE_FIELDS = ("value", "low", "high", "n_items")
 
 
 def _flatten_estimate(estimate: Any, name: str = "") -> Row:
-    """Return the columns of an estimate, or of None.
+    """Return value, interval and number of items of an estimate as columns; None gives empty cells.
 
-    The value's column is ``name`` (default "value"); names of the others begin with ``name`` and _.
+    The value's column is ``name`` (default "value"); names of the others begin with ``name``
+    and _.
     """
     values = estimate or {}
     prefix = f"{name}_" if name else ""

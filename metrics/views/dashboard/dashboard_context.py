@@ -18,14 +18,13 @@ from metrics.results import pair_results
 from metrics.results.headline import trends
 from metrics.results.question_agreement import QuestionAgreement
 from metrics.results.values import Value, get_number
-from metrics.views.common import display_names, heat_maps
-from metrics.views.common.cluster_texts import build_cluster_note
+from metrics.views.common import display_names, headline_texts, heat_maps
+from metrics.views.common.headline_texts import build_cluster_note
 from metrics.views.common.insights import build_confusions
 from metrics.views.common.live_updates import LiveSettings
 from metrics.views.common.selection import Selection
 from metrics.views.common.sources.base import ProjectSource
-from metrics.views.common.trends.recent_changes import RecentChange
-from metrics.views.reports import headline_texts
+from metrics.views.common.trends.period_comparison import RecentChange
 from metrics.views.reports.cautions_and_methods import MIN_ITEMS
 from projects.models import Rater
 
@@ -201,7 +200,7 @@ def list_trend_choices(selection: Selection) -> list[tuple[str, str]]:
 def get_trend_note(selection: Selection, agreement: QuestionAgreement | None) -> str:
     """Return a note if the trend has other ratings, or another coefficient, than the headline.
 
-    Empty otherwise. A coefficient that the URL names needs no note.
+    Empty otherwise, and for a coefficient that the URL names.
     """
     if agreement is not None and "sample" in agreement.headline:
         return _("Trend: with ratings requested for uncertain items.")
@@ -220,7 +219,7 @@ def get_trend_note(selection: Selection, agreement: QuestionAgreement | None) ->
 def get_headline_estimate(
     selection: Selection, agreement: QuestionAgreement | None
 ) -> Value | None:
-    """Return the estimate of the requested coefficient or of the headline, or None."""
+    """Return the estimate of the requested coefficient, or else of the headline; may be None."""
     if agreement is None:
         return None
     if selection.requested_coefficient:
@@ -281,7 +280,7 @@ class RandomSampleNote:
 def get_random_sample_note(
     selection: Selection, agreement: QuestionAgreement | None
 ) -> RandomSampleNote | None:
-    """Return the note, or None when the headline is based on all ratings."""
+    """Return the note on the random sample; None when the headline is based on all ratings."""
     sample = agreement.headline.get("sample") if agreement else None
     if agreement is None or sample is None:
         return None

@@ -88,7 +88,10 @@ def _get_order(action: NextAction) -> int:
 
 
 def _describe_doubt(source: ProjectSource, name: str, labels: list[str]) -> str:
-    """Return a sentence on why the value has no band; empty if a band can be named."""
+    """Return the sentence on why the value has no band; empty if the findings forbid none.
+
+    ``name``: of the coefficient; ``labels``: of the categories.
+    """
     if name == "percent_agreement":
         return ""
     figures = {finding["name"]: finding["figures"] for finding in source.diagnosis.findings}
@@ -100,7 +103,7 @@ def _describe_doubt(source: ProjectSource, name: str, labels: list[str]) -> str:
 
 
 def is_inconclusive(selection: Selection, headline: Value) -> bool:
-    """Return True if the interval is too wide, or the items too few, to name a band."""
+    """Return whether the interval is too wide, or the items too few, to name a band."""
     scheme = selection.project.band_scheme
     low, high = headline["low"], headline["high"]
     return bands.is_inconclusive(headline["n_items"] or 0, low, high, scheme)
@@ -119,7 +122,7 @@ def _describe_too_early(headline: Value) -> str:
 
 
 def _suggest_categories(selection: Selection, source: ProjectSource) -> list[NextAction]:
-    """Return the action on the two categories that are confused most."""
+    """Return the action on the two categories confused most, in a list; empty without any."""
     for finding in source.diagnosis.findings:
         values, labels = finding["figures"], selection.scale.labels
         if finding["name"] == "confused_categories" and "differing_pairs" in values:

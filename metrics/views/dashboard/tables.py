@@ -64,9 +64,10 @@ def list_other_statistics(
 def compare_weightings(
     agreement: QuestionAgreement | None, source: ProjectSource, raters: list[Rater]
 ) -> tuple[str, list[tuple[str, Value]]]:
-    """Return a coefficient, and its (weighting, estimate) for weightings that suit the scale.
+    """Return the name of a kappa, and (weighting, estimate) under each weighting of the scale.
 
-    It is Cohen's kappa if the headline is, else Fleiss' kappa.
+    It is Cohen's kappa if the headline is, else Fleiss' kappa. The list is empty without an
+    agreement.
     """
     if agreement is None:
         return FLEISS, []
@@ -139,7 +140,7 @@ def summarize_coverage(
 def build_matrix_rows(
     raters: list[Rater], matrix: list[pair_results.PairAgreement]
 ) -> list[tuple[Rater, list[pair_results.PairAgreement | None]]]:
-    """Return the pairs as a square table, with a row for each rater.
+    """Return the pairs as a square table: (rater, cells) for each of ``raters``, in their order.
 
     A cell is None where two raters share no item. Empty for more than MAX_MATRIX_RATERS raters.
     """
@@ -234,7 +235,10 @@ def build_rater_table(
 
 
 def _get_annotations(selection: Selection, raters: list[int]) -> dict[int, list[tuple[str, str]]]:
-    """Return {rater id: [(text, URL), ...]}; {} with a filter, as alerts concern all ratings."""
+    """Return {rater id: [(text, URL), ...]} of the marks of higher packages on raters.
+
+    Empty with a filter, because they concern all ratings.
+    """
     annotations: dict[int, list[tuple[str, str]]] = {}
     for get_annotations in ANNOTATION_SOURCES if raters and not selection.filter else ():
         role = getattr(selection.project, "role", "")

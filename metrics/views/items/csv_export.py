@@ -26,7 +26,10 @@ def iter_csv(
     weights: str,
     with_gold: bool,
 ) -> Iterator[bytes]:
-    """Yield the CSV file of the matching items in chunks of bytes, one line for each item."""
+    """Yield the CSV file of the matching items in chunks of bytes, one line for each item.
+
+    ``weights``: of the disagreement; ``with_gold``: whether there is a column of gold answers.
+    """
     names = ["item", "content", "attributes", "state", "version", "ratings", "disagreement"]
     names += [f"n: {label}" for label in scale.labels] + (["gold"] if with_gold else [])
     yield _format_line(names)

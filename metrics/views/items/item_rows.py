@@ -45,7 +45,10 @@ class ItemRow:
 def build_rows(
     question: Question, items: Sequence[Item], scale: QuestionScale, weights: str
 ) -> list[ItemRow]:
-    """Return the items with their counts of categories, in declared order."""
+    """Return a row for each item: its numbers of ratings by category, and their disagreement.
+
+    ``weights``: weighting of the disagreement.
+    """
     index_by_id = {item.pk: number for number, item in enumerate(items)}
     counts = np.zeros((len(items), scale.width), np.int64)
     ratings = Rating.objects.filter(question=question, item__in=list(index_by_id), code__gte=0)
@@ -99,7 +102,10 @@ def list_answer_filters() -> list[tuple[str, str]]:
 
 @dataclass
 class RatingRow:
-    """A rating with its label, the raters who differ, and its history of (label, revision)."""
+    """A rating with its label, its history, and the names of the raters who differ.
+
+    ``history``: (label, revision), oldest first.
+    """
 
     rating: Rating
     label: str
@@ -108,7 +114,7 @@ class RatingRow:
 
     @property
     def history_text(self) -> str:
-        """The history as text, for a file."""
+        """Return the history as one text, for a file."""
         entries = [
             (
                 revision.recorded_at.isoformat(),
@@ -124,7 +130,10 @@ class RatingRow:
 
 @dataclass
 class QuestionRatings:
-    """The ratings of an item for one question, and (label, number) of its categories."""
+    """The ratings of an item for one question, and how many there are of each category.
+
+    ``counts``: (label, number); ``gold``: None for readers who may not see gold answers.
+    """
 
     question: Question
     ratings: list[RatingRow]
@@ -276,9 +285,10 @@ def get_sorted_page(
 def _list_matches(
     question: Question, item_filters: ItemFilters, ids: Sequence[int], *, start: int
 ) -> list[Item]:
-    """Return the matching items of a page, and one more if there is any.
+    """Return the matching items of a page, and the first one of the next page if there is any.
 
-    ``ids``: item ids in the order of the list; ``start``: position of the page among the matches.
+    ``ids``: item ids in the order of the list; ``start``: position of the page among the
+    matches.
     """
     end = start + ITEMS_PER_PAGE + 1
     if item_filters != ItemFilters(question=item_filters.question):

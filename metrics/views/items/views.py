@@ -138,7 +138,10 @@ class ListedItems:
 def _get_sorted_page(
     request: HttpRequest, selection: Selection, item_filters: ItemFilters, order: str
 ) -> ListedItems:
-    """Return a page of the items with ratings, in one of ORDERS."""
+    """Return the page of the sorted list that the URL names, of items with ratings.
+
+    ``order``: one of item_ranking.ORDERS.
+    """
     number = get_page_number(request)
     sorted_items = item_rows.get_sorted_page(
         selection.question,
@@ -182,9 +185,9 @@ def _get_page_by_id(
 
 
 def _parse_n_before(parameters: QueryDict, after: int) -> int | None:
-    """Return the number of items on the pages before, as given by the URL; None if it has none.
+    """Return how many items are on the pages before, as the URL says; None if it does not.
 
-    It is 0 on the first page.
+    0 on the first page, where ``after`` (an item's id) is 0.
     """
     return parse_id(parameters.get("seen")) if after else 0
 
@@ -351,7 +354,7 @@ def _parse_text(parameters: QueryDict, name: str) -> str:
 def _parse_attributes(text: str) -> tuple[tuple[str, str], ...]:
     """Return ((name, value),) of an attribute filter like "language=de", () of an empty text.
 
-    Raises BadRequest.
+    Raises BadRequest for another text.
     """
     if not text.strip():
         return ()

@@ -16,8 +16,8 @@ from metrics.agreement.headline import COHEN, LEAD_CHOICE, get_report_key, get_u
 from metrics.agreement.weights import WEIGHTINGS
 from metrics.reports import ReportFacts
 from metrics.results.values import Value
-from metrics.views.common import display_names
-from metrics.views.common.cluster_texts import format_cluster_note
+from metrics.views.common import display_names, headline_texts
+from metrics.views.common.headline_texts import format_cluster_note
 from metrics.views.common.number_formats import (
     format_count,
     format_interval,
@@ -25,8 +25,6 @@ from metrics.views.common.number_formats import (
     get_list_separator,
 )
 from projects.models import BandScheme, Scale
-
-from . import headline_texts
 
 MIN_ITEMS = 30  # with fewer items, an analytic interval is too narrow or too wide
 FLEISS_CUZICK = "Fleiss & Cuzick 1979, Applied Psychological Measurement 3, 537-542"
@@ -276,7 +274,7 @@ _GROUP_NAMES = {
 
 
 def _describe_interval_method(name: str, value: Value) -> str:
-    """Return how the interval was computed."""
+    """Return the sentence on how the interval of the coefficient ``name`` was computed."""
     if "bootstrap" in value:
         return _("percentile bootstrap over items (%(n)s replicates)") % {
             "n": format_count(value["bootstrap"])
@@ -287,7 +285,7 @@ def _describe_interval_method(name: str, value: Value) -> str:
 
 
 def get_unweighted(facts: ReportFacts) -> tuple[str, Value] | None:
-    """Return name and Value of the headline without weights; None if weights change nothing."""
+    """Return (name, Value) of the headline without weights; None if weights change nothing."""
     headline = facts["headline"]
     if "unweighted" not in headline:
         return None

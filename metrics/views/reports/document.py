@@ -23,13 +23,12 @@ from metrics.question_scale import QuestionScale
 from metrics.reports import OutlyingFacts, ReportFacts
 from metrics.results.findings import is_band_withheld
 from metrics.results.values import Value
-from metrics.views.common import cluster_texts, display_names, insights
+from metrics.views.common import display_names, headline_texts, insights
+from metrics.views.common.headline_texts import format_estimate
 from metrics.views.common.number_formats import format_count, format_number
 from projects.models import BandScheme, Question, Scale
 
 from . import cautions_and_methods as reports_texts
-from . import headline_texts
-from .headline_texts import format_estimate
 
 
 @dataclass(frozen=True)
@@ -126,7 +125,7 @@ def _build_result(facts: ReportFacts) -> ReportSection:
             _describe_bands(facts),
             _describe_target(facts),
             why,
-            cluster_texts.format_cluster_note(facts.get("cluster")),
+            headline_texts.format_cluster_note(facts.get("cluster")),
             headline_texts.describe_random_sample(headline),
         ),
         points=insight_texts,

@@ -27,7 +27,7 @@ MAX_LISTED = 100  # the newest reports
 
 
 class ReportForm(forms.Form):
-    """Request of a report as of a moment."""
+    """Form that requests a report as of a moment."""
 
     as_of = forms.DateTimeField(
         label=gettext_lazy("As of"),

@@ -16,8 +16,8 @@ from agreement_site.notifications import preferences
 from events import feed
 from events.services import record_event
 from projects.models import Question, Rater
-from quality.alerts.detection.storage import EVENT_OF_KIND, record_alert_event
-from quality.gates.recomputation import EVENT_KINDS
+from quality.alerts.storage import EVENT_OF_KIND, record_alert_event
+from quality.gates.verdict_jobs import EVENT_KINDS
 from quality.models import Alert, Gate
 from tests.agreement_site.notifications.smtp_servers import SmtpServer, start_smtp_server
 

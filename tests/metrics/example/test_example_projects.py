@@ -13,7 +13,7 @@ from metrics.filtered import filtered_jobs
 from metrics.filters import RatingFilter
 from metrics.models import PairTally, RaterResult, Result
 from metrics.question_scale import QuestionScale
-from metrics.views.changes import guideline_effect
+from metrics.views.changes import views as change_views
 from metrics.views.common.selection import Selection
 from metrics.views.project_list.project_row import ProjectGroup
 from projects.models import Deletion, Item, Member, Project
@@ -135,9 +135,9 @@ def test_everything_in_the_story_is_found_and_nothing_else(lead, simulated_data)
         None,
         RatingFilter(),
     )
-    guideline_effect.list_version_agreements(selection)
+    change_views.list_version_agreements(selection)
     filtered_jobs.FILTERED_RESULT_JOB.sweep()
-    (effect,) = guideline_effect.list_effects(guideline_effect.list_version_agreements(selection))
+    (effect,) = change_views.list_effects(change_views.list_version_agreements(selection))
     assert effect.direction == "rose"
 
 

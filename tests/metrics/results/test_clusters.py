@@ -24,7 +24,7 @@ from metrics.models import CountState, Diagnosis, FilteredResult, Report
 from metrics.results import refresh
 from metrics.results.headline import random_sample, trends
 from metrics.results.intervals import QuestionClusters
-from metrics.views.common.cluster_texts import format_cluster_note
+from metrics.views.common.headline_texts import format_cluster_note
 from projects.models import Item, Project, Rater
 from projects.services import item_upsert
 from ratings.models import Rating

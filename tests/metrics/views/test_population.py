@@ -16,7 +16,7 @@ from metrics.filtered.filtered_jobs import FILTERED_RESULT_JOB
 from metrics.jobs.question_updates import update_question
 from metrics.models import FilteredResult
 from projects.models import Question, Rater
-from quality.rater_status import comparison
+from quality.rater_status import recomputation as rater_recomputation
 from tests.cast import LABELS, rate_many
 
 pytestmark = pytest.mark.django_db
@@ -58,7 +58,7 @@ def mixed_question(question: Question) -> Question:
 
 def compute(question: Question, client: Any, kinds: tuple[str, ...]) -> None:
     update_question(question.pk)
-    comparison.recompute_question(question.pk, at_once=True)
+    rater_recomputation.recompute_question(question.pk, at_once=True)
     FilteredResult.objects.update(paused_until=None)  # the next request is not a repeated one
     for kind in kinds:
         for page in PAGES:

@@ -19,7 +19,7 @@ from metrics.models import SavedView, ShareLink
 from metrics.views.saved_views import SHARED_PAGES
 from projects.models import Member, Project
 from projects.services.projects import change_project
-from quality.rater_status import comparison
+from quality.rater_status import recomputation as rater_recomputation
 from tests import cast
 from tests.cast import Cast
 
@@ -263,7 +263,7 @@ def test_open_link_page_polls_for_updates(shared_link: str) -> None:
 
 def test_link_to_raters_page(rated_question: Any, lead: Any, client_for: Any) -> None:
     client = client_for(lead)
-    comparison.recompute_question(rated_question.pk, at_once=True)
+    rater_recomputation.recompute_question(rated_question.pk, at_once=True)
     save_view(client, rated_question.project, page="raters")
     raters_link = get_link(
         change_view(client, SavedView.objects.get(), do="share", until=format_day_from_today(0))
@@ -457,7 +457,7 @@ def test_every_shared_page_has_no_links_controls_or_names(
     project.raters.filter(key="secretkey2").update(paused=True)
     change_project(project=project, by=lead, guidelines="First.")
     make_alert(rated_question, project.raters.get(key="secretkey0"))
-    comparison.recompute_question(rated_question.pk, at_once=True)
+    rater_recomputation.recompute_question(rated_question.pk, at_once=True)
     secret_words = {*names, *project.items.values_list("key", flat=True)}
     n_links = 0
     for number, query in enumerate(SHARED_QUERIES[page]):
@@ -548,7 +548,7 @@ def test_names_are_hidden_unless_the_lead_shows_them(
     names = list_rater_names(project)
     rater = project.raters.order_by("pk").first()
     make_alert(rated_question, rater)
-    comparison.recompute_question(rated_question.pk, at_once=True)
+    rater_recomputation.recompute_question(rated_question.pk, at_once=True)
     save_view(client, project, page=page)
     fields = {"shows_names": "on"} if shows_names else {}
     response = change_view(

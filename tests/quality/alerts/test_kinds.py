@@ -15,9 +15,8 @@ from events.models import Event
 from metrics.jobs import question_updates as counting
 from projects.models import Category, GoldAnswer, GuidelineVersion, Item, Question, Rater
 from quality import tasks
-from quality.alerts import services, sweep
-from quality.alerts.detection import scan, storage
-from quality.alerts.detection.candidates import AlertCandidate, AlertPeriod
+from quality.alerts import scan, services, storage, sweep
+from quality.alerts.candidates import AlertCandidate, AlertPeriod
 from quality.alerts.kinds import KINDS, get_brief_text
 from quality.models import Alert, AlertKind, GoldItem
 from quality.rater_status.reasons import REASON_OF_ALERT

@@ -9,8 +9,7 @@ import pytest
 
 from projects.models import Question, Rater
 from quality import tasks
-from quality.alerts import chart_annotations, sensitivity
-from quality.alerts.detection import storage
+from quality.alerts import chart_annotations, sensitivity, storage
 from quality.models import Alert, AlertScan, AlertSettings
 
 pytestmark = pytest.mark.django_db(transaction=True)

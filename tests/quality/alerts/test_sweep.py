@@ -13,8 +13,7 @@ from events.models import Event
 from metrics.jobs import question_updates as counting
 from projects.models import GuidelineVersion, Item, Question, Rater
 from quality import tasks
-from quality.alerts import services, sweep
-from quality.alerts.detection import scan, storage
+from quality.alerts import scan, services, storage, sweep
 from quality.models import Alert, AlertScan, AlertStep, DriftState
 from ratings.models import ImportRun, Rating
 from ratings.services.judgement import Judgement

@@ -22,7 +22,7 @@ def labelled_question(rated_question: Question) -> Question:
 
 
 def test_unchanged_labels_have_no_differences(labelled_question: Question, capsys: Any) -> None:
-    assert integrity.list_differences(labelled_question.pk) == []
+    assert integrity.list_label_differences(labelled_question.pk) == []
     call_command("audit")
     assert "all counts are exact" in capsys.readouterr().out
 
@@ -38,7 +38,7 @@ def test_changed_label_is_reported_and_repaired(labelled_question: Question, cap
     assert "label of item i08" in errors
     call_command("audit", "--repair")
     assert ItemLabel.objects.get(item__key="i07").confidence == correct_label.confidence
-    assert integrity.list_differences(labelled_question.pk) == []
+    assert integrity.list_label_differences(labelled_question.pk) == []
 
 
 def test_stale_labels_are_not_compared(labelled_question: Question, rate: Any) -> None:
@@ -46,4 +46,4 @@ def test_stale_labels_are_not_compared(labelled_question: Question, rate: Any) -
 
     rate(labelled_question, "i07", "late", "minor")
     question_updates.update_question(labelled_question.pk)
-    assert integrity.list_differences(labelled_question.pk) == []
+    assert integrity.list_label_differences(labelled_question.pk) == []

@@ -17,7 +17,7 @@ from metrics.jobs import question_updates
 from projects.models import Item, Question, Rater
 from projects.services.gold import retire_gold_answer, set_gold_answer
 from quality import tasks
-from quality.consensus import consensus_method, recomputation
+from quality.consensus import recomputation, storage
 from quality.models import Consensus, ConsensusMethod, ItemLabel, RaterConfusion
 from quality.review.decisions import create_decision
 from ratings.models import Rating
@@ -281,7 +281,7 @@ def test_settings_changed_during_computation_are_kept(
     original_fit = recomputation.fit_labels
 
     def choose_meanwhile(*arguments: Any, **options: Any) -> Any:
-        consensus_method.set_method(
+        storage.set_method(
             question=rated_question, method=ConsensusMethod.MAJORITY, with_models=True, by=lead
         )
         return original_fit(*arguments, **options)

@@ -15,7 +15,7 @@ from metrics.agreement.rater_quality.gold import PAUSE_EVIDENCE, compute_evidenc
 from metrics.jobs.question_updates import update_question
 from projects.models import Item, Question, Rater
 from projects.services.gold import set_gold_answer
-from quality.gold import interventions, recomputation
+from quality.gold import recomputation, services
 from quality.models import GoldIntervention, GoldScore
 
 pytestmark = pytest.mark.django_db
@@ -73,7 +73,7 @@ def test_a_pause_is_proposed_and_the_lead_decides(
     recomputation.recompute_question(question_with_gold.pk, at_once=True)
     warning = GoldIntervention.objects.get()
     assert (warning.step, warning.state) == ("warn", "proposed")
-    assert interventions.WARN_AT <= warning.evidence < PAUSE_EVIDENCE
+    assert services.WARN_AT <= warning.evidence < PAUSE_EVIDENCE
     rating_url = f"/projects/{question_with_gold.project_id}/rate/"
     assert "known answers" not in annotator_client.get(rating_url).text
     lead_client.post(f"{page}interventions/{warning.pk}/", {"do": "carry_out"})
@@ -136,7 +136,7 @@ def test_automatic_pause_can_be_resumed_on_the_members_page(
     lead_client.post(f"/projects/{question_with_gold.project_id}/people/action/", form_data)
     answer_gold(RIGHT, 1)
     intervention.refresh_from_db()
-    assert (intervention.state, intervention.reason) == ("overridden", interventions.RESUMED)
+    assert (intervention.state, intervention.reason) == ("overridden", services.RESUMED)
     ann.refresh_from_db()
     assert (ann.paused, ann.gold_notice) == (False, "")
 

@@ -22,7 +22,7 @@ from projects.services.gold import (
 )
 from quality import tasks
 from quality.alerts.sweep import update_gold_alerts
-from quality.gold import gold_rules, recomputation, suspected_answers
+from quality.gold import recomputation, services, suspected_answers
 from quality.models import Alert, AlertState, GoldItem, GoldReview, GoldScore, GoldState
 from ratings.annotation.assignments import exams
 from ratings.models import Rating
@@ -316,7 +316,7 @@ def test_tolerance_is_a_difference_of_values_and_not_for_nominal_scales(
     rated_question.refresh_from_db()
     assert rated_question.effective_gold_tolerance == 0
     with pytest.raises(ValueError, match="without an order"):
-        gold_rules.set_gold_rules(question=rated_question, pass_mark=0.7, tolerance="1", by=lead)
+        services.set_gold_rules(question=rated_question, pass_mark=0.7, tolerance="1", by=lead)
 
 
 def test_changed_threshold_recomputes_the_evidence(
@@ -332,7 +332,7 @@ def test_changed_threshold_recomputes_the_evidence(
     recomputation.recompute_question(question_with_gold.pk, at_once=True)
     assert GoldScore.objects.get(rater__key="dan").max_evidence > before
     with pytest.raises(ValueError, match="must be between"):
-        gold_rules.set_gold_rules(question=question_with_gold, pass_mark="high", by=lead)
+        services.set_gold_rules(question=question_with_gold, pass_mark="high", by=lead)
 
 
 def test_gold_answers_are_listed_before_anyone_rated(

@@ -13,10 +13,10 @@ from django.utils import timezone
 
 from metrics.jobs.question_updates import update_question
 from projects.models import Item, Project, Question, Rater
-from quality.exams import attempts_and_waivers
+from quality.exams import exam_rules
 from quality.inbox import entry_counts
 from quality.models import Appeal, GoldIntervention
-from quality.rater_status import comparison
+from quality.rater_status import recomputation as rater_recomputation
 from ratings.models import Exam, ExamRules
 
 pytestmark = pytest.mark.django_db
@@ -125,9 +125,7 @@ def test_decided_entries_leave_the_inbox(
     assert count_entries(project, "exam_settings") == 0
     Rater.objects.update(paused=False)
     assert count_entries(project, "exam_settings") == 1
-    attempts_and_waivers.waive_exam(
-        question=question, rater=rater, by=lead, reason="known to be good"
-    )
+    exam_rules.waive_exam(question=question, rater=rater, by=lead, reason="known to be good")
     assert count_entries(project, "exam_settings") == 0
 
 
@@ -159,7 +157,7 @@ def test_rater_tables_show_alerts_and_proposed_pauses(
         for key in ("ann", "ben"):
             rate(question, f"i{number}", key, "minor")
     update_question(question.pk)
-    comparison.recompute_question(question.pk, at_once=True)
+    rater_recomputation.recompute_question(question.pk, at_once=True)
     alert = make_alert(question, intervention.rater)
     base = f"/projects/{project.pk}/"
     alert_link = f'href="{base}alerts/{alert.pk}/">'

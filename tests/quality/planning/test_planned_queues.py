@@ -21,7 +21,7 @@ from metrics.views.common import insights
 from metrics.views.reports import cautions_and_methods
 from projects.models import Item, Project, Question, QueueOrder, Rater
 from projects.services import projects
-from quality.alerts.detection import scan
+from quality.alerts import scan
 from quality.consensus import recomputation
 from quality.labels import data_card
 from quality.models import ItemLabel

@@ -10,7 +10,8 @@ from django.contrib.auth.models import User
 
 from metrics.jobs.question_updates import update_question
 from projects.models import Member, Question, Rater
-from quality.rater_status import comparison, site_raters
+from quality.rater_status import recomputation as rater_recomputation
+from quality.rater_status import site_raters
 from quality.rater_status.rater_list import RaterFilter, RaterList
 from quality.rater_status.reasons import STATUS_ORDER
 from tests.cast import LABELS, make_project, rate_many
@@ -32,7 +33,7 @@ def add_rated_project(name: str, lead: User | None, n_items: int = 36) -> Questi
     ]
     rate_many(question, rows)
     update_question(question.pk)
-    comparison.recompute_question(question.pk, at_once=True)
+    rater_recomputation.recompute_question(question.pk, at_once=True)
     return question
 
 

@@ -15,7 +15,7 @@ from metrics.models import RaterResult
 from projects.models import Question, Rater
 from quality.alerts.kinds import KINDS
 from quality.models import Alert, DriftState, GoldScore, RepeatScore
-from quality.rater_status import comparison
+from quality.rater_status import recomputation as rater_recomputation
 from quality.rater_status.rater_list import FLAGS, RaterFilter, RaterList
 from quality.rater_status.reasons import ReasonCode
 from quality.rater_status.status import (
@@ -71,7 +71,7 @@ def make_rater_result(question: Question) -> Callable[..., Rater]:
 
 
 def get_statuses_by_key(question: Question) -> dict[str, RaterSummary]:
-    comparison.recompute_question(question.pk, at_once=True)
+    rater_recomputation.recompute_question(question.pk, at_once=True)
     return {card.rater.key: card for card in list_rater_summaries(question, scale_is_ordered=True)}
 
 

@@ -21,7 +21,8 @@ from projects.models import Item, Member, Project, Question, Rater
 from quality import tasks
 from quality.consensus import recomputation as consensus
 from quality.models import Alert, DriftState, RaterConfusion
-from quality.rater_status import comparison, export_views, funnel_plot
+from quality.rater_status import export_views, funnel_plot
+from quality.rater_status import recomputation as rater_recomputation
 from ratings.services.judgement import Judgement
 from ratings.services.record import record_ratings
 from tests.cast import Cast, make_project, rate_many
@@ -117,7 +118,7 @@ def test_alerts_and_raters_have_the_same_impact_and_order(
     question = question_with_outliers
     # Of few items, from a time when little was known of the rater.
     make_alert(question, question.project.raters.get(key="dan"), n=3)
-    comparison.recompute_question(question.pk, at_once=True)
+    rater_recomputation.recompute_question(question.pk, at_once=True)
     client = client_for(lead)
     in_inbox = [
         (row.alert.rater.key, row.stored.row_impact)
@@ -192,7 +193,7 @@ def test_rater_below_the_others_is_not_shown_as_ok(
     Alert.objects.all().delete()
     # Without an order of the answers nobody rates higher or lower, so nothing else is found.
     Question.objects.update(scale="nominal", weights="none")
-    comparison.recompute_question(question_with_outliers.pk, at_once=True)
+    rater_recomputation.recompute_question(question_with_outliers.pk, at_once=True)
     page = client.get(f"{base_url}raters/")
     rows = {row.listed.key: row for row in page.context["rows"]}
     text = "almost always gives the same answer"

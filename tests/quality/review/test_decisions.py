@@ -11,10 +11,10 @@ from django.utils import timezone
 
 from projects.models import Item, Project, Question
 from quality.consensus import recomputation
-from quality.escalation.label_rules import set_label_rules
 from quality.inbox.entry_counts import count_uncertain_items
 from quality.models import Decision, ItemLabel, LabelRules, ReviewAssignment, ReviewClaim
-from quality.review import decisions, send_to_review
+from quality.review import decisions, views
+from quality.review.label_rules import set_label_rules
 from ratings.models import Rating
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -178,7 +178,7 @@ def test_items_sent_to_review_come_first(
     decisions.create_decision(question=labelled_question, item=certain_label.item, code=1, by=lead)
     assert not ReviewAssignment.objects.exists()
     assert (
-        send_to_review.assign_for_review(
+        views.assign_for_review(
             question=labelled_question, item_ids=[certain_label.item_id], by=lead
         )
         == 0

@@ -32,7 +32,7 @@ from metrics.views.common.insights import (
 from metrics.views.common.live_updates import Freshness
 from metrics.views.common.rater_columns import RaterColumn, Sparkline
 from metrics.views.common.selection import Selection
-from metrics.views.common.trends.recent_changes import RecentChange
+from metrics.views.common.trends.period_comparison import RecentChange
 from metrics.views.common.trends.trend_points import TrendPoint
 from projects.models import Rater
 
@@ -76,16 +76,19 @@ class ProjectSource(ResultSource):
     @property
     @abstractmethod
     def agreement(self) -> QuestionAgreement | None:
-        """The agreement over all time; None before there is any."""
+        """Return the agreement over all time; None before there is any."""
 
     @property
     @abstractmethod
     def diagnosis(self) -> QuestionDiagnosis:
-        """The findings, confusions and disputed items."""
+        """Return the findings, confusions and disputed items."""
 
     @abstractmethod
     def get_population_trends(self) -> dict[str, list[float | None]]:
-        """Return the headline over time: of people, of models and between them."""
+        """Return {group: values of the headline, oldest first} of people, models and between them.
+
+        Empty with a filter.
+        """
 
     @abstractmethod
     def count_items(self) -> int:
@@ -104,7 +107,7 @@ class ProjectSource(ResultSource):
 
     @abstractmethod
     def list_pair_refs(self, sort: str) -> Sequence[Any]:
-        """Return references to all listed pairs, for pagination.
+        """Return references to all listed pairs in this order, for pagination.
 
         `load_pairs` loads the pairs of those on one page.
         """
@@ -132,9 +135,10 @@ class ProjectSource(ResultSource):
 
     @cached_property
     def outlier_raters(self) -> list[Rater]:
-        """Outlier raters, those with the greatest impact first.
+        """Return the outlier raters, those with the greatest impact first.
 
-        An outlier agrees less with the others than they do with each other, on the same items.
+        An outlier agrees less with the others than they do with each other, on the same
+        items.
         """
         return list_raters(self.diagnosis.outlying_rater_ids)
 
@@ -145,7 +149,10 @@ class ProjectSource(ResultSource):
         )
 
     def build_insights(self, raters: list[Rater]) -> list[str]:
-        """Return the insights in the reader's language. ``raters``: those of the heat map."""
+        """Return the insights as sentences in the reader's language.
+
+        ``raters``: those of the heat map, whom the findings may name.
+        """
         outlier_sentences = build_outlier_sentences(
             self.outlier_raters, self.selection.project.pk, self.selection.query
         )
@@ -170,7 +177,7 @@ class RaterSource(ResultSource):
     @property
     @abstractmethod
     def agreement(self) -> RaterAgreement | None:
-        """The rater's agreement over all time; None without a rating."""
+        """Return the rater's agreement over all time; None without a rating."""
 
     @abstractmethod
     def list_pairs(self) -> list[PairAgreement]:

@@ -24,7 +24,7 @@ from metrics.views.common.live_updates import FilteredFreshness, Freshness
 from metrics.views.common.rater_columns import RaterColumn, Sparkline
 from metrics.views.common.selection import Selection
 from metrics.views.common.trends import trend_points
-from metrics.views.common.trends.recent_changes import RecentChange
+from metrics.views.common.trends.period_comparison import RecentChange
 from projects.models import Rater
 from projects.selectors import count_items
 
@@ -63,7 +63,7 @@ class ComputedSource(Generic[BodyType]):
 
     @cached_property
     def freshness(self) -> FilteredFreshness:
-        """Freshness of the FilteredResult, which is requested if it is missing or stale.
+        """Return the freshness of the FilteredResult, and request it if it is missing or stale.
 
         Raises BadRequest for a filter value that does not exist.
         """
@@ -86,7 +86,7 @@ class ComputedSource(Generic[BodyType]):
 
     @cached_property
     def body(self) -> BodyType | None:
-        """The body that a worker computed; None until then."""
+        """Return the results that a worker computed; None until then."""
         stored = self.freshness.row.body
         return None if stored is None else self.body_class.from_json(stored)
 
@@ -154,7 +154,7 @@ class FilteredProjectSource(TrendSource[DashboardResults], ProjectSource):
         )
 
     def list_pair_refs(self, sort: str) -> list[pair_results.PairAgreement]:
-        """Return the pairs of the heat map in this order, themselves instead of references."""
+        """Return the pairs of the heat map in this order; the pairs themselves are references."""
         raters = self.list_heat_map_raters()
         rater_pairs = self.list_pairs_among(raters)
         position = {rater.pk: index for index, rater in enumerate(raters)}

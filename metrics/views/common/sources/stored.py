@@ -19,7 +19,7 @@ from metrics.views.common.live_updates import Freshness
 from metrics.views.common.rater_columns import RaterColumn, Sparkline
 from metrics.views.common.selection import Selection
 from metrics.views.common.trends import trend_points
-from metrics.views.common.trends.recent_changes import RecentChange, list_recent_changes
+from metrics.views.common.trends.period_comparison import RecentChange, list_recent_changes
 from projects.models import Rater
 from projects.selectors import count_items
 

@@ -23,11 +23,10 @@ from metrics.results.values import HeadlineResult
 from projects.models import Question, Rater
 from ratings.services.rating_times import EPOCH, date_from_day
 
-from .period_comparison import compute_clear_change
+from .period_comparison import MIN_SHOWN_CHANGE, compute_clear_change
 
 WEEKS = 12
 COMPARED_SPAN = datetime.timedelta(weeks=4)  # the newest weeks, compared with as many before them
-MIN_SHOWN_CHANGE = 0.005  # a smaller change is shown as 0.00
 
 WeeklyValues = list[float | None]
 
@@ -44,7 +43,7 @@ class RecentWeeksChange:
 
     @property
     def may_be_chance(self) -> bool:
-        """True if the change is large enough to be shown, but may be chance."""
+        """Return whether the change is large enough to be shown, but may be chance."""
         return not self.is_clear and abs(self.value) >= MIN_SHOWN_CHANGE
 
 
@@ -71,14 +70,15 @@ class RecentWeeks:
 
     @property
     def has_recent_ratings(self) -> bool:
-        """True if any of these weeks has a rating."""
+        """Return whether any of these weeks has a rating."""
         return self.newest_day >= _get_first_week(self.this_week)
 
     @property
     def change(self) -> RecentWeeksChange | None:
-        """Change of the last four weeks against the four before; None if either has no value.
+        """Return the change of the last four weeks against the four before.
 
-        Weeks are averaged by their items; no item belongs to two weeks.
+        None if either four have no value. Weeks are averaged by their items; no item
+        belongs to two weeks.
         """
         middle = self.this_week - COMPARED_SPAN
         after = _compute_mean([estimate for start, estimate in self.weeks if start > middle])

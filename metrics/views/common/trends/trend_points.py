@@ -61,13 +61,13 @@ class TrendPoint:
 
     @property
     def span(self) -> str:
-        """The period: "day", "week" or "month"."""
+        """Return the length of the period: "day", "week" or "month"."""
         days = (self.end - self.start).days
         return {1: "day", 7: "week"}.get(days, "month")
 
 
 def is_drawable(points: Sequence[TrendPoint]) -> bool:
-    """Return True if there are enough points and items for a line.
+    """Return whether there are enough points and items for a line.
 
     Two points and ten items in all are enough; a line of fewer would show only chance.
     """
@@ -135,7 +135,7 @@ def _list_two_rater_points(
 def get_population_trends(
     question: Question, span: str, *, limit: int = MAX_POINTS
 ) -> dict[str, list[Any]]:
-    """Return the newest headlines of people, of models and between them, oldest first."""
+    """Return {group: newest headlines, oldest first} of people, of models and between them."""
     rows = Result.objects.filter(question=question, period_unit=span).order_by("-start")
     lines: dict[str, list[Any]] = {"people": [], "models": [], "between": []}
     columns = "headline__value", "headline__models__value", "headline__between__value"
@@ -272,7 +272,10 @@ def choose_project_period(question: Question) -> str:
 
 
 def choose_rater_period(question: Question, rater: Rater) -> str:
-    """Return the default period of a rater's trend, by the items shared with others."""
+    """Return the default period of a rater's trend, by the items shared with others.
+
+    It is "day", "week" or "month", as `choose_period` chooses it.
+    """
     days = rater_periods.filter_newest_days(question, rater, PeriodUnit.MONTH, RECENT_PERIODS + 1)
     daily = np.array(list(days.values_list("day", "n_items")), np.int64).reshape(-1, 2)
     sizes = []

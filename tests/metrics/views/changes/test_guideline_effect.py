@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from metrics.filtered import filtered_jobs
 from metrics.jobs.question_updates import update_question
-from metrics.views.changes.guideline_effect import VersionAgreement, list_effects
+from metrics.views.changes.views import VersionAgreement, list_effects
 from projects.models import GuidelineVersion, Project, Question
 from tests.cast import rate_many
 

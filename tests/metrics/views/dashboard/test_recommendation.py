@@ -19,7 +19,7 @@ from projects.models import Item, Project, Question, Rater
 from projects.services.projects import change_project
 from quality.consensus import recomputation as consensus
 from quality.models import Consensus, ItemLabel
-from quality.rater_status import comparison
+from quality.rater_status import recomputation as rater_recomputation
 from tests import cast
 
 pytestmark = pytest.mark.django_db
@@ -304,7 +304,7 @@ def test_review_is_suggested_for_one_sitting_with_its_time(
         for item, doubt in zip(Item.objects.filter(key__startswith="u"), doubts, strict=True)
     )  # fmt: skip
     RaterResult.objects.filter(question=confused_question).update(seconds=6.0)
-    comparison.recompute_question(confused_question.pk, at_once=True)
+    rater_recomputation.recompute_question(confused_question.pk, at_once=True)
     reason, _url = get_actions(client_for(lead), project)["Review the 40 most uncertain items"]
     assert reason == "about 4 min · expected errors: 20", "a majority has no errors of all labels"
     Consensus.objects.update_or_create(
@@ -417,7 +417,7 @@ def test_rater_with_largest_impact_is_named_first(
         ratings += [(f"i{number}", key, "none") for key in ("zoe", "ann")[: 1 + (number < 30)]]
     cast.rate_many(question, ratings)
     update_question(question.pk)
-    comparison.recompute_question(question.pk, at_once=True)
+    rater_recomputation.recompute_question(question.pk, at_once=True)
     consensus.recompute_question(question.pk, at_once=True)
     for key, n in (("ann", 30), ("zoe", 60)):
         rater = project.raters.get(key=key)
@@ -513,7 +513,7 @@ def test_three_of_many_raters_are_named(
         ratings += [(f"i{number}", f"same{index}", "none") for index in range(min(5, 40 - number))]
     cast.rate_many(question, ratings)
     update_question(question.pk)
-    comparison.recompute_question(question.pk, at_once=True)
+    rater_recomputation.recompute_question(question.pk, at_once=True)
     for rater in project.raters.filter(key__startswith="same"):
         make_alert(question, rater, kind="rater_apart", measure="agreement")
     actions = get_actions(client_for(lead), project)

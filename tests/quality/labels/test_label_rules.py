@@ -10,8 +10,8 @@ from django.test import Client
 
 from projects.models import Member, Question, Rater
 from quality.consensus import recomputation
-from quality.escalation import rating_requests
 from quality.models import Escalation, ItemLabel, LabelRules
+from quality.review import rating_requests
 from tests.cast import Cast
 
 pytestmark = pytest.mark.django_db

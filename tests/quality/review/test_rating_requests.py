@@ -17,10 +17,9 @@ from events.models import Event
 from metrics.jobs import question_updates
 from projects.models import Item, Member, Project, Question, Rater
 from quality.consensus import recomputation
-from quality.escalation import label_rules, rating_requests
 from quality.models import Escalation, ItemLabel, LabelRules
-from quality.review import decisions
-from quality.validation import InvalidSettings
+from quality.review import decisions, label_rules, rating_requests
+from quality.settings_changes import InvalidSettings
 from ratings.annotation.assignments import queue
 from ratings.models import Rating
 from ratings.services.judgement import Judgement

@@ -1,4 +1,4 @@
-"""Interventions: warning and pausing raters whose answers on gold items are too often wrong.
+"""Rules for raters on gold, and the warnings and pauses of those who are too often wrong.
 
 A rater who is right as often as the pass mark requires ever reaches the evidence of a pause with
 probability at most 1/100, that of a warning with at most 1/20, however often it is computed
@@ -9,6 +9,7 @@ lead overrides it; the evidence then starts again with later answers.
 from __future__ import annotations
 
 import datetime
+import math
 from collections.abc import Collection, Iterable
 from typing import Any
 
@@ -20,10 +21,79 @@ from django.utils.translation import gettext as _
 from core import security_log
 from events.services import record_event
 from metrics.agreement.rater_quality.gold import PAUSE_EVIDENCE
-from projects.models import Question, Rater
+from metrics.views.common.number_formats import format_number
+from projects.models import Question, Rater, Scale
+from projects.services.gold import get_positions
 from projects.services.rater_changes import set_rater_paused
-from quality import validation
 from quality.models import GoldIntervention, GoldScore, GoldState
+from quality.settings_changes import find_required_reason_error
+
+
+@transaction.atomic
+def set_gold_rules(
+    *,
+    question: Question,
+    by: Any,
+    pass_mark: str | float | None = None,
+    rule: str | None = None,
+    tolerance: str | float | None = None,
+) -> GoldState:
+    """Set the pass mark of raters on gold, the consequence below it, and the tolerance.
+
+    ``pass_mark``: an accuracy; ``rule``: GoldState.Rule; ``tolerance``:
+    Question.gold_tolerance; None leaves a value unchanged. The next sweep recomputes scores and
+    evidence; earlier answers in exams keep their outcome. Records a security event. Raises
+    ValueError for a pass mark outside 0.05 to 0.99, for an unknown rule, and for a tolerance on
+    a scale without order or so large that every answer is right.
+    """
+    if rule is not None and rule not in GoldState.Rule.values:
+        raise ValueError(_("Choose an action."))
+    row, _created = GoldState.objects.get_or_create(question=question)
+    value = row.pass_mark if pass_mark is None else _parse_number(pass_mark)
+    if not 0.05 <= value <= 0.99:
+        raise ValueError(_("The pass mark must be between 0.05 and 0.99."))
+    before = {"pass_mark": row.pass_mark, "rule": row.rule, "tolerance": question.gold_tolerance}
+    if tolerance is not None:
+        question.gold_tolerance = _parse_tolerance(tolerance, question)
+        question.save(update_fields=["gold_tolerance"])
+    row.pass_mark, row.rule = value, rule or row.rule
+    row.save(update_fields=["pass_mark", "rule"])
+    security_log.log_event(
+        "gold_settings_changed",
+        project_id=question.project_id,
+        by=by.pk,
+        question=question.key,
+        before=before,
+        after={"pass_mark": value, "rule": row.rule, "tolerance": question.gold_tolerance},
+    )
+    return row
+
+
+def _parse_number(text: str | float) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
+
+
+def _parse_tolerance(text: str | float, question: Question) -> float:
+    """Return the tolerance as a number.
+
+    Raises ValueError on a scale without order, and for a tolerance that makes every answer
+    right.
+    """
+    tolerance, positions = _parse_number(text), get_positions(question).values()
+    span = max(positions, default=0.0) - min(positions, default=0.0)
+    if tolerance == 0:
+        return 0.0
+    if not Scale(question.scale).ordered:
+        raise ValueError(_("Categories without an order have no tolerance."))
+    if not 0 < tolerance < span:
+        raise ValueError(
+            _("The tolerance must be from 0 to below %(span)s.") % {"span": format_number(span, 2)}
+        )
+    return tolerance
+
 
 Step, State, Rule = GoldIntervention.Step, GoldIntervention.State, GoldState.Rule
 
@@ -54,10 +124,10 @@ def override_resumed_pauses(question_id: int) -> None:
 def create_interventions(
     question: Question, rule: str, scores: Iterable[GoldScore]
 ) -> list[GoldIntervention]:
-    """Create the warnings and pauses that the evidence calls for, unless they exist.
+    """Create the warnings and pauses that the evidence calls for, unless they exist; return them.
 
-    ``rule``: GoldState.Rule: whether they are proposed, carried out at once, or not created. Runs
-    in the transaction that stores the scores.
+    ``rule``: GoldState.Rule, whether they are proposed, carried out at once, or not created.
+    Runs in the transaction that stores the scores.
     """
     if rule == Rule.OFF:
         return []
@@ -89,7 +159,10 @@ def create_interventions(
 
 @transaction.atomic
 def carry_out_intervention(*, intervention: GoldIntervention, by: Any) -> GoldIntervention:
-    """Carry out a proposed intervention. Raises InvalidIntervention."""
+    """Carry out a proposed intervention and return it.
+
+    Raises InvalidIntervention if it was already decided.
+    """
     row = _lock_intervention(intervention)
     if row.state != State.PROPOSED:
         raise InvalidIntervention(_("Already decided."))
@@ -106,7 +179,7 @@ def override_intervention(
     The rater may continue, and the evidence starts again. Raises InvalidIntervention.
     """
     reason = reason.strip()
-    if problem := validation.find_required_reason_error(reason, max_length=MAX_REASON_LENGTH):
+    if problem := find_required_reason_error(reason, max_length=MAX_REASON_LENGTH):
         raise InvalidIntervention(problem)
     row = _lock_intervention(intervention)
     if row.state == State.OVERRIDDEN:
@@ -124,7 +197,7 @@ def _lock_intervention(intervention: GoldIntervention) -> GoldIntervention:
 
 
 def _get_current_steps(question: Question, raters: Collection[int]) -> dict[int, set[str]]:
-    """Return {rater id: steps (warn, pause) of the interventions that were not overridden}."""
+    """Return {rater id: steps (warn, pause) of the interventions in force} of these raters."""
     steps: dict[int, set[str]] = {}
     rows = GoldIntervention.objects.filter(question=question, rater__in=raters)
     for rater, step in rows.exclude(state=State.OVERRIDDEN).values_list("rater", "step"):

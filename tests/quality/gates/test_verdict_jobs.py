@@ -14,7 +14,7 @@ from events.models import Event
 from metrics.jobs import question_updates
 from projects.models import Project, Question
 from quality import tasks
-from quality.gates import recomputation
+from quality.gates import verdict_jobs
 from quality.models import Gate, GateState
 from tests.cast import rate
 
@@ -67,9 +67,9 @@ def test_gates_are_decided_when_their_input_changed(
     create_gate({"measure": "open_alerts", "at_most": 0})
     sweep(question)
     assert Gate.objects.get().verdict == "pass"
-    assert recomputation.list_outdated_questions() == []
+    assert verdict_jobs.list_outdated_questions() == []
     make_alert(question, question.project.raters.get(key="ann"))
-    assert recomputation.list_outdated_questions() == [question.pk]
+    assert verdict_jobs.list_outdated_questions() == [question.pk]
     sweep(question)
     assert Gate.objects.get().verdict == "fail"
     for change in (
@@ -81,17 +81,17 @@ def test_gates_are_decided_when_their_input_changed(
         lambda: Gate.objects.filter(name="other").delete(),
     ):
         change()
-        assert recomputation.list_outdated_questions() == [question.pk]
+        assert verdict_jobs.list_outdated_questions() == [question.pk]
         sweep(question)
-        assert recomputation.list_outdated_questions() == []
+        assert verdict_jobs.list_outdated_questions() == []
 
 
 def test_gate_changed_meanwhile_keeps_no_old_verdict(question: Question, create_gate: Any) -> None:
     create_gate({"measure": "open_alerts", "at_most": 0})
     gate = Gate.objects.select_related("question__project").get()
-    document = recomputation.compute_document(gate, timezone.now())
+    document = verdict_jobs.compute_document(gate, timezone.now())
     Gate.objects.update(changed_at=timezone.now())
-    recomputation._store_verdict(gate, document)
+    verdict_jobs._store_verdict(gate, document)
     assert Gate.objects.get().verdict == ""
     assert list_events() == []
 

@@ -1,8 +1,9 @@
-"""Texts of alerts for raters who drift, repeat answers, hurry, or agree too little or too much."""
+"""Texts of each kind of alert: what changed, the data behind it, and possible explanations."""
 
 from __future__ import annotations
 
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from metrics.views.common.number_formats import (
     format_count,
@@ -13,7 +14,7 @@ from metrics.views.common.number_formats import (
 from quality.models import Alert, AlertKind, AlertMeasure
 from quality.rater_status.comparison import get_comparison
 
-from .common import build_text_params, list_guideline_changes, list_timing_sentences
+from .text_parts import build_text_params, list_guideline_changes, list_timing_sentences
 
 
 def build_same_answer_brief_text(alert: Alert, _rater: int) -> str:
@@ -175,7 +176,7 @@ def _build_kappa_params(alert: Alert) -> dict[str, str]:
     }
 
 
-def build_brief_text(alert: Alert, rater: int) -> str:
+def build_drift_brief_text(alert: Alert, rater: int) -> str:
     """Return the text of a drift alert for the table row of one of its raters (``rater``: id)."""
     if alert.other_rater_id is not None:
         other_rater = alert.other_rater if alert.rater_id == rater else alert.rater
@@ -190,7 +191,7 @@ def build_brief_text(alert: Alert, rater: int) -> str:
     return text % build_text_params(alert)
 
 
-def list_basis(alert: Alert) -> list[str]:
+def list_drift_basis(alert: Alert) -> list[str]:
     text = _("Based on %(n)s shared items up to %(noticed)s and %(before)s before the change.")
     return [
         text % build_text_params(alert),
@@ -201,7 +202,7 @@ def list_basis(alert: Alert) -> list[str]:
 
 
 def _list_common_changes(alert: Alert) -> list[str]:
-    """Return a list with a sentence on whether others changed too; empty for a rater's bias."""
+    """Return a list with a sentence on whether other raters caused the change; empty for a bias."""
     if alert.other_rater_id is not None:
         return [_("The data don’t show which of the two caused it.")]
     if alert.measure != AlertMeasure.AGREEMENT:
@@ -218,7 +219,7 @@ def _list_common_changes(alert: Alert) -> list[str]:
 
 
 def _describe_other_drifts(alert: Alert) -> str:
-    """Return a sentence that names the raters with similar alerts at that time, if any."""
+    """Return a sentence that names the raters with similar alerts then, or says there are none."""
     overlapping = Alert.objects.filter(
         question=alert.question_id,
         kind=alert.kind,
@@ -237,9 +238,109 @@ def _describe_other_drifts(alert: Alert) -> str:
     }
 
 
-def list_explanations(alert: Alert) -> list[str]:
+def list_drift_explanations(alert: Alert) -> list[str]:
     return [
         *list_guideline_changes(alert),
         _("Different or harder items: see below."),
         _("One category used differently: see the shares."),
+    ]
+
+
+def build_question_sentence(alert: Alert) -> str:
+    text = _("Raters have agreed less since %(since)s: about %(size)s lower in kappa.")
+    return text % build_text_params(alert)
+
+
+def build_pair_brief_text(alert: Alert, rater: int) -> str:
+    other_rater = alert.other_rater if alert.rater_id == rater else alert.rater
+    text = _("has agreed about %(size)s less with %(name)s since %(since)s (kappa)")
+    return text % {**build_text_params(alert), "name": other_rater}
+
+
+def build_category_sentence(alert: Alert) -> str:
+    if alert.measure == AlertMeasure.CATEGORY_SHARE:
+        text = _(
+            "“%(category)s” is hardly used any more: %(is)s of answers since %(since)s,"
+            " %(was)s before."
+        )
+    else:
+        text = _(
+            "“%(category)s” is no longer used consistently: others agree with it in "
+            "%(is)s of cases since %(since)s, %(was)s before."
+        )
+    return text % build_text_params(alert)
+
+
+def list_level_basis(alert: Alert) -> list[str]:
+    text = _("Based on %(n)s shared items up to %(noticed)s and %(before)s before the change.")
+    exclusion = _("Raters with a drift alert count until their drift.")
+    return [
+        text % build_text_params(alert),
+        *list_timing_sentences(alert),
+        *_list_other_falling_raters(alert),
+        exclusion,
+    ]
+
+
+def _list_other_falling_raters(alert: Alert) -> list[str]:
+    """Return a list with a sentence on other pairs, or on raters who fell more than the question.
+
+    Empty for alerts of a category.
+    """
+    if alert.kind == AlertKind.PAIR_DIVERGED:
+        return [_("Other pairs fell less.")]
+    if alert.kind != AlertKind.QUESTION_FELL:
+        return []
+    drifts = Alert.objects.filter(
+        question=alert.question_id,
+        kind=AlertKind.RATER_DRIFT,
+        measure=AlertMeasure.AGREEMENT,
+        since__lte=alert.detected_on,
+        detected_on__gte=alert.since,
+    )
+    names = sorted({str(drift.rater) for drift in drifts.select_related("rater").defer("chart")})
+    if not names:
+        return [_("No alert about a single rater at that time.")]
+    text = _("It fell further for these raters: %(names)s.")
+    return [text % {"names": get_list_separator().join(names)}]
+
+
+def list_level_explanations(alert: Alert) -> list[str]:
+    return [
+        *list_guideline_changes(alert),
+        _("Different or harder items: see below."),
+    ]
+
+
+def build_overlap_sentence(alert: Alert) -> str:
+    text = _("%(n)s items were started over two weeks ago and have fewer than %(wanted)s ratings.")
+    return text % {**build_text_params(alert), "wanted": format_count(alert.facts.get("wanted"))}
+
+
+def list_overlap_basis(alert: Alert) -> list[str]:
+    text = _("They are %(share)s of the items started since %(since)s.")
+    return [text % build_text_params(alert)]
+
+
+def list_overlap_explanations(alert: Alert) -> list[str]:
+    return [
+        _("Too few active raters for so many ratings per item."),
+        _("Raters can’t see these items, or skip them."),
+    ]
+
+
+def build_gold_sentence(alert: Alert) -> str:
+    text = ngettext("%(n)s gold answer may be wrong.", "%(n)s gold answers may be wrong.", alert.n)
+    return text % build_text_params(alert)
+
+
+def list_gold_basis(alert: Alert) -> list[str]:
+    text = _("People answered these items %(people)s times.")
+    return [text % {"people": format_count(alert.facts.get("people"))}]
+
+
+def list_gold_explanations(alert: Alert) -> list[str]:
+    return [
+        _("Raters understand the guidelines differently from the author of the gold answer."),
+        _("Some items have several right answers, which gold can allow."),
     ]

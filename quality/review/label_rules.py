@@ -1,4 +1,4 @@
-"""Settings for labels that are uncertain after the planned ratings."""
+"""Rules for labels that are uncertain after the planned ratings."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from django.utils.translation import gettext as _
 from core.text import describe_range, describe_whole_range
 from projects.models import Question
 from quality.models import Escalation, LabelRules
-from quality.validation import InvalidSettings, record_rules_change
+from quality.settings_changes import InvalidSettings, record_rules_change
 
 
 def summarize_escalations(question: Question, rules: LabelRules) -> dict[str, object] | None:
-    """Return the rules, and the numbers of items by state and by reason for review.
+    """Return the rules, and the numbers of escalated items by state and, in review, by reason.
 
     None if ratings were never requested and are not requested now.
     """
@@ -54,7 +54,7 @@ def get_label_rules(question: Question) -> LabelRules:
 
 @transaction.atomic
 def set_label_rules(*, question: Question, by: Any, **values: Any) -> LabelRules:
-    """Set some of RULES, which are fields of LabelRules, and record the change.
+    """Set some of RULES (fields of LabelRules), record the change, and return the stored rules.
 
     Raises InvalidSettings, without changes.
     """

@@ -25,15 +25,19 @@ OPEN_END = 2**31  # day number after every real day
 
 
 def build_pair_subject(raters: Sequence[int]) -> tuple[int, ...]:
-    """Return a pair of raters as an alert's subject: a 1-tuple of one number per pair."""
+    """Return the number of a pair of raters, in a 1-tuple as ``AlertPeriod.about`` needs it.
+
+    ``raters``: two ids, in any order.
+    """
     low, high = sorted(raters)
     return (low * 2**40 + high,)
 
 
 class AlertPeriod(NamedTuple):
-    """The subjects of an alert, and its days of onset and detection, counted from 1970-01-01.
+    """The subject of an alert, and the days on which its change began and was detected.
 
-    ``about``: ids of raters, or a 1-tuple: a pair's number, a category's code, or 0 (the question).
+    ``about``: ids of raters, or a 1-tuple: a pair's number, a category's code, or 0 for the
+    question. ``onset`` and ``day`` (of the detection) count from 1970-01-01.
     """
 
     about: tuple[int, ...]
@@ -47,7 +51,7 @@ class AlertPeriod(NamedTuple):
 
 @dataclass(frozen=True)
 class PeriodMatches:
-    """Mapping from the index of a candidate to the index of its stored alert."""
+    """The matches of candidates and stored alerts: {index of the candidate: index of the alert}."""
 
     alert_index_of: dict[int, int]
 
@@ -93,7 +97,10 @@ class AlertCandidate:
 
 
 def build_drift_candidate(drift_alert: drift.DriftAlert, level: float) -> AlertCandidate:
-    """Return the candidate for a drift that reached the evidence threshold ``level``."""
+    """Return the candidate for a rater's drift.
+
+    ``level``: the evidence threshold that it reached, which the alert's texts state.
+    """
     measure = drift.SCORE_OF_CHANNEL[drift_alert.channel]
     other_raters = [rater for rater in drift_alert.raters if rater != drift_alert.rater]
     return AlertCandidate(
@@ -135,7 +142,10 @@ def _build_common_fields(finding: drift.DriftAlert | outliers.OutlierFinding) ->
 def build_outlier_candidate(
     finding: outliers.OutlierFinding, scale: QuestionScale, level: float
 ) -> AlertCandidate:
-    """Return the candidate for an outlier, found at the evidence threshold ``level``."""
+    """Return the candidate for an outlier.
+
+    ``level``: the evidence threshold at which it was detected, which the alert's texts state.
+    """
     about, code = finding.raters or (0,), None
     facts: dict[str, object] = {**finding.facts, "level": level}
     if len(finding.raters) == 2:
@@ -167,7 +177,11 @@ def build_chart(
     means: npt.NDArray[np.float64],
     evidence: npt.NDArray[np.float64],
 ) -> dict[str, list[Any]]:
-    """Return the stored form of a chart: lists of days, counts, means and evidence."""
+    """Return the daily values of a chart as JSON lists: days, numbers of items, means and evidence.
+
+    All arrays have an entry for each day, which counts from 1970-01-01. Means are rounded to
+    CHART_DIGITS decimals, evidence to six significant digits.
+    """
     return {
         "days": day.tolist(),
         "n": n.tolist(),
@@ -179,9 +193,10 @@ def build_chart(
 def build_count_candidate(
     kind: AlertKind, n: int, *, since: int, now: int, facts: Mapping[str, object]
 ) -> AlertCandidate:
-    """Return the candidate of a kind whose size is a number ``n`` of items.
+    """Return the candidate for an alert that only counts items, as of those without enough ratings.
 
-    ``since``, ``now``: days of onset and detection, counted from 1970-01-01.
+    ``n``: the number of items; ``since``, ``now``: days of onset and detection, counted from
+    1970-01-01; ``facts``: further figures for the alert's texts.
     """
     return AlertCandidate(
         kind=kind,

@@ -26,7 +26,7 @@ def format_day(date: datetime.date) -> str:
 
 
 def build_text_params(alert: Alert) -> dict[str, str]:
-    """Return the names and formatted numbers that the sentences of an alert use."""
+    """Return the parameters of an alert's sentences by name: raters, days and numbers, as texts."""
     facts = alert.facts
     params = {
         "rater": str(alert.rater),

@@ -1,4 +1,4 @@
-"""Validation of settings and reasons that leads enter, and the record of changed rules."""
+"""Changes of settings: errors of values and reasons, and the record of changed rules."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from quality.alerts.detection.candidates import AlertPeriod, match_periods
+from quality.alerts.candidates import AlertPeriod, match_periods
 
 
 def test_detected_alert_matches_stored_alert_with_common_days() -> None:

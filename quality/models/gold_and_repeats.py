@@ -1,4 +1,4 @@
-"""Scores of raters on gold answers, and evidence about the gold answers."""
+"""Scores of raters on gold answers and on repeats, and evidence about the gold answers."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class GoldState(RecomputedResult):
     """
 
     class Rule(models.TextChoices):
-        """Consequence when the evidence reaches its limits (quality.gold.interventions)."""
+        """Consequence when the evidence reaches its limits (quality.gold.services)."""
 
         OFF = "off", _("Do nothing")
         PROPOSE = "propose", _("Propose a warning or pause")
@@ -174,7 +174,7 @@ class GoldScore(models.Model):
     # [{"start": first day, "n", "right", "low", "high", "evidence"}, ...], one per ISO week.
     weeks = models.JSONField(default=list)
     # Evidence that the accuracy is below the pass mark, over answers in the order given: the
-    # current value, and the highest since the last override (quality.gold.interventions). At most
+    # current value, and the highest since the last override (quality.gold.services). At most
     # MAX_EVIDENCE (quality.gold.recomputation).
     evidence = models.FloatField()
     max_evidence = models.FloatField()
@@ -263,3 +263,57 @@ class GoldReview(models.Model):
 
     def delete(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise TypeError("A review is never deleted.")
+
+
+class RepeatState(RecomputedResult):
+    """Totals of all people of a question: one row per question with repeats.
+
+    The worker that computes the scores holds its lease.
+    """
+
+    question = models.OneToOneField(
+        Question, models.CASCADE, primary_key=True, related_name="repeat_state"
+    )
+    # Items rated twice, and those with equal answers; with Wilson's 95% interval.
+    n = models.PositiveIntegerField(default=0)
+    same = models.PositiveIntegerField(default=0)
+    low = models.FloatField(null=True)
+    high = models.FloatField(null=True)
+    # Values (metrics.agreement.estimate), stratified by raters; icc is null unless categories have
+    # numeric values, as in RepeatScore.
+    kappa = models.JSONField(default=dict)
+    icc = models.JSONField(null=True)
+
+    def __str__(self) -> str:
+        return f"question {self.question_id}: {self.n} repeats"
+
+
+class RepeatScore(models.Model):
+    """Agreement of a rater's second answers with their first ones."""
+
+    question = models.ForeignKey(Question, models.CASCADE, related_name="+", db_index=False)
+    rater = models.ForeignKey(Rater, models.CASCADE, related_name="repeat_scores")
+    # As in RepeatState.
+    n = models.PositiveIntegerField()
+    same = models.PositiveIntegerField()
+    low = models.FloatField()
+    high = models.FloatField()
+    # (k, k) first x second, active categories in declared order.
+    table = models.JSONField()
+    # Values; shift, the mean difference of second and first answer, is null on nominal scales.
+    kappa = models.JSONField()
+    shift = models.JSONField(null=True)
+    icc = models.JSONField(null=True)
+    # [{"start": first day, "n", "same", "low", "high"}, ...], one per month with repeats.
+    months = models.JSONField(default=list)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["question", "rater"], name="repeat_score_unique"),
+            models.CheckConstraint(
+                condition=Q(n__gte=1, same__lte=F("n")), name="repeat_score_of_answers"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.rater_id}: {self.same} of {self.n}"

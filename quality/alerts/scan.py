@@ -41,9 +41,10 @@ def list_missing_rating_candidates(
 ) -> list[AlertCandidate]:
     """Return one candidate if many items of the queue lack ratings, else an empty list.
 
-    Counts items whose first rating is between GRACE_DAYS and WINDOW_DAYS old and that have
-    fewer ratings than the project's overlap: at least MIN_OVERDUE_ITEMS, and a tenth of all items
-    begun in these days. ``ratings``: all current ratings of people, an array of RATING_DTYPE.
+    An item lacks ratings if its first one is between GRACE_DAYS and WINDOW_DAYS old and it has
+    fewer than the project's overlap. Many are at least MIN_OVERDUE_ITEMS, and a tenth of the
+    items begun in these days. ``ratings``: all current ratings of people, an array of
+    RATING_DTYPE.
     """
     now = (today - EPOCH).days
     item_ids, item_index = np.unique(ratings["item"], return_inverse=True)
@@ -84,10 +85,12 @@ _NO_VALUE = 0  # the number of items without the attribute
 def list_attribute_columns(
     question: Question, item_ids: npt.NDArray[np.int64]
 ) -> list[npt.NDArray[np.int64]]:
-    """Return a column (M,) for each usable attribute: its value, as a number, of each item id.
+    """Return an array (M,) for each usable attribute: the number of its value, for each item id.
 
-    Usable are attributes with at most MAX_ATTRIBUTE_VALUES values, not the same for all items: the
-    MAX_ATTRIBUTES most frequent ones. Items without the attribute have the number 0.
+    ``item_ids`` (M,): the item of each rating. Usable are attributes with at most
+    MAX_ATTRIBUTE_VALUES values that are not the same for all items; of these, the
+    MAX_ATTRIBUTES that most items have. Values are numbered from 1; items without the attribute
+    have 0.
     """
     rows = Item.objects.filter(project=question.project_id).exclude(attributes={})
     values_by_name: dict[str, dict[int, str]] = defaultdict(dict)
@@ -112,7 +115,10 @@ def list_attribute_columns(
 
 
 def _list_scalars(attributes: Any) -> list[tuple[str, str]]:
-    """Return the names and values of an item's attributes that are neither lists nor objects."""
+    """Return (name, value as text) of an item's attributes.
+
+    Lists, objects and empty texts are left out.
+    """
     if not isinstance(attributes, dict):
         return []
     return [
@@ -136,10 +142,11 @@ RATING_DTYPE = np.dtype(
 
 @dataclass(frozen=True)
 class ScanResult:
-    """Result of a scan at the evidence threshold ``level``.
+    """Result of a scan: candidates for alerts, and the states of raters.
 
     ``drift`` is None where the question could not be scanned; ``reason`` then says why.
-    ``volume`` feeds the expected number of alerts (sensitivity.py).
+    ``level``: the evidence threshold of the scan. ``volume``: see
+    sensitivity.compute_rating_volume.
     """
 
     drift: drift.DriftResult | None
@@ -151,11 +158,12 @@ class ScanResult:
 
 
 def scan_question(question: Question, *, today: datetime.date) -> ScanResult:
-    """Scan the current ratings of people for alerts; ``today`` is the day of missing ratings.
+    """Scan the current ratings of people for drift, outliers and missing ratings.
 
-    Each rating counts for the day on which its rater gave it. The threshold follows from the
-    project's sensitivity. Ratings that were requested because earlier ones disagreed are left out:
-    agreement on such items is lower for everybody (metrics.results.headline.random_sample).
+    Each rating counts for the day on which its rater gave it; ``today`` is the day on which
+    ratings are missing. The threshold follows from the project's sensitivity. Ratings that were
+    requested because earlier ones disagreed are left out: agreement on such items is lower for
+    everybody (metrics.results.headline.random_sample).
     """
     scale = QuestionScale.for_question(question)
     ratings = _load_ratings(question, scale)
@@ -180,20 +188,35 @@ def scan_question(question: Question, *, today: datetime.date) -> ScanResult:
         drift_result, scale.k, segment_starts=known_changes.segment_starts, seconds=seconds
     )
     candidates = [
-        build_drift_candidate(alert, level)
-        for index, alert in enumerate(drift_result.alerts)
-        if index not in outlier_result.explained
+        *_build_candidates(drift_result, outlier_result, scale, level),
+        *list_missing_rating_candidates(question, ratings, today),
     ]
-    candidates += [
-        build_outlier_candidate(outlier, scale, level) for outlier in outlier_result.findings
-    ]
-    candidates += list_missing_rating_candidates(question, ratings, today)
     volume = sensitivity.compute_rating_volume(drift_result)
     return ScanResult(drift_result, "", ratings.size, level, candidates, volume)
 
 
+def _build_candidates(
+    drift_result: drift.DriftResult,
+    outlier_result: outliers.OutlierResult,
+    scale: QuestionScale,
+    level: float,
+) -> list[AlertCandidate]:
+    """Return the candidates for the outliers, and for the drifts that no outlier explains."""
+    drifts = [
+        build_drift_candidate(alert, level)
+        for index, alert in enumerate(drift_result.alerts)
+        if index not in outlier_result.explained
+    ]
+    return drifts + [
+        build_outlier_candidate(outlier, scale, level) for outlier in outlier_result.findings
+    ]
+
+
 def build_drift_context(question: Question) -> drift.DriftContext:
-    """Return the days of guideline changes, and the drifts with the cause NOT_RATER."""
+    """Return what the detection of drift must know: changes of the guidelines, and excused drifts.
+
+    Excused are drifts that a lead dismissed with the cause NOT_RATER.
+    """
     zone = ZoneInfo(question.project.time_zone)
     versions = GuidelineVersion.objects.filter(project_id=question.project_id, number__gt=1)
     segment_starts = [

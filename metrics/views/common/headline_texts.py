@@ -1,13 +1,19 @@
-"""Sentences on the headline: its value without weights, and ratings outside the random sample."""
+"""Sentences below a value: its clusters, its value without weights, and ratings left out of it."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from metrics.agreement.counts.wider_intervals import MIN_CLUSTERS
+from metrics.results.intervals import describe_clusters
 from metrics.results.values import HeadlineResult, Value
 from metrics.views.common import display_names
 from metrics.views.common.number_formats import format_count, format_interval, format_number
+from projects.models import Project
 
 # Coefficients whose expected agreement is based on single ratings, too.
 CHANCE_WITH_SINGLES = ("fleiss_kappa", "gwet", "conger")
@@ -65,3 +71,50 @@ def describe_random_sample(headline: HeadlineResult) -> str:
         "value": format_estimate(pooled["value"]),
     }
     return " ".join((omission, _("The rest is a random sample."), pooled_text))
+
+
+def build_cluster_note(project: Project, clusters: Any, name: str) -> str:
+    """Return the note on the clusters of a coefficient's interval.
+
+    Empty where the project has no clusters. ``clusters``: a QuestionClusters, or None while a
+    worker computes it; ``name``: of the coefficient.
+    """
+    return format_cluster_note(describe_clusters(project, clusters, name))
+
+
+def format_cluster_note(cluster: Mapping[str, Any] | None) -> str:
+    """Return the note on clusters; empty for None, and where no items are compared.
+
+    ``cluster``: a description by `describe_clusters`.
+    """
+    if cluster is None:
+        return ""
+    params = {"attribute": cluster["attribute"]}
+    if cluster["n_clusters"] is None:
+        return _("Computing intervals clustered by “%(attribute)s” …") % params
+    if not cluster["n_items"]:
+        return ""
+    if cluster["n_clusters"] < 2:
+        return (
+            _("All compared items have the same “%(attribute)s”, so there is no interval.") % params
+        )
+    params |= {
+        "clusters": format_count(cluster["n_clusters"]),
+        "items": format_count(cluster["n_items"]),
+        "effect": format_number(cluster["design_effect"], 1),
+        "least": MIN_CLUSTERS,
+    }
+    sentence = (
+        ngettext(
+            "Intervals account for clusters by “%(attribute)s”: %(items)s item in "
+            "%(clusters)s clusters (design effect %(effect)s).",
+            "Intervals account for clusters by “%(attribute)s”: %(items)s items in "
+            "%(clusters)s clusters (design effect %(effect)s).",
+            cluster["n_items"],
+        )
+        % params
+    )
+    if cluster["reliable"]:
+        return sentence
+    warning = _("With fewer than %(least)s clusters, the interval may be too narrow.") % params
+    return f"{sentence} {warning}"

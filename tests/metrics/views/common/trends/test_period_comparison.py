@@ -13,7 +13,7 @@ import pytest
 from metrics import tasks
 from metrics.jobs.question_updates import update_question
 from metrics.models import Diagnosis
-from metrics.views.common.trends import recent_changes
+from metrics.views.common.trends import period_comparison
 from metrics.views.common.trends.period_comparison import TrendPeriod, compute_clear_change
 from tests.metrics.test_attribution import changed_question, module_cast  # noqa: F401 - fixtures
 
@@ -99,7 +99,7 @@ def test_a_change_that_may_be_chance_is_no_fall(
     for values in finding["figures"]["changes"].values():
         values[1] = values[0]
     selection = SimpleNamespace(coefficient="fleiss_kappa")
-    assert recent_changes.list_recent_changes(selection, [finding]) == []  # type: ignore[arg-type]
+    assert period_comparison.list_recent_changes(selection, [finding]) == []  # type: ignore[arg-type]
 
 
 def make_estimate(value: float | None, se: float = 0.05, n_items: int = 100) -> Any:
@@ -142,7 +142,7 @@ def make_weeks(*biases: float | None, se: float = 0.05, n_items: int = 50) -> li
 
 
 def test_shift_is_found_in_its_week() -> None:
-    shift = recent_changes.find_level_shift(make_weeks(0.0, 0.05, -0.02, -0.5, -0.55))
+    shift = period_comparison.find_level_shift(make_weeks(0.0, 0.05, -0.02, -0.5, -0.55))
     assert shift is not None
     assert shift.start == datetime.date(2026, 5, 25)
     assert shift.change == pytest.approx(-0.535)
@@ -150,14 +150,16 @@ def test_shift_is_found_in_its_week() -> None:
 
 
 def test_small_or_uncertain_shift_is_ignored() -> None:
-    assert recent_changes.find_level_shift([]) is None
-    assert recent_changes.find_level_shift(make_weeks(0.5)) is None
+    assert period_comparison.find_level_shift([]) is None
+    assert period_comparison.find_level_shift(make_weeks(0.5)) is None
     assert (
-        recent_changes.find_level_shift(make_weeks(0.0, 0.2)) is None
+        period_comparison.find_level_shift(make_weeks(0.0, 0.2)) is None
     )  # within three standard errors
     assert (
-        recent_changes.find_level_shift(make_weeks(0.0, 0.05, se=0.001)) is None
+        period_comparison.find_level_shift(make_weeks(0.0, 0.05, se=0.001)) is None
     )  # sure, and small
-    assert recent_changes.find_level_shift(make_weeks(0.0, 0.5, n_items=9)) is None  # too few items
-    assert recent_changes.find_level_shift(make_weeks(None, 0.5)) is None
-    assert recent_changes.find_level_shift(make_weeks(0.0, 1.0, se=0.0)) is not None
+    assert (
+        period_comparison.find_level_shift(make_weeks(0.0, 0.5, n_items=9)) is None
+    )  # too few items
+    assert period_comparison.find_level_shift(make_weeks(None, 0.5)) is None
+    assert period_comparison.find_level_shift(make_weeks(0.0, 1.0, se=0.0)) is not None

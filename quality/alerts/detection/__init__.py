@@ -1,1 +1,0 @@
-"""From findings of the formulas to new, matched and stored alerts."""

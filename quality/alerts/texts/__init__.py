@@ -1,1 +1,0 @@
-"""Sentences of the kinds of alerts."""
