@@ -14,6 +14,7 @@ from .models import (
     CheckAnswer,
     Exam,
     ExamRules,
+    ExportRun,
     ImportRun,
     LabelStudioConnection,
     LabelStudioObject,
@@ -106,6 +107,15 @@ register_read_only(
 
 
 register_read_only(RaterQueue, "rater last_item_id n_assigned last_closed_at", search="=rater__key")
+
+
+register_read_only(
+    ExportRun,
+    "file_name project kind by state rows_done rows_total created_at",
+    filters="state kind",
+    search="file_name project__name",
+    exclude=("lease",),
+)
 
 
 register_read_only(

@@ -154,6 +154,7 @@ MODEL_NAMES = {
     "ratings.CheckAnswer": gettext_noop("Check answers"),
     "ratings.Exam": gettext_noop("exams"),
     "ratings.ExamRules": gettext_noop("Exam rules"),
+    "ratings.ExportRun": gettext_noop("Exported files"),
     "ratings.ImportRun": gettext_noop("Imports"),
     "ratings.LabelStudioConnection": gettext_noop("Label Studio connections"),
     "ratings.LabelStudioObject": gettext_noop("Label Studio IDs"),

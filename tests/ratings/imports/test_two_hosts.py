@@ -134,7 +134,8 @@ def test_start_says_which_hosts_do_not_share_a_folder(
     use_host("web-host")
     with caplog.at_level(logging.WARNING):
         shared_folders.record_at_start()
-    imports, media = (record.getMessage() for record in caplog.records)
+    exports, imports, media = (record.getMessage() for record in caplog.records)
+    assert exports.startswith("web-host does not share DATA_DIR/exports with worker-host: ")
     assert imports.startswith("web-host does not share DATA_DIR/imports with worker-host: ")
     assert "DATA_DIR/media" in media
     assert "Mount the same folder" in media
