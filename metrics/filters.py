@@ -41,8 +41,9 @@ MAX_LISTED_VALUES = 20  # allowed values that an error message lists
 
 
 class FilterChoices(TypedDict):
-    """Available values of a filter: numbers of items by attribute and value, of raters by group.
+    """The available values of a filter.
 
+    ``attributes``: attribute -> value -> number of items; ``groups``: group -> number of raters;
     ``models``: whether any model rates; ``versions``: the highest content version of any item.
     """
 

@@ -229,6 +229,6 @@ class QuestionScale:
 
 
 def list_headline_coefficients(scale: QuestionScale) -> list[str]:
-    """Return the coefficients that can be a question's headline and have a trend."""
+    """Return the names of the coefficients that can be a question's headline and have a trend."""
     custom = scale.matrix is not None
     return registry.list_headline_names(scale=scale.kind, values=scale.values, custom=custom)

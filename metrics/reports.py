@@ -208,7 +208,7 @@ def compute_agreement_facts(
 ) -> AgreementFacts:
     """Return the headline and the coefficients of ratings (M,) as ROW, codes in declared order.
 
-    With ``with_requested``, ratings that were requested because an item was uncertain are included.
+    ``is_model`` (M,): a mask; ``with_requested``: ratings requested for uncertain items count, too.
     """
     builder, row = build_headline_from_ratings(rows, is_model, scale)
     headline = builder.build_headline(row)

@@ -103,7 +103,10 @@ def has_thousands_separators(labels: Collection[str]) -> bool:
 
 
 def get_normal_form(label: str, *, decimal_comma: bool = False) -> str:
-    """Return the text that all spellings of a label share."""
+    """Return the text that all spellings of a label share: 1 for 1.0, true for TRUE.
+
+    ``decimal_comma``: 2,5 is a number, too.
+    """
     text = normalize_text(label)
     number = parse_decimal(text, decimal_comma=decimal_comma)
     if number is not None:
@@ -130,9 +133,9 @@ def get_similar_forms(labels: Collection[str]) -> dict[str, str]:
 def select_spelling(spellings: Collection[str], normal_form: str) -> str:
     """Return the spelling to show for a label that the file spells in these ways.
 
-    If the file uses a single spelling, it is kept, as it may be intended: 01, +1, 1e3, TRUE. Not so
-    a whole number written as a decimal (1.0), which data frames write for a column with an empty
-    cell.
+    ``normal_form`` is the text that they share (``get_normal_form``). If the file uses a single
+    spelling, it is kept, as it may be intended: 01, +1, 1e3, TRUE. Not so a whole number written as
+    a decimal (1.0), which data frames write for a column with an empty cell.
     """
     normalized = {normalize_text(spelling) for spelling in spellings}
     if len(normalized) != 1 or normal_form in normalized:

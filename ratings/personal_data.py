@@ -259,9 +259,10 @@ def pseudonymize_rater(*, rater: Rater, by: Any, comments: bool) -> Rater:
 
 
 def replace_names(rater: Rater, replacement: str) -> None:
-    """Replace the rater's name in other rows of the project: imports, connections and events.
+    """Remove the rater's name from the project's imports and connections, and replace it in events.
 
-    Exported files are deleted. What the person annotates in Label Studio from then on is ignored.
+    ``replacement`` is the key that events then show. Exported files are deleted. What the person
+    annotates in Label Studio from then on is ignored.
     """
     export_files.discard_project_exports(rater.project_id)
     runs = ImportRun.objects.filter(

@@ -22,7 +22,7 @@ LONG_MODULES = {
 MAX_LINES = 400  # of a module
 MAX_MODULES = 686  # of the product; join what is one subject before you raise it
 MAX_FUNCTION_LINES = 40
-MAX_LONG_FUNCTIONS = 34  # of the product; split one before you add one
+MAX_LONG_FUNCTIONS = 31  # of the product; split one before you add one
 # SQL as text: hot statements, locks and the tables of an import (docs/decisions/raw-bulk-sql.md).
 SQL_MODULES = {
     "core/db/bulk.py",

@@ -47,7 +47,11 @@ RowsByKey = dict[tuple[int, int], list[Any]]
 
 @dataclass
 class AuditFindings:
-    """Differences that an audit of a question found, and how many ratings it compared."""
+    """Differences that an audit of a question found, and the numbers of ratings.
+
+    ``n_ratings``: counted ratings that were compared; ``n_uncounted``: others, which are no
+    difference.
+    """
 
     n_ratings: int = 0
     n_uncounted: int = 0
@@ -72,10 +76,7 @@ class AuditFindings:
 
 
 def audit_question(question_id: int, *, rater_id: int | None = None) -> AuditFindings:
-    """Return findings on all stored data of a question; changes nothing.
-
-    With ``rater_id``, only pairs, peers and results of this rater are compared.
-    """
+    """Return findings on a question's stored data, or on those of one rater; changes nothing."""
     with open_snapshot():
         question = Question.objects.get(pk=question_id)
         state = CountState.objects.filter(pk=question_id).first() or CountState(question=question)

@@ -229,10 +229,7 @@ def _build_row(
     columns: Mapping[str, str],
     problems: ProblemList,
 ) -> FileRow | None:
-    """Return the row of a rating, or None after adding a problem.
-
-    Raises RatingFileError for a rating without a rater, which no other row can make up for.
-    """
+    """Return the row of a rating, or None after adding a problem. Raises RatingFileError."""
     # An empty label is a missing value.
     is_table = mapping.source in TABLE_SOURCES
     for role, text in (("item", record.item), ("rater", record.rater)):

@@ -24,7 +24,11 @@ from projects.models import Question, Rater
 
 @dataclass(frozen=True)
 class MarginalTest:
-    """A test of marginal homogeneity or symmetry; ``reason`` says why it is undefined."""
+    """A test of marginal homogeneity or symmetry of two raters.
+
+    ``chi2``, ``df``, ``p``: None where undefined, or where an exact test has none; ``reason``: why
+    the test is undefined, None if it is not.
+    """
 
     name: str
     chi2: float | None

@@ -24,7 +24,12 @@ from metrics.models import CountState, PairTally, RaterResult, build_number_expr
 from metrics.question_scale import QuestionScale, get_weighted_name
 from metrics.results.intervals import QuestionClusters
 from metrics.results.patterns import AllTimePatterns, GroupValues
-from metrics.results.values import Values, build_pair_mean_value, copy_sample_sizes
+from metrics.results.values import (
+    Values,
+    build_pair_mean_value,
+    build_value,
+    copy_sample_sizes,
+)
 from projects.models import Question, Rater
 
 MAX_HEATMAP_RATERS = 40  # a larger heat map is unreadable
@@ -61,17 +66,9 @@ class PairAgreement:
         ``clusters``: None without any.
         """
         number, low, high, reason = kappa
-        value: Value = {
-            "value": number,
-            "low": low,
-            "high": high,
-            "se": None,
-            "observed": None,
-            "expected": None,
-            "n_items": n_items,
-            "n_ratings": 2 * n_items,
-            "reason": reason,
-        }
+        value = build_value(
+            number, reason, n_items=n_items, n_ratings=2 * n_items, limits=(low, high)
+        )
         if clusters is not None:
             value = clusters.widen_interval(get_weighted_name(COHEN, weights), value)
         return cls(rater_a, rater_b, value, n_items)

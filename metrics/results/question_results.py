@@ -61,7 +61,7 @@ class QuestionUpdate:
         *,
         deferred: bool,
     ) -> QuestionUpdate:
-        """Build the update for the changed ``days``.
+        """Build the update for the changed ``days``, days since 1970-01-01.
 
         ``items_by_day``: days (D,) and their items by pattern (D, P), of complete periods; and of
         all days from the first changed one on, unless the cumulative results are deferred.

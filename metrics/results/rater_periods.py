@@ -118,7 +118,7 @@ def get_newest_days(questions: Iterable[int]) -> dict[int, datetime.date]:
 def count_ratings_since(question: Question, date: datetime.date) -> int:
     """Return the number of counted ratings that were given on this day or later.
 
-    Return 0 if a file was imported since then whose ratings lack times: these have the day of their
+    It is 0 if a file was imported since then whose ratings lack times: these have the day of their
     import.
     """
     untimed = ImportRun.filter_untimed(question.project_id).filter(created_at__date__gte=date)
@@ -128,7 +128,7 @@ def count_ratings_since(question: Question, date: datetime.date) -> int:
 
 
 def has_ratings_before(question: int, date: datetime.date) -> bool:
-    """Return whether the question has counted ratings of earlier days."""
+    """Return whether the question with this id has counted ratings of days before ``date``."""
     days = PeerTally.objects.filter(question=question, day__gt=ALL_DAYS, n_ratings__gt=0)
     return days.filter(day__lt=(date - EPOCH).days).exists()
 

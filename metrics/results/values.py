@@ -74,12 +74,12 @@ class HeadlineResult(TypedDict, total=False):
 
 def build_uncounted_value() -> Value:
     """Return the Value of a coefficient before its ratings are counted."""
-    return _build_value(None, "not_counted", n_items=0, n_ratings=0)
+    return build_value(None, "not_counted", n_items=0, n_ratings=0)
 
 
 def build_undefined_value(reason: str) -> Value:
     """Return the Value of a coefficient that is undefined for this reason."""
-    return _build_value(None, reason, n_items=0, n_ratings=0)
+    return build_value(None, reason, n_items=0, n_ratings=0)
 
 
 def build_icc_value(icc: Icc, *, n_items: int, n_ratings: int) -> Value:
@@ -87,9 +87,8 @@ def build_icc_value(icc: Icc, *, n_items: int, n_ratings: int) -> Value:
 
     ``n_items``, ``n_ratings``: of these items. An undefined correlation keeps its reason.
     """
-    value = _build_value(icc.value, icc.reason, n_items=n_items, n_ratings=n_ratings)
-    value["low"], value["high"] = icc.ci_low, icc.ci_high
-    return value
+    limits = icc.ci_low, icc.ci_high
+    return build_value(icc.value, icc.reason, n_items=n_items, n_ratings=n_ratings, limits=limits)
 
 
 def build_pair_mean_value(
@@ -99,7 +98,7 @@ def build_pair_mean_value(
 
     Without pairs ``mean`` is None, and the Value is undefined for ``undefined_reason``.
     """
-    value = _build_value(mean, None if n_pairs else undefined_reason, n_items=None, n_ratings=None)
+    value = build_value(mean, None if n_pairs else undefined_reason, n_items=None, n_ratings=None)
     value["n_pairs"] = n_pairs
     return value
 
@@ -118,14 +117,23 @@ def copy_sample_sizes(values: Mapping[str, Value], source: Value) -> Values:
     }
 
 
-def _build_value(
-    value: float | None, reason: str | None, *, n_items: int | None, n_ratings: int | None
+def build_value(
+    value: float | None,
+    reason: str | None,
+    *,
+    n_items: int | None,
+    n_ratings: int | None,
+    limits: tuple[float | None, float | None] = (None, None),
 ) -> Value:
-    """Return a Value without an interval."""
+    """Return a Value without standard error and chance agreement.
+
+    ``reason``: why ``value`` is None, or None; ``limits``: the lower and the upper one of its
+    interval.
+    """
     return {
         "value": value,
-        "low": None,
-        "high": None,
+        "low": limits[0],
+        "high": limits[1],
         "se": None,
         "observed": None,
         "expected": None,

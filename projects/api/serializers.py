@@ -137,17 +137,14 @@ class InvitationOut(serializers.Serializer):
 
 
 class TagsField(BoundedListField):
-    """A list of tags, stored as one text."""
+    """A list of tags in a request, which is validated to the text that is stored."""
 
     def __init__(self, **kwargs: Any) -> None:
         child = StrictCharField(max_length=MAX_TAG_LENGTH)
         super().__init__(child=child, max_length=MAX_TAGS, **kwargs)
 
-    def run_validation(self, data: Any = serializers.empty) -> str:
+    def run_validation(self, data: Any = serializers.empty) -> Any:
         return normalize_tags(",".join(super().run_validation(data)))
-
-    def to_representation(self, value: str) -> list[str]:
-        return value.split(", ") if value else []
 
 
 class ProjectIn(StrictSerializer):
@@ -248,7 +245,7 @@ class ProjectOut(serializers.ModelSerializer):
         help_text="What the caller is in this project",
     )
     questions = QuestionOut(many=True)
-    tags = TagsField(read_only=True)
+    tags = serializers.ListField(child=serializers.CharField(), source="tag_list", read_only=True)
 
     class Meta:
         model = Project

@@ -87,7 +87,7 @@ def show_labels(request: HttpRequest, project_id: int) -> HttpResponse:
         "calibration": [row for row in consensus.calibration if row["n"]] if consensus else [],
         "is_outdated": consensus is not None and recomputation.is_outdated(consensus),
         "rows": [
-            row._asdict() | {"escalation": escalations.get(item_id), "content": items.get(item_id)}
+            _build_row(row, escalations.get(item_id), items.get(item_id))
             for item_id, row in rows[:page_size]
         ],
         "next_after": rows[page_size - 1][0] if has_more else None,
@@ -105,6 +105,14 @@ def show_labels(request: HttpRequest, project_id: int) -> HttpResponse:
         "offers_files": consensus is not None and consensus.n_items > MAX_DIRECT_ROWS,
     }
     return render(request, "quality/labels/overview.html", context)
+
+
+def _build_row(
+    row: selectors.LabelRow, escalation: Escalation | None, content: Item | None
+) -> dict[str, object]:
+    """Return a row of the list: the label, its request for ratings, and its item as ``content``."""
+    values = {"is_median": row.is_median, "escalation": escalation, "content": content}
+    return row._asdict() | values
 
 
 def _get_escalations(selection: Selection, item_ids: list[int]) -> dict[int, Escalation]:

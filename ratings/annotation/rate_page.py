@@ -62,8 +62,9 @@ def render_sheet(
     ended_exam: Exam | None = None,
     **forms: Any,
 ) -> HttpResponse:
-    """Render only the item's sheet; after an exam, with the result of ``ended_exam``.
+    """Render only the part of the page for the item; after an exam, with its result.
 
+    ``item`` is None if the rater has none, ``ended_exam`` is the exam that just ended, else None.
     ``undone_message`` says what was undone. ``forms`` are passed to ``_build_item_context``.
     """
     context = build_context(request, rater, item, **forms)
@@ -83,7 +84,10 @@ def render_progress(request: HttpRequest, rater: Rater) -> HttpResponse:
 def build_context(
     request: HttpRequest, rater: Rater, item: Item | None, **forms: Any
 ) -> dict[str, Any]:
-    """Return the template context of the page; ``forms`` are passed to ``_build_item_context``."""
+    """Return the template context of the page; ``forms`` are passed to ``_build_item_context``.
+
+    Without an item (None), the page says why: an exam is due, or everything is done.
+    """
     context = {
         "project": rater.project,
         "rater": rater,
@@ -196,7 +200,7 @@ def preview_question(request: HttpRequest) -> HttpResponse:
 
 
 def build_preview_context(text: str, categories: Sequence[Category]) -> dict[str, object]:
-    """Return the context of the preview's template."""
+    """Return the template context of the preview of a question with this text and categories."""
     options = build_answer_options(categories, "preview")
     return {
         "text": text[:MAX_QUESTION_LENGTH].strip(),

@@ -208,7 +208,10 @@ def _find_item_ids(rater: Rater, text: str) -> list[int]:
 
 
 def list_skipped(rater: Rater | None, *, search: str = "") -> Any:
-    """Return the rater's skipped assignments, latest first; ``search``: a text of the items."""
+    """Return the rater's skipped assignments, latest first; empty if ``rater`` is None.
+
+    ``search`` keeps items with this text.
+    """
     if rater is None:
         return Assignment.objects.none()
     rows = Assignment.objects.filter(rater=rater, state=Assignment.State.SKIPPED)

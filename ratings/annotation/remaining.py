@@ -96,9 +96,10 @@ def clear_remaining_count(rater: Rater) -> None:
 def count_remaining_by_rater(
     raters: Sequence[Rater], counts_by_rater: dict[int, RaterCounts] | None = None
 ) -> dict[int, int]:
-    """Return {rater id: maximum number of items they can still get}; at most two queries.
+    """Return rater id -> maximum number of items that the rater can still get; at most two queries.
 
-    Each rater needs its ``project``.
+    Each rater needs its ``project``. ``counts_by_rater`` has the raters' counts if the caller has
+    read them; None: they are read here.
     """
     if counts_by_rater is None:
         [rows] = bulk.execute_statements([build_counts_query(raters)]) if raters else [[]]

@@ -74,7 +74,7 @@ UNKNOWN_VERSIONS = PageVersions()
 def get_or_create_rater(project: Project, user: Any) -> Rater:
     """Return the user's rater in the project, created if there is none.
 
-    The key is the username, numbered if it is taken.
+    The key is the username, numbered if it is taken. Raises RuntimeError if 999 keys are taken.
     """
     name = user.get_username()[:140]
     for number in range(1, 1000):
@@ -110,7 +110,8 @@ def submit_answers(
 ) -> Exam | None:
     """Store the rater's answers to the item, one per question, and keep its slot.
 
-    Returns the exam that ended by this answer, or None. Answering again corrects, and the same
+    Returns the exam that ended by this answer, or None. ``codes`` maps each question to the code of
+    its answer; ``page_versions`` says what the rater saw. Answering again corrects, and the same
     answers again change nothing. Raises ItemNotAssigned, NoSlotLeft, ExamRequired,
     CorrectionsClosed, ExamAnswersFinal, AnsweredInOtherWindow (all of them RatingNotAllowed), or
     UnknownCode (of ratings.services.judgement); then nothing has changed.
@@ -146,7 +147,7 @@ def _store_answers(
     page_versions: PageVersions,
     ended_exams: list[Exam],
 ) -> bool:
-    """Store the answers; return False, with nothing changed, if the rater has lost the slot."""
+    """Store the answers and add an exam that they end; return False if the rater lost the slot."""
     assignment, last_closed_at, due_exam_question_id = rater_selectors.lock_assignment(rater, item)
     in_exam = assignment is not None and assignment.kind == Assignment.Kind.EXAM
     _validate_may_answer(rater, item, assignment, due_exam_question_id)
@@ -232,7 +233,7 @@ def _validate_page_is_current(
     comment: str,
     page_versions: PageVersions,
 ) -> None:
-    """Raise AnsweredInOtherWindow if the page did not show the answers it would overwrite."""
+    """Raise AnsweredInOtherWindow if the submission changes answers that its page did not show."""
     if (
         page_versions.answers is None
         or page_versions.answers == rater_selectors.compute_answer_version(current_answers)

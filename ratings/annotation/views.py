@@ -138,10 +138,10 @@ def rate_next(request: HttpRequest, rater: Rater) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @require_rater
 def rate_undo(request: HttpRequest, rater: Rater) -> HttpResponse:
-    """Undo: open the item answered or skipped last, or the one before the shown one (``before``).
+    """Return to the item that the rater answered or skipped last, or before the item ``before``.
 
     POST withdraws the rater's answers to it; with GET, or if they cannot be withdrawn, the item is
-    only shown.
+    only shown. Without such an item, the response is 204 to rate.js, else a redirect.
     """
     data = request.POST if request.method == "POST" else request.GET
     item = submission.get_previous_item(rater, parse_id(data.get("before")))

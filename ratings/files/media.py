@@ -136,7 +136,10 @@ def _iter_valid_uploads(files: Sequence[Any], errors: dict[str, str]) -> Iterato
 
 
 def store_file(upload: MediaUpload, project: Project) -> str:
-    """Store the file on disk durably and return its stored name."""
+    """Store the upload's file durably in the project's folder and return its stored name.
+
+    The name is the digest of the content with the extension of its type.
+    """
     folder = Path(settings.DATA_DIR) / FOLDER / str(project.pk)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     partial_path = folder / f"{secrets.token_hex(16)}.part"

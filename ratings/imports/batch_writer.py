@@ -53,7 +53,8 @@ def write_staged_rows(
 ) -> None:
     """Write all staged rows that are not yet written. Raises ImportStopped or LeaseLost.
 
-    ``archive`` has the media files that the items refer to; ``heartbeat`` is called between files.
+    ``archive`` has the media files that the items refer to, None if the file came without one;
+    ``heartbeat`` is called between files.
     """
     size = BATCH_SIZES[connection.vendor]
     write_batch = _BatchWriter(run).write
@@ -80,9 +81,11 @@ class _BatchWriter:
         self.pause_ends = 0.0  # monotonic time until which other writers have a chance
 
     def write(self, write_rows: Callable[[], dict[str, int]], *, n_done: int) -> None:
-        """Write one batch by ``write_rows``; ``n_done`` rows of the run are written then.
+        """Write one batch, and store the progress of the run with it. Raises LeaseLost.
 
-        On SQLite, wait first to let other writers have their turn.
+        ``write_rows`` writes the rows and returns outcome -> number; ``n_done`` is the number of
+        the run's rows that are written then. On SQLite, wait first to let other writers have their
+        turn.
         """
         if connection.vendor == "sqlite":
             time.sleep(max(0.0, self.pause_ends - time.monotonic()))
@@ -103,7 +106,8 @@ class _BatchWriter:
 def count_changed_ratings(staged_rows: StagedRows, project: Project, heartbeat: Heartbeat) -> int:
     """Return the number of the project's current ratings to which the file gives another label.
 
-    The last rating of a question, item and rater in the file counts.
+    The last rating of a question, item and rater in the file counts. ``heartbeat`` is called once a
+    batch.
     """
     categories = Category.objects.filter(question__project=project)
     labels = {
@@ -148,9 +152,10 @@ def iter_batches(rows: Iterable[StagedRating], *, size: int) -> Iterator[list[Ra
 def _split_group(
     group: RatingGroup, policy: str
 ) -> tuple[StagedRating, StagedRating | None, RatingGroup]:
-    """Return a group's current rating, its repeat or None, and the earlier answers for the history.
+    """Return a group's current rating, its repeat or None, and the other rows, in this order.
 
-    ``policy`` is a key of DUPLICATE_POLICIES.
+    The other rows go into the history as superseded. ``policy`` is "last", "first", or any other,
+    which makes the first row current and the second a repeat.
     """
     if policy == "last":
         return group[-1], None, group[:-1]
@@ -187,7 +192,11 @@ class RatingWriter:
         self.skip_writer = SkipWriter(self.project)
 
     def write_ratings(self, batch: list[RatingGroup]) -> dict[str, int]:
-        """Write a batch and return the numbers of created and changed ratings, items and raters."""
+        """Write a batch; return the numbers of ratings by outcome, and of new items and raters.
+
+        Raises ImportStopped if a category, question, item or rater that it needs is missing, or if
+        the project is archived.
+        """
         item_ids, new_items = self._get_or_create_items(
             dict.fromkeys(group[0].item for group in batch)
         )
@@ -291,7 +300,7 @@ class RatingWriter:
         )
 
     def _get_guidelines_version(self, rating: StagedRating) -> int | None:
-        """Return the guidelines version; 0 (unknown) if the project has no such version."""
+        """Return the guidelines version; 0 if the project has no such version, None without one."""
         if rating.guidelines is None:
             return None
         return rating.guidelines if rating.guidelines <= self.newest_guidelines else 0
@@ -303,7 +312,10 @@ class RatingWriter:
             raise ImportStopped("categories", rating.label) from None
 
     def _get_or_create_items(self, keys: Iterable[str]) -> tuple[dict[str, int], int]:
-        """Return the ids of the items by key, and the number of items created."""
+        """Return the ids of the items by key, and the number of items created.
+
+        Raises ImportStopped for a missing item if the import may not create items.
+        """
         unique_keys = list(keys)
         ids_by_key = bulk.get_ids_by_key("projects_item", self.project.pk, unique_keys)
         missing = [key for key in unique_keys if key not in ids_by_key]
@@ -315,7 +327,10 @@ class RatingWriter:
         return ids_by_key, len(missing)
 
     def _load_or_create_raters(self, keys: Iterable[str]) -> int:
-        """Load the ids of the raters, creating new raters; return the number created."""
+        """Load the ids of the raters, creating new raters; return the number created.
+
+        Raises ImportStopped for a missing rater if the import may not create raters.
+        """
         unloaded = [key for key in keys if key not in self.rater_ids]
         self.rater_ids |= self._get_rater_ids(unloaded)
         missing = [key for key in unloaded if key not in self.rater_ids]

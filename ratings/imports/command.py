@@ -65,8 +65,8 @@ def import_file(
 ) -> FileResult:
     """Validate a file, and write it unless it has problems or this is a dry run.
 
-    ``path`` is the name of the file in messages. ``show_understood`` is called with the
-    interpretation before any rating is stored.
+    ``project`` is None if the import creates the project. ``path`` is the name of the file in
+    messages. ``show_understood`` is called with the interpretation before any rating is stored.
     """
     result = FileResult(path)
     with translation.override("en"):
@@ -149,7 +149,10 @@ def _apply_options_and_check(run: ImportRun, result: FileResult, options: Import
 def _interpret_questions(
     run: ImportRun, new_scales: Map[str, NewQuestionScale]
 ) -> dict[str, InterpretedQuestion]:
-    """Return the file's questions with numbers of ratings by label; scale and order of new ones."""
+    """Return question key -> its labels with numbers of ratings, and missing-value texts.
+
+    A new question also has the scale and the order of its labels.
+    """
     questions: dict[str, InterpretedQuestion] = {}
     for key, details in services.list_questions(run):
         missing = [
@@ -244,7 +247,10 @@ def _apply_value_options(mapping: ImportMapping, options: ImportOptions) -> None
 def _apply_member_and_question_options(
     run: ImportRun, mapping: ImportMapping, options: ImportOptions
 ) -> None:
-    """Apply the options for members and question keys to the mapping."""
+    """Apply the options for members and question keys to the mapping.
+
+    Raises InvalidImportOptions for an unknown user and for an invalid question key.
+    """
     user_ids = {
         user.username: user.pk for user in key_matching.get_matchable_users(run.project, run.by)
     }

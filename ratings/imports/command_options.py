@@ -119,7 +119,7 @@ class FileResult:
         }
 
     def add_problem(self, message: str, *, kind: str = "", count: int = 1) -> None:
-        """Add a problem that concerns no single line."""
+        """Add a problem that concerns no single line; ``count`` is how often it occurs."""
         group = ProblemGroup(kind, count, [], [], message, "", "")
         self.add_problem_group(group)
 

@@ -270,7 +270,7 @@ def _get_default_rater(mapping: ImportMapping) -> str:
 
 
 def _get_zone(mapping: ImportMapping, head: TableHead) -> str:
-    """Return the zone for times in the file that name none; empty if all name one."""
+    """Return the zone for times in the file that name none; empty if there are no such times."""
     index = mapping.columns.get("rated_at")
     if index is None or all(is_zoned_or_not_a_time(text) for text in head.columns[index].filled):
         return ""

@@ -61,7 +61,7 @@ class ItemWriter:
         """Store the media files of the items on disk, before the transaction begins.
 
         So no lock is held while a large file is stored. A file whose items are never written does
-        no harm.
+        no harm. ``heartbeat`` is called after each item with content.
         """
         for content in batch if self.archive else ():
             if self.archive and content.body is not None:
@@ -155,7 +155,7 @@ class SkipWriter:
     def write_skips(
         self, batch: Sequence[StagedSkip], item_ids: dict[str, int], rater_ids: dict[str, int]
     ) -> int:
-        """Write a batch and return the number of new skips."""
+        """Write a batch and return the number of new skips; the ids are by the keys in the file."""
         skips_by_pair = {(item_ids[skip.item], rater_ids[skip.rater]): skip for skip in batch}
         same_items = {"item_id__in": {item for item, _rater in skips_by_pair}}
         existing_pairs = set(Rating.objects.filter(**same_items).values_list("item_id", "rater_id"))

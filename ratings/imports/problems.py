@@ -115,7 +115,7 @@ def _format_skipped_records(skipped_records: Mapping[str, StoredSkippedRecords])
 
 
 def build_error_group(error: UnreadableFileError) -> ProblemGroup:
-    """Return the problem of a file that cannot be read as a group, in the user's language."""
+    """Return the problem of an unreadable file as a group of one, in the user's language."""
     (group,) = group_problems([error.problem.to_json()], {})
     return group
 
@@ -239,7 +239,10 @@ class ProblemList:
         self.listed: list[ImportProblem] = []
 
     def add(self, kind: str, line: int | None, column: str = "", **values: Any) -> None:
-        """Count a problem, and list it if it is among the first of its kind."""
+        """Count a problem, and list it if it is among the first of its kind.
+
+        ``line`` is None for a problem of the whole file; ``values`` are those of the message.
+        """
         self.counts_by_kind[kind] += 1
         if self.counts_by_kind[kind] <= MAX_LISTED:
             short_values = {

@@ -51,8 +51,9 @@ def create_run(
 ) -> ImportRun:
     """Store a file and create its run, with guesses for its columns.
 
-    Raises UnreadableFileError, storing nothing, if the file cannot be read. ``source`` is a name of
-    SOURCES; it is detected from the content if it is empty.
+    Raises UnreadableFileError, storing nothing, if the file cannot be read. ``project`` is None if
+    the import creates it. ``source`` is a name of SOURCES; it is detected from the content if it is
+    empty.
     """
     stored = uploads.store_upload(file)
     try:
@@ -124,7 +125,9 @@ def reread_file(
 ) -> bool:
     """Read the file in another way and guess again; return False if the run is in a later state.
 
-    Raises UnreadableFileError, having changed nothing, if the file cannot be read like this.
+    An empty delimiter is guessed, an empty source stays as it is; ``sheets`` is a key of
+    SHEET_CHOICES or empty. Raises UnreadableFileError, having changed nothing, if the file cannot
+    be read like this.
     """
     mapping = ImportMapping.from_run(run)
     mapping.encoding, mapping.delimiter = encoding, delimiter
@@ -175,9 +178,9 @@ def start_writing(
 ) -> Project:
     """Create the project and questions that are new, start the writing, and return the project.
 
-    ``new_scales`` maps the key of each new question (see `list_new_question_keys`) to its scale.
-    Raises errors of project and question rules, or LeaseLost if the run is no longer checked; then
-    nothing changes.
+    ``duplicate_policy`` is a key of DUPLICATE_POLICIES or "again"; ``new_scales`` maps the key of
+    each new question to its scale. Raises errors of project and question rules, or LeaseLost if the
+    run is no longer checked; then nothing changes.
     """
     mapping = ImportMapping.from_run(run)
     mapping.duplicate_policy = duplicate_policy

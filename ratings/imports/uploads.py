@@ -93,7 +93,8 @@ def _copy_chunks(
 ) -> tuple[int, str | None, UnreadableFileError | None]:
     """Write the chunks and return (size, encoding, encoding error) as in StoredFile.
 
-    Each chunk is decoded as UTF-8 while it is copied.
+    Each chunk is decoded as UTF-8 while it is copied. Raises UnreadableFileError for an empty file
+    and for one that is too large.
     """
     encoding: str | None = None
     encoding_error: UnreadableFileError | None = None
@@ -156,7 +157,10 @@ def needs_database_copy(path: str) -> bool:
 
 @transaction.atomic
 def store_in_database(run: ImportRun, suffix: str = "") -> None:
-    """Store a file of the run in the database, in place of an earlier one."""
+    """Store a file of the run in the database, in place of an earlier one.
+
+    ``suffix`` is empty for the upload, STAGING_SUFFIX for its staging database.
+    """
     run.file_parts.filter(suffix=suffix).delete()
     with get_absolute_path(f"{run.path}{suffix}").open("rb") as file:
         number = 0
@@ -170,7 +174,8 @@ def store_in_database(run: ImportRun, suffix: str = "") -> None:
 def ensure_local_file(run: ImportRun, suffix: str = "", *, refresh: bool = False) -> Path:
     """Return the path of a file of the run, fetched from the database if it is missing here.
 
-    With ``refresh`` it is fetched in any case, as another host may have stored a newer one.
+    ``suffix`` is as in ``store_in_database``. With ``refresh`` the file is fetched in any case, as
+    another host may have stored a newer one. It may be missing in both places.
     """
     path = get_absolute_path(f"{run.path}{suffix}")
     if run.in_database and (refresh or not path.exists()):

@@ -94,7 +94,10 @@ def iter_chunks(file: IO[bytes]) -> Iterator[bytes]:
 
 
 def _validate_entries(archive: zipfile.ZipFile) -> zipfile.ZipInfo:
-    """Validate every entry of an archive and return its manifest."""
+    """Validate every entry of an archive and return its manifest.
+
+    Raises UnreadableFileError for an entry that is not allowed, or if there is not one manifest.
+    """
     files = _list_files(archive)
     names: set[str] = set()
     tables = []
@@ -145,7 +148,10 @@ def _validate_entry(file: zipfile.ZipInfo, names: set[str]) -> None:
 
 
 def _detect_extension(archive: zipfile.ZipFile, file: zipfile.ZipInfo) -> str | None:
-    """Return the extension for the file's content, or None if it cannot be shown."""
+    """Return the extension for the file's content, or None if its type is not accepted.
+
+    Raises UnreadableFileError if the file is damaged.
+    """
     try:
         with archive.open(file) as content:
             return media.detect_extension(content.read(media.HEAD_BYTES))
@@ -264,10 +270,12 @@ def iter_file_references(body: Body) -> Iterator[tuple[str, str]]:
 def replace_names_by_urls(
     project: Project | None, bodies: dict[str, Body], archive: MediaArchive | None = None
 ) -> dict[str, str]:
-    """Replace names of media files by URLs in the bodies; return item -> name without a file.
+    """Replace names of media files by URLs in the bodies (item key -> body of the item).
 
-    While the import creates the project, media in the archive have no URL yet, and their names
-    stay. Raises UnreadableFileError if the archive is damaged.
+    Returns item key -> a name in its body for which there is no file; empty if all have one.
+    While the import creates the project (None), media in the archive have no URL yet, and their
+    names stay. Without an archive, only media that were uploaded before are found. Raises
+    UnreadableFileError if the archive is damaged.
     """
     unresolved = []
     for key, body in bodies.items():

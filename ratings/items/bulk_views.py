@@ -30,9 +30,9 @@ from .views import redirect_back
 
 @transaction.atomic
 def request_ratings(*, project: Project, item_ids: Sequence[int], by: Any) -> int:
-    """Request one more rating of each item than are requested or taken; return their number.
+    """Request one more rating of each item than are requested or taken so far.
 
-    Withdrawn items and items without content are left out.
+    Returns the number of items. Withdrawn items and items without content are left out.
     """
     items = Item.objects.filter(project=project, pk__in=item_ids)
     n_requested = 0

@@ -118,7 +118,10 @@ class NameValueFormSet(forms.BaseFormSet):
 def build_formset(
     form: type[forms.Form], data: Any, *, prefix: str, current_values: dict[str, str], extra: int
 ) -> NameValueFormSet:
-    """Return a formset of name and value rows: current values, then ``extra`` empty rows."""
+    """Return a formset of name and value rows: current values, then ``extra`` empty rows.
+
+    ``data`` is the submitted data or None; ``prefix`` is PARTS or ATTRIBUTES.
+    """
     initial = [{"name": name, "value": value} for name, value in current_values.items()]
     formset_class = forms.formset_factory(
         form, formset=NameValueFormSet, extra=extra, max_num=MAX_ROWS, absolute_max=MAX_ROWS
@@ -154,7 +157,10 @@ def format_attributes(attributes: Any) -> dict[str, str]:
 
 
 def parse_attributes(texts: dict[str, str], current_attributes: Any) -> dict[str, object]:
-    """Return name -> value of the submitted attributes; unchanged ones keep their JSON type."""
+    """Return name -> value of the submitted attributes (name -> text of the form).
+
+    Those with the same text as a current attribute keep its JSON type.
+    """
     current_texts = format_attributes(current_attributes)
     attributes: dict[str, object] = {}
     for name, value in texts.items():

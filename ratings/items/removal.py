@@ -51,7 +51,10 @@ def delete_or_withdraw_item(*, item: Item, by: Any) -> bool:
 
 @transaction.atomic
 def withdraw_items(*, project: Project, item_ids: Sequence[int], withdrawn: bool, by: Any) -> int:
-    """Withdraw items of the project, or restore them; return their number. Ratings are kept."""
+    """Withdraw items of the project or, unless ``withdrawn``, restore them; ratings are kept.
+
+    Returns the number of items that changed.
+    """
     now = timezone.now()
     items = Item.objects.filter(project=project, pk__in=item_ids, withdrawn_at__isnull=withdrawn)
     number = items.update(withdrawn_at=now if withdrawn else None, changed_at=now)

@@ -161,7 +161,7 @@ class Client:
         """Return the next page of tasks with annotations and predictions, ordered by ID.
 
         ``after``: only tasks with a greater ID; ``since``: only tasks updated at this time or
-        later; ``only``: if not empty, only tasks with these IDs.
+        later (None: all); ``only``: if not empty, only tasks with these IDs.
         """
         query = _build_task_query(after, since, only)
         path = (

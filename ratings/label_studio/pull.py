@@ -163,7 +163,10 @@ def build_client(connection: LabelStudioConnection, **options: Any) -> Client:
 
 
 def _start_import(connection: LabelStudioConnection, client: Client) -> None:
-    """Read the whole project into a file, and start its check as an import."""
+    """Read the whole project into a file, and start its check as an import.
+
+    Raises LabelStudioError if the project has no tasks, or cannot be imported.
+    """
     project = client.get_project(connection.remote_project)
     with tempfile.TemporaryFile() as file:
         _write_tasks(connection, client, file)
@@ -188,7 +191,10 @@ def _start_import(connection: LabelStudioConnection, client: Client) -> None:
 
 
 def _write_tasks(connection: LabelStudioConnection, client: Client, file: IO[bytes]) -> None:
-    """Write all tasks in the form of an export, with the annotators' details."""
+    """Write all tasks in the form of an export, with the annotators' details.
+
+    Raises LabelStudioError if there are no tasks, or too many for an import.
+    """
     users: dict[int, Any] | None = None
     n_tasks = 0
     for task in client.iter_tasks(connection.remote_project):

@@ -243,7 +243,11 @@ class _Recorder:
     # --- writing
 
     def write(self, staged_rows: StagedRows | None) -> dict[str, int]:
-        """Write the changes in the caller's transaction; return outcome -> number of ratings."""
+        """Write the changes in the caller's transaction; return outcome -> number of ratings.
+
+        ``staged_rows`` is None if no item or answer has changed. Raises LabelStudioError
+        if the project no longer has what the rows need.
+        """
         counts: dict[str, int] = defaultdict(int)
         ratings: list[RatingGroup] = []
         if staged_rows is not None:

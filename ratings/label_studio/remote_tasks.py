@@ -35,7 +35,12 @@ _RATING_TAG = re.compile(r"<Rating\b[^<>]*>")
 
 @dataclass(frozen=True)
 class RemoteAnswers:
-    """An annotation or prediction: the key of its rater ("" for none), records, question keys."""
+    """The answers of an annotation or prediction, as records of an import.
+
+    ``rater`` is the key of its rater, "" if it has no answers; ``user`` the annotator's ID in Label
+    Studio, None for a prediction. ``questions`` are the project's keys. The digest changes with the
+    answers.
+    """
 
     kind: str
     id: int
@@ -48,7 +53,10 @@ class RemoteAnswers:
 
 @dataclass(frozen=True)
 class RemoteTask:
-    """A task: key of its item, records of its content and gold answers, and RemoteAnswers."""
+    """A task as records of an import: content and gold answers of its item, and all answers.
+
+    ``item`` is the item's key. The digest changes with the content and the gold answers.
+    """
 
     id: int
     item: str
@@ -97,7 +105,8 @@ def resolve_question(
 ) -> str | None:
     """Return the project's key of a question of Label Studio, or None if it has no such question.
 
-    ``single_key``: key of the one question to which all answers belong; None if there are several.
+    ``project_keys`` are the keys of the project's questions. ``single_key``: key of the one
+    question to which all answers belong; None if there are several.
     """
     if single_key is not None:
         return single_key if key in ("", single_key) else None

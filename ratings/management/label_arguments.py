@@ -46,7 +46,7 @@ def parse_label_options(options: Mapping[str, Any]) -> LabelOptions:
 
 
 def parse_list_option(name: str, text: str | None) -> list[str]:
-    """Return the labels of an option. Raises CommandError."""
+    """Return the labels of an option, none for None. Raises CommandError."""
     try:
         return parse_label_list(text or "")
     except ValueError as error:

@@ -116,6 +116,7 @@ NOT_PAGES = {
     "media": "a file of the project",
     "access_review_file": "a file, of the admin's",
     "audit_log_file": "a file, of the admin's",
+    "export_file": "a file of ratings, which the sample world has not exported",
     "import_file": "a picture in an archive",
     "import_project_file": "a picture in an archive",
     "rate_next": "the sheet alone, for rate.js",

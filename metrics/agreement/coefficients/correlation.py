@@ -62,7 +62,7 @@ def pearson(tables: npt.ArrayLike, values: npt.ArrayLike | None = None) -> Estim
 
 
 def spearman(tables: npt.ArrayLike) -> Estimate:
-    """Return Spearman's rank correlation from tables (..., k, k), without standard error."""
+    """Return Spearman's rank correlation of two raters from tables (..., k, k), without error."""
     proportions = compute_proportions(tables)
     rows, columns = (
         np.cumsum(share, axis=-1) - share / 2 for share in (proportions.rows, proportions.columns)
@@ -71,7 +71,7 @@ def spearman(tables: npt.ArrayLike) -> Estimate:
 
 
 def kendall_tau_b(tables: npt.ArrayLike) -> Estimate:
-    """Return Kendall's tau-b from tables (..., k, k), without standard error."""
+    """Return Kendall's tau-b of two raters from tables (..., k, k), without standard error."""
     table = np.asarray(tables, float)
     proportions = compute_proportions(table)
     # [i, j]: ratings in the rows up to i and the columns after j.
@@ -245,7 +245,10 @@ LIN_CCC = Coefficient(
 
 
 def kendall_w(codes: npt.ArrayLike) -> Estimate:
-    """Return Kendall's W of the ranks of categories, from codes (N, R) of complete items."""
+    """Return Kendall's W of the ranks of categories, from codes (N, R) of complete items.
+
+    It is undefined, with a reason, for fewer than two raters or items, or without variance.
+    """
     code = np.asarray(codes, np.int64)
     n, n_raters = code.shape
     value, reason = np.nan, 0

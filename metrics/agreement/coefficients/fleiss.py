@@ -52,11 +52,7 @@ def fleiss_kappa(
     interval: bool = True,
     sums: PatternSums | None = None,
 ) -> Estimate:
-    """Return Fleiss' kappa of patterns (P, k) with numbers of items (..., P).
-
-    weights (k, k) or None; interval: False for the value alone; sums: those of the patterns if they
-    are at hand, else None.
-    """
+    """Return Fleiss' kappa of patterns (P, k), n_items (..., P) of each; weights (k, k) or None."""
     sums = sums or build_pattern_sums(counts, n_items)
     w = as_weight_matrix(weights, sums.k)
     agreement = sums.compute_item_agreement(weights)
@@ -124,7 +120,8 @@ def fleiss_kappa_gwet(
 ) -> Estimate:
     """Return Fleiss' kappa of patterns (P, k) with Gwet's definition of chance agreement.
 
-    n_items (..., P): numbers of items; the other arguments are as for fleiss_kappa.
+    n_items (..., P): numbers of items; weights (k, k) or None; interval: False for the value alone;
+    sums: those of the patterns if they are at hand, else None.
     """
     sums = sums or build_pattern_sums(counts, n_items)
     w = as_weight_matrix(weights, sums.k)
@@ -151,8 +148,9 @@ def category_kappas(
 ) -> Estimate:
     """Return Fleiss' kappa of each category against all others: Estimate (..., k).
 
-    The arguments are as for fleiss_kappa. It is undefined for a category that has all or none of
-    the ratings of the items with two or more ratings.
+    n_items (..., P): numbers of items; interval and sums are as for fleiss_kappa_gwet. It is
+    undefined for a category that has all or none of the ratings of the items with two or more
+    ratings.
     """
     sums = sums or build_pattern_sums(counts, n_items)
     if sums.n_items.ndim == 1:

@@ -85,7 +85,10 @@ def mcnemar(tables: npt.ArrayLike, *, corrected: bool = False) -> ChiSquareTest:
 
 
 def mcnemar_exact(tables: npt.ArrayLike) -> Floats:
-    """Return the two-sided binomial p (...) of tables (..., 2, 2), NaN without a disagreement."""
+    """Return the two-sided binomial p (...) of McNemar's test, from tables (..., 2, 2).
+
+    NaN without a disagreement.
+    """
     table = np.asarray(tables, float)
     b, c = table[..., 0, 1], table[..., 1, 0]
     p = np.minimum(1, 2 * special.bdtr(np.minimum(b, c), np.maximum(b + c, 1).astype(int), 0.5))
@@ -93,7 +96,7 @@ def mcnemar_exact(tables: npt.ArrayLike) -> Floats:
 
 
 def bowker(tables: npt.ArrayLike) -> ChiSquareTest:
-    """Return Bowker's test of symmetry (...) of tables (..., k, k)."""
+    """Return Bowker's test of symmetry (...), from tables of two raters (..., k, k)."""
     table = np.asarray(tables, float)
     row, column = np.triu_indices(table.shape[-1], 1)
     upper_counts, lower_counts = table[..., row, column], table[..., column, row]

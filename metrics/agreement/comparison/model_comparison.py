@@ -35,8 +35,9 @@ _TOLERANCE = 1e-12
 class HumanContest:
     """Comparison of the model with one human: items won, tied and lost by the model.
 
-    advantage: (win + tie) / n; p: of the test; rejected: whether the test rejects that the human is
-    better. All three are None, with the reason, for too few items.
+    advantage: (win + tie) / n; p: of the test; rejected: True if the model is not worse than the
+    human by the cost epsilon, beyond chance. All three are None, with the reason, for too few
+    items.
     """
 
     win: int

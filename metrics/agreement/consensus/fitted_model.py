@@ -65,7 +65,7 @@ class DawidSkene:
 
     @property
     def bias(self) -> Floats:
-        """The expected given less true category of a random item, in ranks (R,)."""
+        """Mean ranks by which each rater answers above the true category of a random item (R,)."""
         rank = np.arange(self.k)
         step = rank[None, :] - rank[:, None]
         return np.einsum("j,gjl,jl->g", self.classes, self.confusion, step)

@@ -62,7 +62,7 @@ def credible_label_sets(posterior: npt.ArrayLike, level: float = 0.95) -> npt.ND
 
 
 def raise_to_power(posterior: npt.ArrayLike, tau: float) -> Floats:
-    """Return the posterior (N, k) raised to the power tau and normalised; tau < 1 flattens it."""
+    """Return the posterior T (N, k) as T^tau, normalised by row; tau < 1 makes it less certain."""
     t = np.asarray(posterior, float) ** tau
     return np.asarray(t / t.sum(axis=1, keepdims=True), float)
 

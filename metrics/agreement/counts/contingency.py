@@ -73,10 +73,10 @@ def bilinear_form(left: Floats, w: Floats, right: Floats) -> Floats:
 
 
 def has_constant_side(rows: Floats, columns: Floats) -> npt.NDArray[np.bool_]:
-    """Return where one side's margin (..., k) has a single category: a mask (...).
+    """Return a mask (...) of the pairs in which one side has a single category.
 
-    Kappa of the two sides and its standard error are then 0, whatever the other side answers, and
-    its limits are undefined.
+    rows, columns (..., k): the margins of the two sides. Kappa and its standard error are then 0,
+    whatever the other side answers, and its limits are undefined.
     """
     categories = [(margin > 0).sum(axis=-1) for margin in (rows, columns)]
     return np.asarray(np.minimum(*categories) < 2)

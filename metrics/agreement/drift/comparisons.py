@@ -172,7 +172,7 @@ class RaterEffects:
     s: int
 
     def remove_peer_effects(self, d: Floats, h: Ints) -> Floats:
-        """Return the scores d (C,) less the effects s a_h of the peers h (C,)."""
+        """Return the scores d (C,) less the effects s a_h of the peers; h (C,): their numbers."""
         return d - self.s * self.a[h]
 
     def compute_residuals(self, d: Floats, g: Ints, h: Ints) -> Floats:

@@ -311,7 +311,10 @@ class DriftData:
         return cls(ratings, comparisons, matrix, d, shares, settings, attributes)
 
     def build_round(self, exclusions: Exclusions) -> ChartRound:
-        """Return the days and variances of all raters after these exclusions, for charts."""
+        """Return the daily sums and variances of all raters, from which charts are built.
+
+        exclusions: the ratings and days that earlier alerts exclude.
+        """
         if not self.comparisons.own.size:
             return ChartRound()
         ratings, settings = self.ratings, self.settings

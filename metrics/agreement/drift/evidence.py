@@ -299,7 +299,7 @@ def cumulate(n: Floats, total: Floats, squares: Floats, w: Floats) -> Floats:
 def variance_inflation(
     before: CumulativeSums, since: CumulativeSums, s2: float, prior: ShiftPrior
 ) -> Floats:
-    """Return the variance of the items since each onset as a multiple of s2, F (P,) >= 1."""
+    """Return how many times s2 the items vary since each onset, F (P,), at least 1."""
     mean0, mean1 = before.s / before.n, since.s / since.n
     variance1 = since.q / since.n - mean1**2
     c = variance1 + prior.skew_prior_items * (mean1 - mean0) ** 2 / (
@@ -309,15 +309,19 @@ def variance_inflation(
 
 
 def fit_step(before: CumulativeSums, since: CumulativeSums) -> tuple[Floats, Floats]:
-    """Return the slope (P,) of the weighted regression on a step, and its sum w (f - fbar)^2."""
+    """Return slope and spread (P,) of the weighted regression on a step f.
+
+    The step is 1 from the onset on, 0 before. The spread is sum w (f - fbar)^2; 1 / spread is the
+    variance of the slope.
+    """
     slope = since.wy / since.w - before.wy / before.w
     return slope, before.w * since.w / (before.w + since.w)
 
 
 def fit_ramp(before: CumulativeSums, since: CumulativeSums, onset: Ints) -> tuple[Floats, Floats]:
-    """Return the slope (P,) of the weighted regression on a ramp, and its sum w (f - fbar)^2.
+    """Return slope and spread (P,) of the weighted regression on a ramp.
 
-    The ramp is f = d - j + 1 from the onset j on, 0 before.
+    The ramp is f = d - j + 1 from the onset j on, 0 before; the spread is sum w (f - fbar)^2.
     """
     c = 1 - onset
     wf = since.wd + c * since.w
@@ -329,7 +333,7 @@ def fit_ramp(before: CumulativeSums, since: CumulativeSums, onset: Ints) -> tupl
 
 
 def _sum_onsets(factors: Floats, today: Ints, n_days: int) -> tuple[Floats, Ints]:
-    """Return the sum of the factors (P,) of each day, and the index of the largest one.
+    """Return the sum of the factors (P,) of each day, and the index of the largest factor.
 
     today (P,): the day of each factor. Both results are (n_days,); the index is -1 for a day
     without factors.

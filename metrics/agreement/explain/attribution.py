@@ -50,7 +50,7 @@ class LeaveOneOutKappas:
     n_ratings: Ints
 
     def compute_contributions(self, change: float) -> Floats:
-        """Return by how much leaving out each key reduces a change of kappa (G,).
+        """Return how much of a change of kappa disappears when each key is left out (G,).
 
         NaN where the change or a remaining kappa is undefined.
         """

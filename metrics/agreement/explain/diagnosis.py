@@ -111,7 +111,7 @@ def _drop_repeated(findings: list[DiagnosticFinding]) -> list[DiagnosticFinding]
 
 
 def is_band_withheld(counts: npt.ArrayLike, n_items: npt.ArrayLike) -> bool:
-    """Return whether a finding on patterns (P, k) and n_items (P,) forbids naming a band."""
+    """Return whether a finding forbids naming a band for patterns (P, k), n_items (P,) of each."""
     return any(finding.name in FINDINGS_WITHOUT_BAND for finding in diagnose(counts, n_items))
 
 

@@ -169,8 +169,7 @@ def compute_by_policy(
 ) -> list[MissingDataPolicy]:
     """Return Fleiss' kappa or alpha of patterns (P, k) under each policy for missing ratings.
 
-    n_items (P,): numbers of items; weighting: of Fleiss' kappas, one that applies on the scale;
-    values (k,): numbers of the categories, or None; weight_matrix (k, k): custom weights, or None.
+    n_items (P,); weighting: of Fleiss' kappas; values (k,) and weight_matrix (k, k), or None.
     """
     patterns, items = np.asarray(counts), np.asarray(n_items)
     sizes = patterns.sum(axis=1)

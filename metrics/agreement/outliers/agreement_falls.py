@@ -93,7 +93,7 @@ class LevelFall:
 def find_question_falls(
     drift: DriftResult, segment_starts: list[int], *, with_drifters: bool = False
 ) -> list[OutlierFinding]:
-    """Return findings on falls of the agreement of all raters, net of the raters' own levels.
+    """Return findings on falls of the agreement of all raters, without the raters' own levels.
 
     segment_starts: days on which other guidelines began; with_drifters: whether the ratings of
     drifting raters since their onset count.

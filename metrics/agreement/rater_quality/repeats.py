@@ -37,9 +37,9 @@ TOO_FEW = "too_few_items"
 class RepeatAgreement:
     """Agreement of one rater, or of all together, with their own earlier ratings.
 
-    n: repeats; same: share of equal answers, with Wilson's interval same_low, same_high; kappa;
-    shift: mean of second less first rating (None for all together); icc: intraclass correlation
-    (None where categories have no values).
+    n: repeats; same: share of equal answers, with Wilson's interval same_low, same_high (None
+    without repeats); kappa; shift: mean of second less first rating (None for all together); icc:
+    intraclass correlation (None where categories have no values).
     """
 
     n: int

@@ -162,7 +162,7 @@ def _parse_cheat(text: str) -> streams.SimulatedCheat:
 def _write_csv(
     file: IO[str] | Any, stream: streams.SimulatedStream, plan: streams.StreamPlan
 ) -> None:
-    """Write the ratings in the order of their times."""
+    """Write the ratings as CSV, in the order of their times."""
     writer = csv.writer(file, lineterminator="\n")
     has_gold = plan.gold > 0
     writer.writerow(["item", "rater", "label", "rated_at", *(["gold"] if has_gold else [])])
@@ -190,7 +190,7 @@ def _format_rater_key(number: int) -> str:
 
 
 def _format_day(working_day: int) -> str:
-    """Return the date of a working day."""
+    """Return the date of a working day, whose number counts from EPOCH, as ISO text."""
     return str(
         (EPOCH + datetime.timedelta(days=int(streams.convert_working_days(working_day)))).date()
     )

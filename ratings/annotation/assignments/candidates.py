@@ -136,7 +136,8 @@ def build_search_sql(overlap: int, size: int, lock: str) -> str:
 
     Its parameters: project, lower (excluded) and upper end of the ids, rater. It returns one row:
     the id of the last of at most ``size`` candidates, and the id of the first candidate that the
-    clause ``lock`` could lock; each is NULL if there is none.
+    clause ``lock`` could lock; each is NULL if there is none. An item has a free slot while fewer
+    than ``overlap`` are taken.
     """
     levels = " UNION ALL ".join(
         _build_level_queries(overlap, _IN_RANGE_SQL.format(new=_NEW_TO_RATER_SQL, size=size))
@@ -150,7 +151,8 @@ def build_search_sql(overlap: int, size: int, lock: str) -> str:
 def build_planned_search_sql(overlap: int, size: int, lock: str) -> str:
     """Return SQL that finds the first planned item with a free slot that is new to the rater.
 
-    Parameters and columns are those of ``build_search_sql``; the ends of the range are ignored.
+    Arguments, parameters and columns are those of ``build_search_sql``; the ends of the range are
+    ignored.
     """
     return _SEARCH_PLANNED_SQL.format(
         size=size, overlap=overlap, lock=lock, is_active=ACTIVE_ITEM_SQL, new=_NEW_TO_RATER_SQL
@@ -161,7 +163,8 @@ def should_use_plan(rater: Rater, n_assigned: int) -> bool:
     """Return True if the rater's next item should be a planned one.
 
     About one item in RANDOM_EVERY is selected at random instead, so that not all ratings are of
-    items that were selected because of other raters' answers.
+    items that were selected because of other raters' answers. ``n_assigned`` is the number of items
+    assigned to the rater so far, which determines the choice.
     """
     if not QueueOrder(rater.project.queue_order).is_planned:
         return False

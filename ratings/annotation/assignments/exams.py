@@ -102,7 +102,7 @@ class ExamStatus:
 
     @property
     def availability(self) -> str:
-        """Availability: open, not_started, too_few_gold_items, or no_attempt_left."""
+        """State of the exam: open, not_started, too_few_gold_items, or no_attempt_left."""
         if self.exam is not None and self.exam.state == State.OPEN:
             return "open"
         if not self.attempts_left:
@@ -155,14 +155,14 @@ def _get_exam_policy() -> ExamPolicy:
 
 
 def compute_min_correct_answers(question: Question) -> int:
-    """Return the number of answers after which the exam is passed if all of them are correct."""
+    """Return the smallest number of answers with which the exam is passed if all are correct."""
     return _compute_min_answers(question, is_right=True)
 
 
 def _compute_min_answers(question: Question, *, is_right: bool) -> int:
-    """Return the number of answers after which the exam ends if all have the same correctness.
+    """Return the smallest number of answers that ends the exam if all are correct or all wrong.
 
-    ``is_right``: all are correct; otherwise all are wrong.
+    ``is_right``: all are correct. At most the rules' ``max_answers``.
     """
     rules = question.exam_rules.get_test_parameters()
     for number in range(1, rules["max_answers"]):
@@ -223,7 +223,7 @@ def get_or_start_exam(
     """Return the rater's open exam, or start the next attempt.
 
     ``by`` is the lead who grants an attempt beyond the rules for a ``reason``, None for an attempt
-    that the rules allow. Raises ExamNotAvailable.
+    that the rules allow. Raises ExamNotAvailable if no attempt or too few new gold items are left.
     """
     hidden_checks.lock_queue(rater)
     attempts = list(Exam.objects.filter(question=question, rater=rater))
@@ -282,6 +282,7 @@ def get_next_exam_item(
 def record_exam_answer(rater: Rater, item: Item, codes: Mapping[Question, int]) -> Exam | None:
     """Store the answer to an exam item; return the exam if this answer ended it, else None.
 
+    ``codes`` maps questions to the codes of the answer; only that of the exam's question counts.
     Must run in the transaction that holds the rater's queue row.
     """
     exam = get_open_exam(rater, item)

@@ -212,11 +212,11 @@ def _draw_kind(rater: Rater, n_assigned: int) -> str:
 
 
 def reopen_check(rater: Rater, item: Item) -> bool | None:
-    """Reopen a check that the rater skipped or let expire; return None if the item is no check.
+    """Reopen a check that the rater skipped or let expire; return whether it is open now.
 
-    A check needs no slot, but is not reopened (False) where an ordinary item would have no slot
-    left. Otherwise raters could recognize checks: only these could be answered although other
-    raters have taken the item.
+    None means that the item is no check of this rater. A check needs no slot, but is not reopened
+    (False) where an ordinary item would have no slot left. Otherwise raters could recognize checks:
+    only these could be answered although other raters have taken the item.
     """
     check = Assignment.objects.checks().filter(rater=rater, item=item).first()
     if check is None:

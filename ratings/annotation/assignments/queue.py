@@ -143,7 +143,10 @@ def get_next_item(rater: Rater, *, exclude_item_ids: Collection[int] = ()) -> It
 def _assign_item(
     rater: Rater, ranges: Any, exclude_item_ids: Collection[int], *, use_plan: bool
 ) -> Item | None:
-    """Assign and return a hidden check, a planned item or the next candidate of the ranges."""
+    """Assign and return a hidden check, a planned item, or an item of the ranges of ids.
+
+    None if no item could be assigned.
+    """
     for wait_for_locks in _get_lock_strategies():
         with transaction.atomic():
             *_, open_rows = bulk.execute_statements(
@@ -245,11 +248,12 @@ def _extend_lease(
 
 
 def _get_lock_strategies() -> tuple[bool, ...]:
-    """Return for each attempt whether it waits for locked items: not in the first, in the second.
+    """Return, for each attempt to assign an item, whether it waits for locked items.
 
     The first attempt skips items that another transaction has locked. Only if it finds no other
     item does the second wait for them; it holds no other item then, because two transactions that
-    wait for each other's items would deadlock.
+    wait for each other's items would deadlock. A database that cannot skip locked rows has a single
+    attempt.
     """
     return (False, True) if _can_skip_locked() else (False,)
 
@@ -278,7 +282,10 @@ def _has_candidates(rater: Rater, ranges: Sequence[tuple[int, int]]) -> bool:
 
 
 def _assign_planned(rater: Rater) -> Item | None:
-    """Assign and return the first unlocked planned item that has a slot and is new to the rater."""
+    """Assign and return the first unlocked planned item that has a slot and is new to the rater.
+
+    None if there is no such item.
+    """
     sql = candidates.build_planned_search_sql(
         rater.project.overlap, CANDIDATES, _get_skip_locked_clause()
     )
@@ -299,9 +306,10 @@ def _assign_planned(rater: Rater) -> Item | None:
 def _assign_candidate(
     rater: Rater, ranges: Sequence[tuple[int, int]], *, wait_for_locks: bool
 ) -> tuple[Item | None, bool]:
-    """Assign the first item with a free slot that is new to the rater, from ranges (lower, upper].
+    """Assign the first item with a free slot that is new to the rater, from ranges of item ids.
 
-    Returns the item or None, and whether the ranges had any such item, even if it was locked.
+    A range (lower, upper] excludes its lower end. Returns the item or None, and whether the ranges
+    had any such item, even if it was locked.
     """
     has_candidates = False
     size, lock = (1, _LOCK_CLAUSE) if wait_for_locks else (CANDIDATES, _get_skip_locked_clause())
@@ -355,9 +363,10 @@ def _claim_item(
 def _find_candidate(
     rater: Rater, sql: str, lower: int, upper: int
 ) -> tuple[int | None, int | None]:
-    """Run a search query of candidates for open items in (lower, upper] that are new to the rater.
+    """Run a query built by `candidates` for item ids in (lower, upper].
 
-    Returns the id of the last candidate, and of the first one that could be locked; None for none.
+    Returns the id of the last item found and of the first that could be locked, each None without
+    one.
     """
     [[candidate]] = bulk.execute_statements([(sql, [rater.project_id, lower, upper, rater.pk])])
     return candidate

@@ -111,7 +111,10 @@ class JsonStream:
         self._advance(1)
 
     def _read_record(self) -> Record:
-        """Return (line, record) for the object that begins at ``position``."""
+        """Return (line, record) for the object that begins at ``position``.
+
+        Raises UnreadableFileError if something else begins there, or as ``_read_value``.
+        """
         if (char := self.text[self.position]) != "{":
             excerpt = self.text[self.position : self.position + 40].split("\n")[0]
             raise UnreadableFileError(
@@ -120,7 +123,10 @@ class JsonStream:
         return self._read_value()
 
     def _read_value(self) -> tuple[int, Any]:
-        """Return (line, value) for the value that begins at ``position``."""
+        """Return (line, value) for the value that begins at ``position``, and move past it.
+
+        Raises UnreadableFileError if it is cut off, invalid, too long or nested too deeply.
+        """
         while True:
             start, n_buffered = self.position, len(self.text) - self.position
             try:
@@ -144,7 +150,10 @@ class JsonStream:
                     return self._finish_record(value, end)
 
     def _finish_record(self, value: Any, end: int) -> tuple[int, Any]:
-        """Validate the record that ends at ``end``, move past it, and return (line, record)."""
+        """Validate the record that ends at ``end``, move past it, and return (line, record).
+
+        Raises UnreadableFileError if it is too long or has characters that cannot be stored.
+        """
         line = self.line
         if end - self.position > MAX_RECORD_LENGTH:
             raise UnreadableFileError("json_long", line=line, limit=MAX_RECORD_LENGTH)

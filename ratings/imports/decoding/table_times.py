@@ -128,7 +128,10 @@ def _parse_non_iso_time(text: str, date_order: str) -> datetime.datetime | None:
 
 
 def _parse_short_date(text: str, date_order: str) -> datetime.datetime | None:
-    """Parse 25/11/2025 or 11/25/2025; None if the order of day and month is not known."""
+    """Return the time of a text such as 25/11/2025 or 11/25/2025.
+
+    None for any other text, or if the order of day and month is not known.
+    """
     match = _DATE.fullmatch(text)
     order = guess_date_order([text]) or date_order
     if match is None or not order:

@@ -68,7 +68,7 @@ class ColumnCells:
 
     @cached_property
     def is_unique(self) -> bool:
-        """True if no two cells have the same text."""
+        """True if no cell is empty and no two cells have the same text."""
         return len(self.values) == len(self.texts)
 
     @cached_property
@@ -98,7 +98,7 @@ class ColumnCells:
 
     @cached_property
     def has_short_texts(self) -> bool:
-        """True if all texts are short enough for labels, and they are no times."""
+        """True if all texts but JSON objects are short enough for labels, and they are no times."""
         lengths = [len(text) for text in self.filled if not is_object_text(text)]
         return bool(lengths) and not self.has_times and max(lengths) <= MAX_LABEL_LENGTH
 

@@ -157,7 +157,10 @@ def _is_doubt_decided(guess: ImportMapping, roles: Mapping[str, object], used: s
 def _get_indexes_by_role(
     head: TableHead, columns: Sequence[tuple[str, str]]
 ) -> dict[str, list[int]]:
-    """Return role -> indexes of the named columns."""
+    """Return role -> indexes of the named columns; none for an empty name.
+
+    Raises InvalidImportOptions for a name that no column has.
+    """
     index_by_name = {name: index for index, name in enumerate(head.names)}
     indexes_by_role: dict[str, list[int]] = {}
     for role, name in columns:

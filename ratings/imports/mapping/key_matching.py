@@ -41,7 +41,7 @@ class RaterMatches:
 def get_matchable_users(project: Project | None, by: Any) -> QuerySet[User]:
     """Return the users whom raters of the file can be matched with.
 
-    These are the project's members; ``by`` alone if the import creates the project.
+    These are the project's members; ``by`` alone if the import creates the project (None).
     """
     if project is None:
         return User.objects.filter(pk=by.pk) if by else User.objects.none()
@@ -53,7 +53,8 @@ def resolve_matches(
 ) -> RaterMatches:
     """Return the project's raters for matches (rater key in the file -> user id).
 
-    Matches with users who are no longer members are ignored.
+    Matches with users who are no longer members are ignored. ``project`` is None if the import
+    creates it; only ``by`` can then be matched.
     """
     member_ids = set(
         get_matchable_users(project, by)
@@ -96,7 +97,8 @@ def suggest_matches(
     """Return suggested matches (rater key -> user id) for raters given as (key, name).
 
     A rater matches the one member whose e-mail address, user name or full name equals the key or
-    the name. A name shared by two members matches nobody.
+    the name. A name shared by two members matches nobody. Of a new project (None), only ``by`` is a
+    member.
     """
     users_by_name: dict[str, set[int]] = defaultdict(set)
     for user in get_matchable_users(project, by):
@@ -120,7 +122,7 @@ def suggest_matches(
 def add_earlier_matches(mapping: import_mapping.ImportMapping, project: Project | None) -> None:
     """Add the matches of earlier imports of the project to the mapping.
 
-    Importing the same file again then changes nothing.
+    Importing the same file again then changes nothing. A new project (None) has no earlier imports.
     """
     if project is None:
         return

@@ -348,7 +348,7 @@ class _ColumnGuesser(WideTables):
         return guess
 
     def _doubt_single_rater(self, guess: ColumnGuess, free: Sequence[int]) -> None:
-        """Add a doubt if a table without a rater column seems to have several raters."""
+        """Doubt that one rater gave all ratings, or set a column of models as rater to confirm."""
         if joint := [index for index in free if self._names_several_raters(index)]:
             guess.doubt, guess.doubtful_columns = "joint_raters", joint
         elif self.has_repeated_keys(at_least=0 if "item" in self.columns else REPEATED_SHARE):

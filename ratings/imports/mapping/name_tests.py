@@ -128,7 +128,7 @@ def is_agreement_result_name(name: str) -> bool:
 
 
 def is_index_name(name: str) -> bool:
-    """Return whether the name is that of row names of a data frame: (column 1), Unnamed: 0."""
+    """Return whether a column of this name has row names of a data frame, as Unnamed: 0 has."""
     return name.startswith("(") or compact_name(name) == "unnamed0"
 
 

@@ -48,7 +48,10 @@ class ValueColumns:
 
 
 def find_patterned_columns(head: TableHead, candidates: Sequence[int]) -> ValueColumns | None:
-    """Return the columns whose names number raters or join a rater with a question, or None."""
+    """Return those of the candidates whose names number raters, or name a rater and a question.
+
+    None if there are no such columns.
+    """
     short = [
         index
         for index in candidates
@@ -300,10 +303,11 @@ def _split_frame(pattern: re.Pattern[str], names: Sequence[str]) -> list[str]:
 def find_columns_with_shared_values(
     head: TableHead, candidates: Sequence[int], labels: Collection[str], *, sure: bool
 ) -> list[int]:
-    """Return the columns in which most filled cells have a value of another column or a label.
+    """Return the columns that seem to be raters: at least half of their cells have a shared value.
 
-    Raters share one scale. Unless ``sure``, an empty column counts as well, and so does every short
-    text if there are few rows.
+    A shared value is also in another of the ``candidates``, or among ``labels``. Empty cells are
+    not counted. Unless ``sure``, an empty column is returned as well, and every short text counts
+    as shared if there are few rows.
     """
     column_counts: Counter[str] = Counter()  # text -> number of columns that contain it
     for index in candidates:
@@ -373,7 +377,7 @@ def differ_only_in_number(names: Sequence[str]) -> bool:
 
 
 def split_grid_names(names: Sequence[str]) -> list[tuple[str, str]]:
-    """Return (item, question) for each column, as in Clear? [Text A]; "" for a single question."""
+    """Return (item, question) of each column, as in Clear? [Text A]; "" for the only question."""
     brackets = [_BRACKETS.fullmatch(_SURVEY_CODE.sub("", name.strip())) for name in names]
     if not all(bracket and bracket[1] for bracket in brackets):
         return [(get_item_name(name), "") for name in names]
@@ -391,6 +395,6 @@ def is_comment_column_name(name: str) -> bool:
 
 
 def get_item_name(name: str) -> str:
-    """Return the item that a column of a table with one row per rater is named after."""
+    """Return the item that a column is named after: the text in brackets, else the whole name."""
     bracket = _BRACKETS.fullmatch(_SURVEY_CODE.sub("", name.strip()))
     return bracket[2] if bracket and bracket[1] else name.strip()

@@ -108,7 +108,7 @@ def _are_names_data(head: TableHead) -> bool:
 
 
 def find_crossed_counts(head: TableHead) -> list[int]:
-    """Return the columns of counts of a table that crosses the labels of two raters, or []."""
+    """Return the columns of counts in a cross table of two raters' labels; [] for other tables."""
     rows = [text for text in head.columns[0].filled if not is_total_name(text)]
     columns = [index for index, name in enumerate(head.names) if index and not is_total_name(name)]
     names = [head.names[index] for index in columns]
@@ -163,7 +163,7 @@ def split_rater_prefix(texts: Sequence[str]) -> tuple[str, list[str]]:
 
 
 def find_frequency(head: TableHead) -> list[int]:
-    """Return [the column of numbers of occurrences of the combinations in the others], or []."""
+    """Return [column that says how often the combination in the other columns occurs], or []."""
     for index, name in enumerate(head.names):
         cells = head.columns[index]
         if not is_frequency_name(name) or not _are_whole(cells):

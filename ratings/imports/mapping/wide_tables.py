@@ -52,9 +52,10 @@ class WideTables(RespondentTables):
         return self._build_wide_guess(values)
 
     def _are_raters_of_each_row(self, values: rater_columns.ValueColumns) -> bool:
-        """Return whether the columns number people, and no item has two rows.
+        """Return whether the columns, not a rater column named like `author`, name the raters.
 
-        A rater column named `author` or `user` is not about their ratings then.
+        They do if that column may mean the item's author, they number people, and no item has two
+        rows.
         """
         if not is_subject_name(self.head.names[self.columns["rater"]]):
             return False
@@ -144,7 +145,7 @@ class WideTables(RespondentTables):
         ]
 
     def _have_one_mark(self, places: Collection[int]) -> bool:
-        """Return whether each cell is empty (perhaps for "no") or has the same character."""
+        """Return whether some cells are empty (perhaps for "no"), and all others have one mark."""
         columns = [self.head.columns[index] for index in places]
         marks = {text for column in columns for text in column.values}
         is_mark = len(marks) == 1 and len(marks.pop()) == 1

@@ -40,7 +40,7 @@ LETTER_GRADES = ("C", "I", "P", "N")  # Inspect: correct, incorrect, partly corr
 
 
 class NestedSource(ToolSource):
-    """Base of sources of files with a single object that contains the list of records.
+    """Base of sources whose files are one JSON object that contains the list of records.
 
     ``list_path`` are the names of the fields that lead to the list. ``marks`` identify the
     beginning of a file that is too large to be read as one object.

@@ -300,6 +300,6 @@ def to_datetime(microseconds: int | None) -> datetime.datetime | None:
 
 
 def format_timestamp(microseconds: int | None) -> str:
-    """Return the time as ISO 8601 text in UTC, empty if there is none."""
+    """Return the time as ISO 8601 text in UTC; empty if there is none (None)."""
     value = to_datetime(microseconds)
     return "" if value is None else value.isoformat().replace("+00:00", "Z")

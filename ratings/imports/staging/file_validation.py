@@ -93,10 +93,11 @@ def validate_and_stage_file(
     by: Any = None,
     archive: MediaArchive | None = None,
 ) -> FileReport:
-    """Read, validate and stage the whole file on behalf of ``by``.
+    """Read, validate and stage the whole file on behalf of ``by``; return the report.
 
+    ``staging`` is finished, so that its rows can be written, only if the report has no problems.
     ``question`` is the existing question that all ratings answer, if there is one. ``archive`` has
-    the media files that the file refers to.
+    the media files that the file refers to. Raises what ``heartbeat`` raises.
     """
     selected_question = None
     if not mapping.use_file_questions:
@@ -230,7 +231,7 @@ def _merge_labels(report: FileReport, validator: RecordValidator, staging: Stagi
 
 
 def _add_final_problems(validator: RecordValidator, reader: FileReader, *, is_usable: bool) -> None:
-    """Add problems that only the end of the file reveals."""
+    """Add problems that show only at the end; ``is_usable``: something can be imported."""
     labels = {
         label
         for question_labels in validator.labels_by_question.values()
@@ -340,7 +341,7 @@ def _count_changed_items(
     archive: MediaArchive | None,
     heartbeat: Heartbeat,
 ) -> None:
-    """Count items whose content changes, and items that refer to missing media files.
+    """Add the numbers of items with changed content and with missing media files to the report.
 
     If an archive came with the file, each missing media file is a problem.
     """

@@ -44,7 +44,11 @@ class KeyResolver:
         self.problems = problems
 
     def resolve(self, key: str, line: int, column: str = "") -> int | None:
-        """Return the staged id of a key, or None after adding a problem."""
+        """Return the staged id of a key, or None after adding a problem.
+
+        ``column`` is the name that the problem shows, by default that of the items' or raters'
+        column.
+        """
         key = self.project_keys.get(key, key)
         known_id = self.keys.cached_ids.get(key)
         if known_id is not None:
@@ -186,7 +190,10 @@ class QuestionLabels:
 
 
 def find_text_problem(text: str, max_length: int) -> str:
-    """Return the kind of problem that a key or label has, or an empty text."""
+    """Return the kind of problem that a key or label has; "" if it can be stored.
+
+    ``max_length`` is in characters.
+    """
     key_problem = classify_key_problem(text, max_length=max_length)
     # Removing the formula guard of an export may leave a leading tab, which is a control character.
     kinds = {"empty": "key_empty", "long": "key_long", "blanks": "key_control"}

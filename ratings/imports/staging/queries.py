@@ -180,7 +180,7 @@ class StagedRows:
         return pairs
 
     def list_excess_repeats(self, times: int, limit: int) -> list[StagedRating]:
-        """Return ratings of an item by a rater that come after more than ``times`` others."""
+        """Return the ratings beyond the first ``times`` of a question, item and rater."""
         rows = self.db.execute(
             f"SELECT b.id {_REPEAT_PAIRS_SQL} ORDER BY b.id LIMIT ?", (times, limit)
         ).fetchall()
@@ -192,7 +192,7 @@ class StagedRows:
     # --- items and raters
 
     def iter_keys(self, table: str, size: int = 5000) -> Iterator[list[tuple[str, int]]]:
-        """Yield (key, first line) of all items or raters, in batches."""
+        """Yield (key, first line) of all items or raters in batches; ``table`` is item or rater."""
         cursor = self.db.execute(_KEYS_SQL[table])
         while batch := cursor.fetchmany(size):
             yield batch
@@ -287,7 +287,10 @@ class StagedRows:
 
 @contextlib.contextmanager
 def open_staged_rows(path: Path, heartbeat: Heartbeat) -> Iterator[StagedRows]:
-    """Open a finished staging database read-only; raise FileNotFoundError if it does not exist."""
+    """Open a finished staging database read-only, and yield its rows.
+
+    ``heartbeat`` is called during long queries. Raises FileNotFoundError if the file is missing.
+    """
     if not path.is_file():
         raise FileNotFoundError(path)
     db: Any = add_heartbeat(sqlite3.connect(f"file:{path}?mode=ro", uri=True), heartbeat)

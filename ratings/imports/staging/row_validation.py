@@ -178,7 +178,7 @@ class RecordValidator:
     def _resolve_label(
         self, question_labels: QuestionLabels, label: str, line: int, column: str
     ) -> int | None:
-        """Return the staged id of a label, or None.
+        """Return the staged id of a label; None if it is skipped, invalid, or one of too many.
 
         If a question of a tool's export has more labels than a question may have, its answers are
         free texts, and all of them are skipped.
@@ -338,7 +338,7 @@ class RecordValidator:
         return to_microseconds(rated_at)
 
     def _parse_comment(self, text: str | None, line: int) -> str | None:
-        """Return a valid comment, or None."""
+        """Return the comment; None if the file has none, or after adding a problem."""
         if text and (len(text) > MAX_COMMENT_LENGTH or "\0" in text or not is_unicode(text)):
             column = self.columns.get("comment", "")
             kind = "key_long" if len(text) > MAX_COMMENT_LENGTH else "nul"
@@ -354,7 +354,7 @@ class RecordValidator:
         return text
 
     def _parse_guidelines_version(self, version: str | None, line: int) -> int | None:
-        """Return the version of the guidelines, 0 if the file says that it is unknown, or None."""
+        """Return the guidelines version: 0 for unknown, None for none or after adding a problem."""
         if not version:
             return None if version is None else 0
         is_number = version.isascii() and version.isdigit() and len(version) < 10
@@ -367,7 +367,7 @@ class RecordValidator:
         return None
 
     def _parse_seconds(self, seconds: float | None) -> float | None:
-        """Return a finite duration of at least 0 seconds, or None."""
+        """Return a duration in seconds; None without one, or if it is negative or not finite."""
         if seconds is None or not math.isfinite(seconds) or seconds < 0:
             return None
         return float(seconds)

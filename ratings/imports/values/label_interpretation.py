@@ -60,7 +60,7 @@ def split_labels(labels: Collection[str]) -> dict[str, tuple[str, ...]]:
 
 
 def join_labels(parts: Collection[str]) -> str:
-    """Return one text for a set of labels given in sorted order."""
+    """Return one text for several labels, in the given order, with a vertical bar between them."""
     return "|".join(parts)
 
 

@@ -144,7 +144,7 @@ def _rank_numbers(labels: Collection[str]) -> dict[str, float] | None:
 
 
 def _rank_numbers_in_words(labels: Collection[str]) -> dict[str, float] | None:
-    """Rank labels by a number in the same position of each: 5%, Grade 10, 10 - perfect."""
+    """Rank labels by a number in the same position of each, as Grade 10; None for other labels."""
     if any(map(is_date_label, labels)):
         return None
     ranks: dict[str, float] = {}
@@ -214,7 +214,7 @@ def _are_in_same_position(frames: list[tuple[str, str]]) -> bool:
 
 
 def _rank_degrees(labels: Collection[str]) -> dict[str, float] | None:
-    """Rank labels that are degrees of one word: not toxic, toxic, very toxic."""
+    """Rank labels that are degrees of one word, as toxic, very toxic; None for other labels."""
     ranks: dict[str, float] = {}
     stems = set()
     for label in labels:
@@ -228,7 +228,7 @@ def _rank_degrees(labels: Collection[str]) -> dict[str, float] | None:
 
 
 def _rank_without_common_words(labels: Collection[str]) -> dict[str, float] | None:
-    """Rank labels on a known scale, ignoring a word that all share: low risk, high risk."""
+    """Rank labels on a known scale, ignoring a word that all share, as in low risk; else None."""
     words = {label: normalize_phrase(label).split() for label in labels}
     first = next(iter(words.values()))
     common = set.intersection(*map(set, words.values())) & {*first[:1], *first[-1:]}
@@ -238,7 +238,10 @@ def _rank_without_common_words(labels: Collection[str]) -> dict[str, float] | No
 
 
 def _rank_roman_numerals(labels: Collection[str]) -> dict[str, float] | None:
-    """Rank labels that are Roman numerals, or end in one after the same words: II, Stage IIIa."""
+    """Rank labels that are Roman numerals, or end in one after the same words: II, Stage IIIa.
+
+    None for other labels, and if all numerals may be letters, as I, V and X.
+    """
     words = [label.strip().split() for label in labels]
     if any(not parts for parts in words) or len({tuple(parts[:-1]) for parts in words}) > 1:
         return None
@@ -270,7 +273,8 @@ def _rank_grades(labels: Collection[str]) -> dict[str, float] | None:
     """Rank letter grades, the best last: F, D, C-, C, C+, B, A.
 
     Bare letters may be names of options, so there must be a plus or minus, or F without E. Grades
-    in numbers keep the order of the numbers, the best first, and at least one has a minus.
+    in numbers keep the order of the numbers, the best first, and at least one has a minus. None for
+    other labels.
     """
     texts = {
         label: label.strip().replace("\u2212", "-").replace("\u2013", "-").lower()
@@ -300,7 +304,7 @@ def _rank_grades(labels: Collection[str]) -> dict[str, float] | None:
 
 
 def _rank_stars(labels: Collection[str]) -> dict[str, float] | None:
-    """Rank labels by how often each repeats the same symbol: ★, ★★, ★★☆."""
+    """Rank labels by how often each repeats one symbol, as ★ and ★★☆; None for other labels."""
     filled = {label: re.sub(r"[☆○\s]", "", label) for label in labels}
     symbols = set().union(*filled.values())
     ranks = {label: float(len(text)) for label, text in filled.items()}
@@ -309,7 +313,7 @@ def _rank_stars(labels: Collection[str]) -> dict[str, float] | None:
 
 
 def _rank_signs(labels: Collection[str]) -> dict[str, float] | None:
-    """Rank labels of plus and minus signs: --, -, 0, +, ++."""
+    """Rank labels of plus and minus signs, as --, -, 0, +, ++; None for other labels."""
     ranks: dict[str, float] = {}
     for label in labels:
         text = label.strip().translate(MINUS_SIGNS).replace("–", "-")

@@ -44,7 +44,10 @@ MAX_PREVIEW_ITEMS = 5
 
 
 def get_run_url(run: ImportRun, page: str = "run", *args: int) -> str:
-    """Return the URL of a page of a run, in its project or without one."""
+    """Return the URL of a page of a run, in its project or, for a new project, without one.
+
+    ``page`` is the end of the URL's name: run, progress or file; a file also has its index.
+    """
     if run.project_id is None:
         return reverse(f"import_project_{page}", args=[run.pk, *args])
     return reverse(f"import_{page}", args=[run.project_id, run.pk, *args])
@@ -125,7 +128,7 @@ def render_check_or_start_writing(
     """Render the problems of a checked file, or its numbers and the remaining choices.
 
     With valid ``data``, start the writing and redirect instead. ``invalid_form`` is a submitted
-    form of this page that has errors.
+    form of this page that has errors, None if there is none.
     """
     mapping = ImportMapping.from_run(run)
     form = StartForm(data, run=run, mapping=mapping)
@@ -218,8 +221,8 @@ RENDERERS: dict[ImportRun.State, View] = {
 def _build_item_previews(run: ImportRun, *, get_url: Callable[[int], str]) -> list[dict[str, Any]]:
     """Return key, blocks (ratings.items.content) and attributes of the first items with content.
 
-    Empty if the staging database does not exist. ``get_url`` returns the URL of a file by its index
-    in the archive.
+    Empty unless the run is checked and its staging database exists. ``get_url`` returns the URL of
+    a file by its index in the archive.
     """
     if run.state != ImportRun.State.CHECKED:
         return []

@@ -130,7 +130,8 @@ State = ImportRun.State
 def get_run(request: HttpRequest, run_id: int, project_id: int | None) -> ImportRun:
     """Return the run if this user may work on it; raise Http404 otherwise.
 
-    Raises PermissionDenied for a member of the project who is not a lead.
+    ``project_id`` is None for an import that creates a project. Raises PermissionDenied for a
+    member of the project who is not a lead.
     """
     runs = ImportRun.objects.select_related("project", "question", "by")
     if project_id is not None:
@@ -283,7 +284,7 @@ ACTIONS: dict[str, Callable[[HttpRequest, ImportRun], HttpResponse]] = {
 def serve_archive_file(
     request: HttpRequest, run_id: int, place: int, project_id: int | None = None
 ) -> HttpResponseBase:
-    """Return a media file of the archive, for the preview."""
+    """Return a media file of the archive, for the preview; ``place`` is its index there."""
     run = get_run(request, run_id, project_id)
     archive = MediaArchive.for_manifest(uploads.get_absolute_path(run.path))
     file_and_type = archive.get_by_index(place) if archive else None

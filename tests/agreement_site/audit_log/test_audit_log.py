@@ -113,6 +113,22 @@ def test_entries_are_filtered_by_actor_action_and_days(
     assert list_matching(actor="viewer", action="export") == []
 
 
+def test_page_shows_its_filters_in_the_form(
+    client_for: Clients, project: Project, lead: User
+) -> None:
+    filters = {
+        "actor": "viewer",
+        "action": "gold_changed",
+        "from": "2026-03-02",
+        "to": "2026-03-03",
+    }
+    page = client_for(lead).get(f"/projects/{project.pk}/audit-log/", filters).content.decode()
+    assert '<input name="actor" value="viewer"' in page
+    assert '<option value="gold_changed" selected>' in page
+    for name in ("from", "to"):
+        assert f'name="{name}" value="{filters[name]}"' in page
+
+
 @pytest.mark.parametrize(
     ("parameters", "field"),
     [

@@ -107,6 +107,16 @@ def test_ordered_labels_are_called_medians(
     assert "Labels are medians." not in client.get(f"{base_url}labels/").text
 
 
+def test_list_marks_labels_that_are_not_the_likeliest_as_medians(
+    client: Client, base_url: str
+) -> None:
+    labels = ItemLabel.objects.order_by("item")[:50]
+    n_medians = sum(label.is_median for label in labels)
+    assert n_medians > 0
+    page = client.get(f"{base_url}labels/").text
+    assert page.count('<span class="small muted">median</span>') == n_medians
+
+
 def test_review_shows_most_uncertain_item_first(client: Client, base_url: str, lead: User) -> None:
     """Votes are shown without names, and the next item follows."""
     first_page = client.get(f"{base_url}review/")

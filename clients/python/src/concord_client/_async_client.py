@@ -44,7 +44,7 @@ class AsyncPages(Generic[T]):
         self._call = call
 
     async def iter_pages(self, query: Mapping[str, str] | None = None) -> AsyncIterator[Page[T]]:
-        """Yield the pages, from ``next_query`` of an earlier page where one is given."""
+        """Yield the pages; ``query``: the ``next_query`` of an earlier page, None for all pages."""
         call = self._call
         next_query = dict(query) if query else dict(call.query)
         while True:
@@ -65,7 +65,7 @@ class AsyncPages(Generic[T]):
         return [row async for row in self]
 
     async def to_pandas(self) -> Any:
-        """Return the rows as a DataFrame of pandas, which must be installed."""
+        """Return the rows as a DataFrame of pandas. Raises ImportError if it is not installed."""
         return build_data_frame(await self.to_list())
 
 
@@ -108,7 +108,7 @@ class AsyncClient:
         await self._http.aclose()
 
     async def send(self, call: Call[T]) -> T:
-        """Send a call, again where that helps, and return its response.
+        """Send a call and return its response; a call that fails is repeated where that helps.
 
         Raises ApiError, ConnectionFailed and StillComputing.
         """
@@ -182,7 +182,11 @@ class AsyncClient:
         project_id: int | None = None,
         poll_seconds: float = 5.0,
     ) -> AsyncIterator[models.Event]:
-        """Yield events after one with this id, and wait for more; it never ends."""
+        """Yield the events after the one with this id, and wait for more; it never ends.
+
+        ``kind``, ``project_id``: only events of this kind and project, all when None;
+        ``poll_seconds``: between two requests for new events.
+        """
         path = "events/" if project_id is None else build_path("projects", project_id, "events")
         while True:
             async for event in self.list_pages(path, models.Event, after=after, kind=kind):
@@ -225,11 +229,11 @@ class AsyncProjectClient:
         return self._list(models.Rater, "raters", **filters)
 
     def ratings(self, **filters: Any) -> AsyncPages[models.Rating]:
-        """Return the current ratings: ``item``, ``rater``, ``question``, ``label``, ``since``."""
+        """Return the current ratings; filters: item, rater, question, label and since."""
         return self._list(models.Rating, "ratings", **filters)
 
     def labels(self, **filters: Any) -> AsyncPages[models.Label]:
-        """Return the final labels: ``question``, ``source``, ``min_confidence``, ``since``."""
+        """Return the final labels; filters: question, source, min_confidence and since."""
         return self._list(models.Label, "labels", **filters)
 
     def alerts(self, **filters: Any) -> AsyncPages[models.Alert]:
@@ -246,22 +250,23 @@ class AsyncProjectClient:
     async def push_items(
         self, rows: Iterable[Any], *, dry_run: bool = False
     ) -> models.UpsertCounts:
-        """Create or change items by key."""
+        """Create or change items by key, and return how many of each."""
         return await self._push(models.UpsertCounts, "items", rows, dry_run)
 
     async def push_raters(
         self, rows: Iterable[Any], *, dry_run: bool = False
     ) -> models.UpsertCounts:
-        """Create or change raters by key."""
+        """Create or change raters by key, and return how many of each."""
         return await self._push(models.UpsertCounts, "raters", rows, dry_run)
 
     async def push_ratings(
         self, rows: Iterable[Any], *, dry_run: bool = False
     ) -> models.RatingCounts:
-        """Store ratings; label None withdraws one.
+        """Store ratings, and return the counts of what changed; label None withdraws one.
 
         Rows are sent in batches, each of which is stored as a whole or not at all. The rows of an
-        ApiError count from the first row of all. ``dry_run`` only checks them.
+        ApiError count from the first row of all. ``dry_run`` only checks them. ValueError for no
+        rows.
         """
         return await self._push(models.RatingCounts, "ratings", rows, dry_run)
 
@@ -304,7 +309,7 @@ class AsyncProjectClient:
             await asyncio.sleep(0.5)
 
     async def coefficients(self, *, question: str | None = None) -> models.Coefficients:
-        """Return every coefficient that suits the scale."""
+        """Return every coefficient that suits the scale; one of several questions must be named."""
         return await self._get(models.Coefficients, "agreement", "coefficients", question=question)
 
     def pairs(self, **filters: Any) -> AsyncPages[models.PairAgreement]:
@@ -372,7 +377,10 @@ class AsyncProjectClient:
         return await self.client.send(call)
 
     async def download(self, what: str, path: str | Path, **query: Any) -> None:
-        """Write the file `export` or `labels` of the site: ``format`` is csv, jsonl or parquet."""
+        """Write a file of the site to ``path``: ``what`` is "export" (all ratings) or "labels".
+
+        ``query`` has the ``format``, which is csv, jsonl or parquet, and filters. Raises ApiError.
+        """
         temporary = Path(f"{path}.part")
         async with self.client._http.stream(
             "GET", self._build_path(what), params=build_query(**query), headers={"Accept": "*/*"}

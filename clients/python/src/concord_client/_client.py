@@ -46,7 +46,7 @@ class Pages(Generic[T]):
         self._call = call
 
     def iter_pages(self, query: Mapping[str, str] | None = None) -> Iterator[Page[T]]:
-        """Yield the pages, from ``next_query`` of an earlier page where one is given."""
+        """Yield the pages; ``query``: the ``next_query`` of an earlier page, None for all pages."""
         call = self._call
         next_query = dict(query) if query else dict(call.query)
         while True:
@@ -67,7 +67,7 @@ class Pages(Generic[T]):
         return [row for row in self]
 
     def to_pandas(self) -> Any:
-        """Return the rows as a DataFrame of pandas, which must be installed."""
+        """Return the rows as a DataFrame of pandas. Raises ImportError if it is not installed."""
         return build_data_frame(self.to_list())
 
 
@@ -110,7 +110,7 @@ class Client:
         self._http.close()
 
     def send(self, call: Call[T]) -> T:
-        """Send a call, again where that helps, and return its response.
+        """Send a call and return its response; a call that fails is repeated where that helps.
 
         Raises ApiError, ConnectionFailed and StillComputing.
         """
@@ -184,7 +184,11 @@ class Client:
         project_id: int | None = None,
         poll_seconds: float = 5.0,
     ) -> Iterator[models.Event]:
-        """Yield events after one with this id, and wait for more; it never ends."""
+        """Yield the events after the one with this id, and wait for more; it never ends.
+
+        ``kind``, ``project_id``: only events of this kind and project, all when None;
+        ``poll_seconds``: between two requests for new events.
+        """
         path = "events/" if project_id is None else build_path("projects", project_id, "events")
         while True:
             for event in self.list_pages(path, models.Event, after=after, kind=kind):
@@ -227,11 +231,11 @@ class ProjectClient:
         return self._list(models.Rater, "raters", **filters)
 
     def ratings(self, **filters: Any) -> Pages[models.Rating]:
-        """Return the current ratings: ``item``, ``rater``, ``question``, ``label``, ``since``."""
+        """Return the current ratings; filters: item, rater, question, label and since."""
         return self._list(models.Rating, "ratings", **filters)
 
     def labels(self, **filters: Any) -> Pages[models.Label]:
-        """Return the final labels: ``question``, ``source``, ``min_confidence``, ``since``."""
+        """Return the final labels; filters: question, source, min_confidence and since."""
         return self._list(models.Label, "labels", **filters)
 
     def alerts(self, **filters: Any) -> Pages[models.Alert]:
@@ -246,18 +250,19 @@ class ProjectClient:
         return self.client.list_pages(path, models.Event, after=after, kind=kind)
 
     def push_items(self, rows: Iterable[Any], *, dry_run: bool = False) -> models.UpsertCounts:
-        """Create or change items by key."""
+        """Create or change items by key, and return how many of each."""
         return self._push(models.UpsertCounts, "items", rows, dry_run)
 
     def push_raters(self, rows: Iterable[Any], *, dry_run: bool = False) -> models.UpsertCounts:
-        """Create or change raters by key."""
+        """Create or change raters by key, and return how many of each."""
         return self._push(models.UpsertCounts, "raters", rows, dry_run)
 
     def push_ratings(self, rows: Iterable[Any], *, dry_run: bool = False) -> models.RatingCounts:
-        """Store ratings; label None withdraws one.
+        """Store ratings, and return the counts of what changed; label None withdraws one.
 
         Rows are sent in batches, each of which is stored as a whole or not at all. The rows of an
-        ApiError count from the first row of all. ``dry_run`` only checks them.
+        ApiError count from the first row of all. ``dry_run`` only checks them. ValueError for no
+        rows.
         """
         return self._push(models.RatingCounts, "ratings", rows, dry_run)
 
@@ -300,7 +305,7 @@ class ProjectClient:
             time.sleep(0.5)
 
     def coefficients(self, *, question: str | None = None) -> models.Coefficients:
-        """Return every coefficient that suits the scale."""
+        """Return every coefficient that suits the scale; one of several questions must be named."""
         return self._get(models.Coefficients, "agreement", "coefficients", question=question)
 
     def pairs(self, **filters: Any) -> Pages[models.PairAgreement]:
@@ -368,7 +373,10 @@ class ProjectClient:
         return self.client.send(call)
 
     def download(self, what: str, path: str | Path, **query: Any) -> None:
-        """Write the file `export` or `labels` of the site: ``format`` is csv, jsonl or parquet."""
+        """Write a file of the site to ``path``: ``what`` is "export" (all ratings) or "labels".
+
+        ``query`` has the ``format``, which is csv, jsonl or parquet, and filters. Raises ApiError.
+        """
         temporary = Path(f"{path}.part")
         with self.client._http.stream(
             "GET", self._build_path(what), params=build_query(**query), headers={"Accept": "*/*"}

@@ -206,9 +206,11 @@ class IncompleteIcc:
 def compute_incomplete_icc(
     item: npt.ArrayLike, rater: npt.ArrayLike, value: npt.ArrayLike
 ) -> IncompleteIcc:
-    """Return the correlations of ratings in long form (M,), at most one per item and rater.
+    """Return the intraclass correlations of ratings (M,), at most one per item and rater.
 
-    Undefined, with a reason, where items and raters are not crossed or all ratings are the same.
+    item, rater: integer keys; value: the ratings as numbers. Not every rater needs to rate every
+    item. Undefined, with a reason, where items and raters are not crossed or all ratings are the
+    same.
     """
     _, items = index_distinct(item)
     _, raters = index_distinct(rater)

@@ -25,7 +25,7 @@ REQUIRED_ROWS = 20  # first rows that have to be readable at the upload
 
 
 class CountedLines:
-    """Base of lines of a file with a known number of rows, by which ``bytes_read`` is estimated.
+    """Base class of a file's lines if their number is known; ``bytes_read`` is estimated by it.
 
     ``__iter__`` of a subclass updates ``rows_read`` and ``n_rows``.
     """

@@ -80,7 +80,10 @@ class CsvRecords:
         return SEPARATOR_LINE.fullmatch(self.delimiter.join(cells)) is not None
 
     def _iter_lines(self) -> Iterator[str]:
-        """Yield lines with their ends: \\n, \\r\\n, or \\r alone as in old spreadsheets."""
+        """Yield lines with their ends: \\n, \\r\\n, or \\r alone as in old spreadsheets.
+
+        Raises UnreadableFileError for a line that is too long.
+        """
         line = 1  # line of the next character
         unfinished: list[str] = []  # chunks of an unfinished line
         for text in self.chunks:
@@ -132,7 +135,10 @@ class CsvSource(TableSource):
         return CsvRecords(path, encoding=encoding, delimiter=mapping.delimiter)
 
     def read_head(self, path: Path, mapping: ImportMapping) -> TableHead:
-        """Return the head of the table; the delimiter is guessed if none is selected."""
+        """Return the head of the table; the delimiter is guessed if none is selected.
+
+        Raises UnreadableFileError, also for a table of a single column.
+        """
         encoding = mapping.encoding or PROVISIONAL_ENCODING
         delimiter = mapping.delimiter or guess_delimiter(path, encoding=encoding)
         head = super().read_head(path, dataclasses.replace(mapping, delimiter=delimiter))
@@ -194,7 +200,10 @@ def _is_separated_by_spaces(path: Path, *, encoding: str) -> bool:
 
 
 def read_stated_delimiter(path: Path, *, encoding: str) -> str:
-    """Return the delimiter that a first line such as `sep=;` states; "" without one."""
+    """Return the delimiter that a first line such as `sep=;` states; "" without one.
+
+    Raises UnreadableFileError if the file is missing.
+    """
     try:
         with path.open(encoding=encoding, errors="replace", newline="") as file:
             match = SEPARATOR_LINE.fullmatch(file.readline(20).rstrip("\r\n"))

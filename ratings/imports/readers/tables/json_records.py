@@ -51,7 +51,7 @@ def iter_flat_fields(
     """Yield (name, value) of the fields; a field of a nested object has a path as its name.
 
     A list of a single object is treated as that object. At most ``levels`` of objects are
-    flattened.
+    flattened. ``prefix`` is the path to the record, with a final dot, "" for the outermost.
     """
     for name, value in record.items():
         path = f"{prefix}{name}".strip()
@@ -271,6 +271,7 @@ class JsonTableLines:
     def _read_names(self, answer_lists: AnswerLists) -> tuple[int, dict[str, int]]:
         """Return (line of the first record, field name -> column index).
 
+        Raises UnreadableFileError if the first record is unreadable or there are too many fields.
         An error after the first record is left to the second pass, which reports it.
         """
         names: dict[str, int] = {}

@@ -383,7 +383,7 @@ class TableParser:
     def find_final_problem(self, labels: Iterable[str], *, is_usable: bool) -> ReaderProblem | None:
         """Return a problem that only the end of the table reveals, or None.
 
-        ``labels`` are the labels found.
+        ``labels`` are the labels found; ``is_usable``: some record can be imported.
         """
         label_index = self.columns.get("label")
         if label_index is not None and self.column_names and self.mapping.layout == "long":

@@ -122,7 +122,10 @@ class XlsxLines(CountedLines):
 
 
 def _mark_invalid_cells(line: int, cells: Sequence[Any], formulas: Sequence[Any]) -> list[Any]:
-    """Return the cells, with an InvalidCell for each error and each formula without a value."""
+    """Return the cells, with an InvalidCell for each error and each formula without a value.
+
+    Raises UnreadableFileError for a text that is too long.
+    """
     values: list[Any] = []
     for cell, formula in itertools.zip_longest(cells, formulas):
         value = cell
@@ -182,7 +185,8 @@ def _has_formula(archive: zipfile.ZipFile, name: str) -> bool:
 def _open_sheet(path: Path, title: str = "", *, data_only: bool) -> Iterator[Any]:
     """Yield the sheet with this title for sequential reading.
 
-    Without a title, it is the sheet that ranks first: preferably a visible one with a table.
+    Without a title, it is the sheet that ranks first: preferably a visible one with a table. Raises
+    UnreadableFileError for a broken workbook, and for one without sheets.
     """
     from openpyxl.reader.excel import ExcelReader
 
@@ -230,7 +234,7 @@ def _find_header_names(sheet: Any) -> list[str]:
 
 
 def _rank_visible_sheet(sheet: Any) -> tuple[bool, int]:
-    """Return the sort key of a sheet: visible tables rank above all other sheets."""
+    """Return (is a visible table, rank) as the sort key of a sheet: visible tables rank highest."""
     rank = _rank_sheet(sheet)
     return rank >= 2 and sheet.sheet_state == "visible", rank
 

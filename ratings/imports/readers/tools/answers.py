@@ -29,8 +29,8 @@ def find_answer_columns(
 ) -> list[str]:
     """Return the candidates that are answers, in their order.
 
-    These are the columns that differ between records of the same item; without any, the columns
-    with few different values.
+    These are the columns that differ between records of the same item, whose key is in the field
+    ``item_field``; without any, the columns with few different values.
     """
     first_values: dict[str, dict[str, str]] = {name: {} for name in candidates}
     values: dict[str, set[str]] = {name: set() for name in candidates}

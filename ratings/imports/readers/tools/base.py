@@ -342,7 +342,10 @@ def _strip_server_path(url: str) -> str:
 
 
 def build_attributes(fields: Mapping[str, Any], prefix: str = "") -> Fields:
-    """Return a tool's metadata as attributes: single values, with paths for nested objects."""
+    """Return a tool's metadata as attributes: single values, with paths for nested objects.
+
+    ``prefix`` is put before the names. Empty values and lists are left out.
+    """
     attributes: Fields = {}
     for name, value in fields.items():
         if isinstance(value, dict):

@@ -184,7 +184,7 @@ def _parse_result_part(part: Fields) -> tuple[str | None, str]:
 
 
 def _parse_taxonomy(paths: Any) -> tuple[str | None, str]:
-    """Return the leaf of the only path selected in a taxonomy."""
+    """Return (leaf, "") of the only path selected in a taxonomy, else (None, reason)."""
     if isinstance(paths, list) and len(paths) == 1 and isinstance(paths[0], list):
         return parse_single_answer(paths[0][-1:])
     return None, "several_labels" if paths else "no_label"
@@ -238,7 +238,7 @@ def _get_answer_time(states: list[tuple[str, Any]], created_at: Any) -> Any:
 
 
 def _get_rater(annotation: Fields) -> tuple[str, str]:
-    """Return (key, name) of the annotator."""
+    """Return (key, name) of the annotator, each "" if it is unknown or there are several."""
     completed_by = annotation.get("completed_by")
     if isinstance(completed_by, list):
         completed_by = completed_by[0] if len(completed_by) == 1 else None
@@ -302,7 +302,10 @@ class _LabelStudioReader(ToolReader):
 
 
 def _get_min_answer(value: Any) -> Any:
-    """Return the answer in a field of JSON-MIN: "x", {"choices": ["x", "y"]}, [{"rating": 4}]."""
+    """Return the answer in a field of JSON-MIN, such as {"choices": ["x", "y"]} or [{"rating": 4}].
+
+    A plain value, and an object with several kinds of answers, are returned unchanged.
+    """
     parts = list_objects(value) or [value]
     if len(parts) == 1 and isinstance(parts[0], dict):
         fields = parts[0].keys() & ANSWER_FIELDS.values()

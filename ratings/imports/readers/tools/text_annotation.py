@@ -226,7 +226,7 @@ def _parse_binary_answer(line: int, fields: Fields) -> Iterator[Record]:
 
 
 def _explain_missing_label(fields: Fields) -> str:
-    """Return the reason why a record has no label."""
+    """Return the reason (a key of SKIPPED_RECORD_REASONS) why a record has no label."""
     if fields.get("relations"):
         return "relations"
     if fields.get("spans") or "tokens" in fields:
