@@ -68,7 +68,7 @@ def bad_request(request: HttpRequest, exception: Exception | None = None) -> Htt
 
 def forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
     """Return the page for status 403."""
-    message = str(exception or "") or _("You don't have permission to do this.")
+    message = str(exception or "") or _("You aren't allowed to do this.")
     project = _find_project(request)
     hints = _build_contact_hints(request, project) if project else []
     return render_error(request, 403, message, hints, project=project)
@@ -85,7 +85,7 @@ def _build_contact_hints(request: HttpRequest, project: Project) -> list[str]:
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     """Return the page for a failed CSRF check."""
-    message = _("This form has expired. Reload and try again.")
+    message = _("This form expired. Reload and try again.")
     signed_in = request.user.is_authenticated
     hints = [] if signed_in else [_("Your session expired. Sign in.")]
     return render_error(request, 403, message, hints)
@@ -122,7 +122,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
     return render_error(
         request,
         500,
-        _("Something went wrong. Your saved work is safe."),
+        _("Something went wrong. Saved work is safe."),
     )
 
 
@@ -132,7 +132,7 @@ def _render_unavailable(request: HttpRequest) -> HttpResponse:
     else:
         # The database must not be queried here, so neither user nor preferences are known.
         with translation.override(translation.get_language_from_request(request)):
-            text = _("The database isn't available, so nothing was saved.")
+            text = _("Not saved: the database isn't available.")
             page = render_to_string("error.html", {"status": 503, "message": text})
         response = HttpResponse(page, status=503)
     response["Retry-After"] = str(Unavailable.wait)

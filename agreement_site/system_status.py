@@ -138,7 +138,7 @@ def _list_machine_problems(status: SystemStatus) -> list[str]:
         sentences.append(status.schema)
     if status.disk_free_bytes < LOW_DISK_BYTES:
         free = {"free": status.disk_free_bytes >> 20}
-        sentences.append(_("Only %(free)s MB left on the disk of DATA_DIR") % free)
+        sentences.append(_("Only %(free)s MB left for DATA_DIR") % free)
     if status.broker.startswith("takes nothing"):
         sentences.append(_("The broker rejects writes"))
     return sentences
@@ -149,18 +149,18 @@ def _list_late_problems(status: SystemStatus) -> list[str]:
     sentences = []
     last_sweep = min(status.workers.values(), default=None)
     if last_sweep is None:
-        sentences.append(_("No worker active in the last hour"))
+        sentences.append(_("No worker active for an hour"))
     elif last_sweep > heartbeat.LATE_SECONDS:
         sentences.append(_("No worker active for %(seconds)d s") % {"seconds": round(last_sweep)})
     oldest = status.oldest_uncounted_seconds
     if oldest is not None and oldest > heartbeat.LATE_SECONDS:
-        template = _("A rating has waited %(seconds)d s to be counted")
+        template = _("A rating is uncounted after %(seconds)d s")
         sentences.append(template % {"seconds": round(oldest)})
     if number := status.late_questions:
         sentences.append(
             ngettext(
-                "%(number)s question is out of date",
-                "%(number)s questions are out of date",
+                "%(number)s outdated question",
+                "%(number)s outdated questions",
                 number,
             )
             % {"number": number}
@@ -186,7 +186,7 @@ def _list_mail_problems(mails: outbox.MailQueueState | None) -> list[str]:
         return []
     sentences = []
     if mails["late_seconds"] > LATE_MAIL_SECONDS:
-        template = _("Emails have been waiting for %(minutes)d min. See the worker log.")
+        template = _("Emails waiting for %(minutes)d min. See the worker log.")
         sentences.append(template % {"minutes": mails["late_seconds"] // 60})
     if number := mails["failed"]:
         sentences.append(
@@ -246,7 +246,7 @@ def _iter_rows(status: SystemStatus, now: datetime.datetime) -> Iterator[tuple[s
         text = _("active %(moment)s") % {"moment": moment}
         yield f"{_('Worker')} {name}", mark_safe(text)  # noqa: S308 (a translation and a time)
     if not status.workers:
-        yield _("Worker"), _("No worker active in the last hour")
+        yield _("Worker"), _("No worker active for an hour")
 
 
 def _describe_uncounted(status: SystemStatus, now: datetime.datetime) -> str:

@@ -145,7 +145,7 @@ def describe_whole_range(lowest: int, highest: int) -> str:
 
 def describe_invalid_choice(value: object, allowed: Iterable[str]) -> str:
     """Return the error message for a value that is none of the allowed ones; it lists them."""
-    return _("“%(found)s” isn't valid. Choose one of %(allowed)s.") % {
+    return _("Use one of %(allowed)s, not “%(found)s”.") % {
         "found": str(value)[:40],
         "allowed": ", ".join(allowed),
     }
@@ -153,12 +153,17 @@ def describe_invalid_choice(value: object, allowed: Iterable[str]) -> str:
 
 def describe_length(max_length: int) -> str:
     """Return the error message for a text that is too long or contains NUL."""
-    return _("Use at most %(most)s characters, without NUL.") % {"most": max_length}
+    return _("At most %(most)s characters, without NUL.") % {"most": max_length}
 
 
 def describe_line(max_length: int) -> str:
     """Return the error message for a text that is not one line, or too long."""
-    return _("Enter one line of at most %(most)s characters.") % {"most": max_length}
+    return _("One line of at most %(most)s characters.") % {"most": max_length}
+
+
+def describe_saved(subject: str) -> str:
+    """Return the message that a form was saved, such as “Gate saved.”"""
+    return _("%(what)s saved.") % {"what": subject}
 
 
 # --- limits of JSON texts, counted before they are parsed: an empty list is two characters of a

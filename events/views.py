@@ -18,7 +18,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_http_methods, require_POST
 
-from core.text import parse_id
+from core.text import describe_saved, parse_id
 from core.web import tables
 from core.web.forms import add_form_errors
 from projects.models import Project
@@ -60,7 +60,7 @@ class WebhookForm(forms.Form):
         required=False,
         choices=[(kind, kind) for kind in KINDS],
         widget=forms.SelectMultiple({"size": 8, "class": "mono", "translate": "no"}),
-        help_text=gettext_lazy("Leave blank for all events; chats get only those for people."),
+        help_text=gettext_lazy("Blank: all events; chats get only those for people."),
     )
     with_items = forms.BooleanField(label=gettext_lazy("Include item content"), required=False)
 
@@ -70,11 +70,11 @@ class WebhookForm(forms.Form):
 
 DELIVERIES_PER_PAGE = 50
 ERROR_TEXTS = {
-    "url": gettext_lazy("The address is no longer allowed."),
-    "not_found": gettext_lazy("The host has no IP address. Check the address."),
+    "url": gettext_lazy("Address no longer allowed."),
+    "not_found": gettext_lazy("The host is unknown. Check the address."),
     "not_allowed": gettext_lazy("The host is in a private network."),
     "certificate": gettext_lazy("The certificate is invalid."),
-    "timeout": gettext_lazy("There was no response in time."),
+    "timeout": gettext_lazy("No response in time."),
     "connection": gettext_lazy("The connection failed."),
     "rejected": gettext_lazy("The chat rejected the message."),
 }
@@ -129,7 +129,7 @@ def show_webhook(
         except services.InvalidWebhook as error:
             add_form_errors(form, error.fields)
         else:
-            messages.success(request, _("Saved."))
+            messages.success(request, describe_saved(_("Webhook")))
             return redirect(_get_url("webhook", webhook))
     return _render_webhook(request, webhook, form)
 

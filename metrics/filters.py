@@ -84,7 +84,7 @@ class RatingFilter:
             raise build_invalid_value_error("kind", kind, Rater.Kind.values)
         from_date, to_date = _parse_date(query, "from"), _parse_date(query, "to")
         if from_date and to_date and from_date > to_date:
-            raise BadRequest(_("“from” must not be later than “to”."))
+            raise BadRequest(_("“from” is later than “to”."))
         attributes = tuple(
             (name.removeprefix(ITEM_PREFIX), value)
             for name in sorted(query)
@@ -251,9 +251,9 @@ def build_invalid_value_error(name: str, value: str, allowed: Any) -> BadRequest
     )
     parameters = {"name": name, "value": value[:60], "allowed": listed}
     if not values:
-        text = _("“%(value)s” isn't valid for “%(name)s”, which has no values yet.")
+        text = _("“%(name)s” has no values yet, not “%(value)s”.")
     else:
-        text = _("“%(value)s” isn't valid for “%(name)s”. Use one of %(allowed)s.")
+        text = _("“%(name)s” is one of %(allowed)s, not “%(value)s”.")
     return BadRequest(text % parameters)
 
 

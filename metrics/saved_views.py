@@ -96,7 +96,7 @@ def create_saved_view(*, project: Project, page: str, name: str, query: str, by:
     Project.objects.select_for_update().get(pk=project.pk)
     if SavedView.objects.filter(project=project).count() >= MAX_VIEWS:
         raise InvalidSavedView(
-            name=_("At most %(n)s of these are allowed. Delete one first.") % {"n": MAX_VIEWS}
+            name=_("At most %(n)s are allowed. Remove one first.") % {"n": MAX_VIEWS}
         )
     name = _validate_name(project, name)
     view = SavedView.objects.create(
@@ -148,11 +148,9 @@ def _validate_shareable(view: SavedView, *, shows_names: bool) -> None:
     if not settings.SHARE_LINKS:
         raise InvalidSavedView(until=_("Links are not allowed on this site"))
     if view.page not in SHAREABLE_PAGES:
-        raise InvalidSavedView(until=_("Item lists show others’ answers, so they can't be shared."))
+        raise InvalidSavedView(until=_("Lists of others’ answers can't be shared."))
     if not shows_names and QueryDict(view.query).get("search"):
-        raise InvalidSavedView(
-            until=_("This view searches names. Remove the search or show names.")
-        )
+        raise InvalidSavedView(until=_("Remove the search for names, or show names."))
 
 
 @transaction.atomic
@@ -170,7 +168,7 @@ def create_share_link(
     today = timezone.localdate(timezone=zone)
     if not today <= until <= today + datetime.timedelta(days=MAX_LINK_DAYS):
         raise InvalidSavedView(
-            until=_("Choose a date from today to %(n)s days ahead.") % {"n": MAX_LINK_DAYS}
+            until=_("Choose a date within the next %(n)s days.") % {"n": MAX_LINK_DAYS}
         )
     ends = datetime.datetime.combine(until + datetime.timedelta(days=1), datetime.time.min, zone)
     if shows_names:

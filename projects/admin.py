@@ -201,7 +201,7 @@ class ApiTokenAdmin(ReadOnlyAdmin):
     def revoke(self, request: HttpRequest, queryset: Any) -> None:
         if not request.user.is_superuser:
             self.message_user(
-                request, _("Only superusers can revoke other users' tokens."), level="error"
+                request, _("Only superusers can revoke others' tokens."), level="error"
             )
             return
         n_revoked = tokens.revoke_tokens(queryset)

@@ -89,7 +89,7 @@ def get_addable_users(by: Any) -> QuerySet[User]:
 def require_can_create_projects(user: Any) -> None:
     """Raise PermissionDenied for a user who may not create projects."""
     if not can_create_projects(user):
-        raise PermissionDenied(_("Your account can't create projects. Ask a project lead."))
+        raise PermissionDenied(_("You can't create projects. Ask a project lead."))
 
 
 def get_project(user: Any, project_id: int, *, role: str = ANY_ROLE, token: Any = None) -> Project:

@@ -21,6 +21,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from core import security_log
+from core.text import describe_saved
 from events.models import Event
 from projects import hooks
 from projects.models import Approval, Member, Project
@@ -132,7 +133,7 @@ def set_raters_hidden(request: HttpRequest, project_id: int) -> HttpResponse:
         hide_raters(project=project, by=request.user)
     else:
         restore_raters(project=project, by=request.user)
-    messages.success(request, _("Saved."))
+    messages.success(request, describe_saved(_("Rater identities")))
     return redirect("rater_pseudonyms", project.pk)
 
 

@@ -37,7 +37,7 @@ UNKNOWN_ADDRESS = "0.0.0.0"  # noqa: S104 - placeholder: the column needs an IP 
 
 # Template of allauth's mail -> what it tells the owner of the account.
 ACCOUNT_CHANGES = {
-    "account/email/email_changed": gettext_lazy("Your email address was changed to %(to_email)s."),
+    "account/email/email_changed": gettext_lazy("Your email address is now %(to_email)s."),
     "account/email/email_deleted": gettext_lazy("%(deleted_email)s was removed."),
     "account/email/password_reset": gettext_lazy("Your password was reset by email."),
     "mfa/email/recovery_codes_generated": gettext_lazy("New recovery codes were created."),
@@ -45,9 +45,9 @@ ACCOUNT_CHANGES = {
     "mfa/email/totp_deactivated": gettext_lazy("The authenticator app was removed."),
     "mfa/email/webauthn_added": gettext_lazy("A passkey was added."),
     "mfa/email/webauthn_removed": gettext_lazy("A passkey was removed."),
-    "socialaccount/email/account_connected": gettext_lazy("You can now sign in with %(provider)s."),
+    "socialaccount/email/account_connected": gettext_lazy("Sign-in with %(provider)s was added."),
     "socialaccount/email/account_disconnected": gettext_lazy(
-        "You can no longer sign in with %(provider)s."
+        "Sign-in with %(provider)s was removed."
     ),
 }
 
@@ -111,7 +111,7 @@ class AccountAdapter(DefaultAccountAdapter):
             logger.exception("A mail could not be sent")
             if "password_reset" in template_prefix:
                 return  # a message would show that an account has the address
-            message = _("The email couldn't be sent. Try later.")
+            message = _("Email not sent. Try later.")
             messages.error(self.request, message)
 
     def render_mail(

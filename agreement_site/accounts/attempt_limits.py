@@ -203,7 +203,7 @@ class RateLimitMiddleware(BaseMiddleware):
         if not wait_seconds:
             return None
         security_log.log_event("too_many_requests", action=name)
-        message = _("Too many attempts. Try again in %(minutes)s minutes.")
+        message = _("Too many attempts. Wait %(minutes)s minutes.")
         response = render_error(request, 429, message % {"minutes": -(-wait_seconds // 60)})
         response["Retry-After"] = str(wait_seconds)
         return response

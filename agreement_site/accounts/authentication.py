@@ -95,4 +95,4 @@ class GuessabilityValidator:
             raise ValidationError(message, code="password_guessable")
 
     def get_help_text(self) -> str:
-        return _("For example, use four unrelated words.")
+        return _("For example, four unrelated words.")

@@ -30,6 +30,7 @@ from django.utils.translation import gettext as _
 
 from agreement_site.accounts import attempt_limits
 from core import security_log
+from core.text import describe_saved
 from core.web.forms import InvalidFormStatusMixin
 from projects.models import Member, Project
 from projects.services import membership
@@ -135,9 +136,9 @@ class SocialAdapter(DefaultSocialAccountAdapter):
         """Add a message on whether the identity was connected; return the URL to redirect to."""
         if SocialAccount.objects.filter(pk=socialaccount.pk, user=request.user.pk).exists():
             security_log.log_event("sign_in_connected", after=_build_audit_values(socialaccount))
-            messages.success(request, _("Saved."))
+            messages.success(request, describe_saved(_("Connection")))
         else:
-            messages.error(request, _("This identity is connected to another account."))
+            messages.error(request, _("This identity belongs to another account."))
         return super().get_connect_redirect_url(request, socialaccount)
 
 

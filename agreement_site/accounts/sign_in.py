@@ -160,7 +160,7 @@ class ChangePassword(InvalidFormStatusMixin, SuccessMessageMixin, views.Password
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
         user: Any = request.user
         if user.is_authenticated and not user.has_usable_password():
-            messages.info(request, _("You sign in with a provider, without a password."))
+            messages.info(request, _("You sign in without a password."))
             return redirect("tokens")
         return super().dispatch(request, *args, **kwargs)
 
@@ -213,7 +213,7 @@ class AcceptInvitation(InvalidFormStatusMixin, views.PasswordResetConfirmView):
 def redirect_admin_sign_in(request: HttpRequest) -> HttpResponse:
     """Redirect the admin's sign-in page to the site's, which limits attempts."""
     if request.user.is_authenticated:
-        raise PermissionDenied(_("Only staff accounts can open the admin site."))
+        raise PermissionDenied(_("Only staff can open the admin site."))
     next_url = request.GET.get("next") or reverse("admin:index")
     return redirect(f"{reverse('sign_in')}?{urlencode({'next': next_url})}")
 
@@ -286,7 +286,7 @@ class ResetPassword(
         tokens.revoke_tokens(ApiToken.objects.filter(user=self.reset_user.pk))
         PasswordChangeRequired.objects.filter(user=self.reset_user.pk).delete()
         security_log.log_event("password_reset", by=self.reset_user.pk)
-        messages.success(self.request, _("Password saved. You can sign in now."))
+        messages.success(self.request, _("Password saved. Sign in now."))
         response: HttpResponse = super().form_valid(form)
         return response
 

@@ -228,10 +228,10 @@ FIELD_LABELS = {
     "headline_note": _("Headline reason"),
     "queue_order": _("Order of items"),
     # label rules
-    "request_ratings": _("Request extra ratings for uncertain items"),
+    "request_ratings": _("Extra ratings for uncertain items"),
     "certain_from": _("Confidence threshold"),
     "max_ratings": _("Maximum ratings per item"),
-    "second_opinion_share": _("Share of decisions for a second adjudicator"),
+    "second_opinion_share": _("Share for a second adjudicator"),
     "show_to_raters": _("Show raters decisions on their items"),
     "show_after_days": _("Delay in days"),
 }

@@ -107,7 +107,7 @@ class AuditLogFilter:
             errors["action"] = describe_invalid_choice(action, ACTIONS)
         days = {name: _parse_day(query.get(name) or "", name, errors) for name in ("from", "to")}
         if days["from"] and days["to"] and days["from"] > days["to"]:
-            errors["from"] = _("“from” must not be later than “to”.")
+            errors["from"] = _("“from” is later than “to”.")
         if errors:
             raise InvalidAuditLogFilter(errors)
         return cls(actor, action, days["from"], days["to"])

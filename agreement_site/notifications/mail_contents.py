@@ -90,7 +90,7 @@ def compose_invitation(mail: QueuedMail, _row: NotificationSettings) -> MailCont
             (
                 intro,
                 account % {"name": mail.user.get_username()},
-                _("The link works once and expires in 3 days."),
+                _("The link works once, for 3 days."),
             ),
             action=Line(_("Set password"), build_absolute_url(path)),
             is_first=True,
@@ -152,7 +152,7 @@ def compose_pause(mail: QueuedMail, _row: NotificationSettings) -> MailContent |
     if rater is None or not _can_read(rater) or later.exists():
         return None
     project: Any = mail.project
-    reason = _("Your lead paused your rating. Your ratings are kept.")
+    reason = _("Your lead paused you. Your ratings are kept.")
     if rater.gold_notice == Rater.GoldNotice.PAUSED:
         reason = _("Too many known answers were wrong. Your ratings are kept.")
     return MailContent(
@@ -218,7 +218,7 @@ def _describe_alert(alert: Alert, *, marks_new: bool) -> Line:
     elif marks_new:
         sentence = _("New: %(alert)s") % {"alert": sentence}
     if not alert.supported:
-        sentence = f"{sentence} {_('Later ratings would no longer raise this alert.')}"
+        sentence = f"{sentence} {_('Later ratings wouldn’t raise this alert.')}"
     url = reverse("alert", args=[alert.question.project_id, alert.pk])
     return Line(sentence, build_absolute_url(url), str(alert.question))
 

@@ -20,6 +20,7 @@ from django.views.decorators.http import require_http_methods
 
 from agreement_site.models import NotificationSettings
 from agreement_site.notifications import preferences
+from core.text import describe_saved
 from projects.services.project_validation import list_time_zones, normalize_time_zone
 
 from .news import NEWS
@@ -63,7 +64,7 @@ class NotificationForm(forms.Form):
     def clean_time_zone(self) -> str:
         zone = normalize_time_zone(self.cleaned_data["time_zone"])
         if zone not in list_time_zones():
-            raise forms.ValidationError(gettext_lazy("Choose a time zone such as Europe/Berlin."))
+            raise forms.ValidationError(gettext_lazy("Use a time zone like Europe/Berlin."))
         return zone
 
 
@@ -78,7 +79,7 @@ def edit_notifications(request: HttpRequest) -> HttpResponse:
     form = NotificationForm(request.POST or None, initial=initial)
     if request.method == "POST" and form.is_valid():
         preferences.save_preferences(user=user, **form.cleaned_data)
-        messages.success(request, _("Saved."))
+        messages.success(request, describe_saved(_("Notifications")))
         return redirect("notifications")
     context = {
         "form": form,

@@ -64,7 +64,7 @@ def parse_url(url: str, *, allows_private: bool | None = None) -> Target:
     """
     if len(url) > MAX_URL_LENGTH or not URL_CHARACTERS.fullmatch(url):
         raise InvalidUrl(
-            _("Use at most %(n)s characters, without spaces or accents.") % {"n": MAX_URL_LENGTH}
+            _("At most %(n)s characters, no spaces or accents.") % {"n": MAX_URL_LENGTH}
         )
     try:
         parts = urlsplit(url)
@@ -76,7 +76,7 @@ def parse_url(url: str, *, allows_private: bool | None = None) -> Target:
     if parts.scheme not in schemes or not host or port == 0:
         raise InvalidUrl(_("Start the address with https:// and a host."))
     if "@" in parts.netloc or parts.fragment:
-        raise InvalidUrl(_("Remove username, password and fragment (#) from the address."))
+        raise InvalidUrl(_("Remove username, password and fragment (#)."))
     is_https = parts.scheme == "https"
     query = f"?{parts.query}" if parts.query else ""
     return Target(
@@ -130,7 +130,7 @@ def validate_url(url: str) -> None:
         resolve_host(target)
     except AddressNotAllowed as error:
         raise InvalidUrl(
-            _("%(host)s is in a private network (%(address)s), which isn't allowed.")
+            _("%(host)s (%(address)s) is in a private network.")
             % {"host": target.host, "address": error}
         ) from None
     except AddressNotFound:

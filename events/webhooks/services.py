@@ -89,7 +89,7 @@ def create_webhook(
         Project.objects.select_for_update().get(pk=project.pk)
     if list_webhooks(project).count() >= MAX_WEBHOOKS:
         raise InvalidWebhook(
-            url=_("At most %(n)s of these are allowed. Delete one first.") % {"n": MAX_WEBHOOKS}
+            url=_("At most %(n)s are allowed. Remove one first.") % {"n": MAX_WEBHOOKS}
         )
     webhook.save()
     _log_change("webhook_created", webhook, by, after=_build_log_values(webhook))
@@ -215,7 +215,7 @@ def _validate(webhook: Webhook, *, is_new_url: bool = True) -> None:
     if secret and webhook.format not in chat.SIGNED_FORMATS:
         raise InvalidWebhook(robot_secret=_("Only for DingTalk and Feishu."))
     if len(secret) > MAX_ROBOT_SECRET_LENGTH or not (secret.isascii() and secret.isprintable()):
-        message = _("Copy the secret from the robot's settings.")
+        message = _("Copy it from the robot's settings.")
         raise InvalidWebhook(robot_secret=message)
     if webhook.is_chat and not webhook.kinds:
         webhook.kinds = list(DEFAULT_KINDS)
@@ -231,7 +231,7 @@ def _validate(webhook: Webhook, *, is_new_url: bool = True) -> None:
 
 def _require_active(webhook: Webhook) -> None:
     if webhook.is_paused:
-        raise InvalidWebhook(paused=_("The webhook is paused. Resume it first."))
+        raise InvalidWebhook(paused=_("Paused: resume it first."))
 
 
 def _build_log_values(webhook: Webhook) -> dict[str, Any]:

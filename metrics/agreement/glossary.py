@@ -16,11 +16,11 @@ _ = gettext_noop
 MEAN_TEXTS: dict[str, tuple[str, str]] = {
     "mean_pairwise_kappa": (
         _("Mean pairwise kappa"),
-        _("The mean of all defined Cohen’s kappas of rater pairs."),
+        _("The mean of all pairs’ defined Cohen’s kappas."),
     ),
     "mean_pairwise_kappa_by_items": (
         _("Mean pairwise kappa by shared items"),
-        _("The mean of all defined Cohen’s kappas, weighted by shared items."),
+        _("The mean of defined Cohen’s kappas, weighted by shared items."),
     ),
     "mean_difference": (
         _("Mean difference"),
@@ -38,20 +38,17 @@ TERMS: dict[str, tuple[str, str]] = {
     "interval": (
         _("95% interval"),
         _(
-            "The range that contained the true value in 96 of 100 simulated studies, in 85 to "
-            "90 with ten items and a rare category."
+            "The range that held the true value in 96 of 100 simulated studies (ten items, "
+            "rare category: 85 to 90)."
         ),
     ),
     "band": (
         _("Label"),
-        _(
-            "A conventional name for a range of values. Labels for kappa fit other "
-            "coefficients only roughly."
-        ),
+        _("A conventional name for a range. Labels for kappa fit other coefficients roughly."),
     ),
     "bar": (
         _("Target"),
-        _("The value to reach: the whole interval must be above it."),
+        _("The value that the whole interval must exceed."),
     ),
     "observed": (
         _("Observed"),
@@ -59,7 +56,7 @@ TERMS: dict[str, tuple[str, str]] = {
     ),
     "expected": (
         _("By chance"),
-        _("The agreement raters would reach without looking at the items."),
+        _("Agreement that raters would reach blindly."),
     ),
     "rests_on": (
         _("Based on"),
@@ -68,22 +65,22 @@ TERMS: dict[str, tuple[str, str]] = {
     "weights": (
         _("Weights"),
         _(
-            "How far two different answers still agree: not at all (none), less with each step "
-            "(linear), near misses cost little (quadratic), or custom."
+            "How far different answers agree: not at all (none), less with each step "
+            "(linear), near misses mostly (quadratic), or custom."
         ),
     ),
     "p": (
         _("p"),
         _(
-            "The probability of a difference at least this large if there were none. A "
-            "small p doesn’t mean a large difference."
+            "The probability of at least this difference by chance alone. Small p doesn’t "
+            "mean a large difference."
         ),
     ),
     "confusions": (
         _("Most confused answers"),
         _(
-            "The share of differing rating pairs between two categories. Frequent "
-            "categories are confused more often by chance alone."
+            "The share of differing pairs between two categories. By chance alone, frequent "
+            "categories are confused more."
         ),
     ),
     "groups": (
@@ -94,5 +91,5 @@ TERMS: dict[str, tuple[str, str]] = {
         _("Impact"),
         _("Expected wrong ratings; near misses count by weight."),
     ),
-    "seconds": (_("Seconds per item"), _("The median time of a rater’s newest timed ratings.")),
+    "seconds": (_("Seconds per item"), _("Median time of a rater’s newest ratings.")),
 }

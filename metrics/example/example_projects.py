@@ -120,7 +120,7 @@ def is_sample_project(project: Project) -> bool:
 def _create_fleiss(owner: Any) -> Project:
     question = NewQuestion(
         key="diagnosis",
-        text=_("Which diagnosis does the patient have?"),
+        text=_("What is the diagnosis?"),
         categories=[
             NewCategory(label, hotkey=str(hotkey_number))
             for hotkey_number, label in enumerate(worked_examples.LABELS, start=1)
@@ -129,9 +129,7 @@ def _create_fleiss(owner: Any) -> Project:
     project = create_project(
         by=owner,
         name=FLEISS_PROJECT,
-        description=_(
-            "30 patients, 6 diagnoses each, from the paper that introduced Fleiss' kappa (0.430)."
-        ),
+        description=_("30 patients, 6 diagnoses each: the first Fleiss' kappa (0.430)."),
         overlap=6,
         questions=[question],
     )
@@ -246,7 +244,7 @@ def _set_gold(
     project: Project, owner: Any, items: Sequence[Item], simulated: simulation.Simulation
 ) -> None:
     """Set the gold answers of the simulation."""
-    explanation = _("The error the simulation put into the translation.")
+    explanation = _("The simulated error.")
     answers = [
         gold.NewGoldAnswer(items[index].pk, [category], explanation)
         for index, category in simulated.list_gold_answers()

@@ -196,7 +196,7 @@ _GRADE_CODES = _expand_table(GRADE_TABLE)
 WORKED_EXAMPLES = (
     WorkedExample(
         "Worked: two raters, five items",
-        _("Cohen’s kappa is 0.615, but five items give a wide interval."),
+        _("Cohen’s kappa is 0.615; five items give a wide interval."),
         _("Which category?"),
         ("1", "2"),
         _parse_answers("12212", "12112"),
@@ -222,7 +222,7 @@ WORKED_EXAMPLES = (
     ),
     WorkedExample(
         "Worked: ten labels, a case study",
-        _("Kappa is 0.4: seven of ten answers agree, not six as in the published 0.2."),
+        _("Kappa is 0.4: seven of ten agree, not six as in the published 0.2."),
         _("Which label?"),
         ("1", "0"),
         [(1 - a, 1 - b) for a, b in _parse_answers("0001111001", "0101101011")],
@@ -230,7 +230,7 @@ WORKED_EXAMPLES = (
     WorkedExample(
         "Worked: four grades, own weights",
         _(
-            "Kappa is 0.51 without weights, 0.64 if one grade apart counts half, 0.77 with "
+            "Kappa is 0.51 unweighted, 0.64 if one grade apart counts half, 0.77 with "
             "quadratic weights."
         ),
         _("How severe is it?"),
@@ -242,10 +242,7 @@ WORKED_EXAMPLES = (
     ),
     WorkedExample(
         "Worked: four grades, scored by gold",
-        _(
-            "With mean gold severities as scores, Lin’s concordance is 0.721; the published "
-            "ICC(A,1) is 0.724."
-        ),
+        _("By mean gold severities, Lin’s concordance is 0.721; the published ICC(A,1) is 0.724."),
         _("How severe is it?"),
         GRADES,
         _GRADE_CODES,
@@ -266,8 +263,8 @@ WORKED_EXAMPLES = (
     WorkedExample(
         "Worked: two nurses, 5 mmHg apart",
         _(
-            "One nurse always reads 5 more, yet ICC(A,1) is 0.98, because patients differ far "
-            "more. ICC(C,1) is 1."
+            "One nurse always reads 5 more, yet ICC(A,1) is 0.98: patients differ far more. "
+            "ICC(C,1) is 1."
         ),
         _("Which blood pressure?"),
         _NURSE_LABELS,
@@ -277,7 +274,7 @@ WORKED_EXAMPLES = (
     ),
     WorkedExample(
         "Worked: 200 tweets, labelled at random",
-        _("Three annotators choose at random: the interval of Fleiss’ kappa includes 0."),
+        _("Three annotators choose at random: Fleiss’ kappa’s interval includes 0."),
         _("Which sentiment?"),
         ("negative", "neutral", "positive"),
         _draw_tweet_labels(),
@@ -304,10 +301,7 @@ WORKED_EXAMPLES = (
     ),
     WorkedExample(
         "Worked: 3 of 10 ratings missing",
-        _(
-            "Seven of ten critics see each painting: Fleiss’ kappa is 0.76 without "
-            "filling in anything."
-        ),
+        _("Seven of ten critics see each painting: Fleiss’ kappa is 0.76, nothing filled in."),
         _("Which style?"),
         ("Baroque", "Modern"),
         _build_incomplete_ratings(),
@@ -322,8 +316,8 @@ WORKED_EXAMPLES = (
     WorkedExample(
         "Worked: partial credit lowers kappa",
         _(
-            "Disagreements are two grades apart, so partial credit rewards chance alone: kappa "
-            "is 0.62 without weights, 0.33 with quadratic ones."
+            "Disagreements are two grades apart, so partial credit rewards chance alone: "
+            "kappa is 0.62 unweighted, 0.33 quadratic."
         ),
         _("Which grade?"),
         ("mild", "moderate", "severe"),

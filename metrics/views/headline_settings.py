@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods
 
+from core.text import describe_saved
 from metrics.agreement.headline import list_headline_choices
 from metrics.views.common import display_names
 from metrics.views.common.selection import Selection, get_permitted_selection
@@ -80,7 +81,7 @@ def edit_headline(request: HttpRequest, project_id: int) -> HttpResponse:
             for name, message in error.fields.items():
                 form.add_error(name if name in form.fields else None, message)
         else:
-            messages.success(request, _("Saved."))
+            messages.success(request, describe_saved(_("Headline")))
             return redirect(f"{request.path}?question={question.key}")
     context = {"project": project, "selection": selection, "form": form}
     return render(

@@ -28,6 +28,7 @@ from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from core.hooks import Hook
+from core.text import describe_saved
 from core.web.links import without_links
 from metrics import saved_views
 from metrics.filters import ITEM_PREFIX
@@ -199,7 +200,7 @@ def show_saved_views(request: HttpRequest, project_id: int) -> HttpResponse:
     except saved_views.InvalidSavedView as error:
         form_values = {"page": page, "query": query, "name": name}
         return _render_list(request, project, new=form_values, errors=error.fields)
-    messages.success(request, _("Saved."))
+    messages.success(request, describe_saved(_("View")))
     return redirect(build_view_url(view))
 
 
@@ -217,7 +218,7 @@ def update_view(request: HttpRequest, project_id: int, view_id: int) -> HttpResp
             saved_views.rename_saved_view(
                 view=view, name=request.POST.get("name", ""), by=request.user
             )
-            messages.success(request, _("Saved."))
+            messages.success(request, describe_saved(_("View name")))
         elif action == "share":
             secret = saved_views.create_share_link(
                 view=view,

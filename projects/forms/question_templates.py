@@ -47,7 +47,7 @@ class QuestionTemplate:
 QUESTION_TEMPLATES = {
     "yes-no": QuestionTemplate(
         name=_("Yes or no"),
-        question=_("Is the text a request for help?"),
+        question=_("Does the text request help?"),
         scale=Scale.NOMINAL,
         labels=(_("yes"), _("no")),
     ),

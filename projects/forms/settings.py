@@ -56,7 +56,7 @@ class GeneralForm(forms.Form):
         label=_("Ratings per item"),
         initial=3,
         min_value=1,
-        help_text=_("Use at least 2 to measure agreement."),
+        help_text=_("Agreement needs at least 2."),
     )
     time_zone = forms.CharField(
         label=_("Time zone"),
@@ -102,7 +102,7 @@ class GeneralSettingsForm(SettingsForm, GeneralForm):
         required=False,
         max_length=MAX_ATTRIBUTE_LENGTH,
         widget=forms.TextInput({"list": "item-attributes", "autocomplete": "off"}),
-        help_text=_("Intervals allow for similar items, such as those of one patient."),
+        help_text=_("Intervals account for similar items, as of one patient."),
     )
     queue_order = forms.ChoiceField(
         label=_("Order of items"),

@@ -91,7 +91,10 @@ def use_approval(*, project: Project, action: Approval.Action, by: Any) -> None:
     approval = list_usable_approvals(project, action, by).select_for_update().first()
     if approval is None:
         raise PermissionDenied(
-            _("A second person has to approve “%(action)s”. Request it under Settings, Approvals.")
+            _(
+                "“%(action)s” needs a second person's approval: request it under Settings, "
+                "Approvals."
+            )
             % {"action": action.label}
         )
     approval.used_at = timezone.now()

@@ -84,7 +84,7 @@ def create_offer(*, project: Project, username: str, user: User | None, role: st
         MemberOffer.objects.filter(project=project).exclude(username=username).count()
         >= MAX_OPEN_OFFERS
     ):
-        message = _("At most %(n)s invitations can be open. Withdraw one first.")
+        message = _("At most %(n)s open invitations. Withdraw one.")
         raise InvalidProjectChange({"username": message % {"n": MAX_OPEN_OFFERS}})
     role_and_by = {"role": role, "by": by}
     offer, is_new = MemberOffer.objects.update_or_create(

@@ -49,7 +49,7 @@ def add_member(*, project: Project, username: str, role: str, by: Any) -> Member
     if known_user is not None:
         return join_project(project, known_user, role, by)
     if by.is_superuser:
-        message = _("This site has no account “%(name)s”.")
+        message = _("No account “%(name)s”.")
         raise InvalidProjectChange({"username": message % {"name": username}})
     user = user_model.objects.filter(username=username, is_active=True).first()
     owner = user if user is not None and _has_login(user) else None
@@ -96,7 +96,7 @@ def reject_misleading_username(username: str, *, user: User | None = None) -> No
     folded = fold_lookalikes(username)
     is_lookalike = folded != username and other_users.filter(username__iexact=folded).exists()
     if is_lookalike or has_mixed_scripts(username) or has_invisible_character(username):
-        message = _("This name looks like another. Use one alphabet.")
+        message = _("Looks like another name. Use one alphabet.")
         raise ValidationError(message)
 
 
@@ -298,7 +298,7 @@ def undo_action(*, project: Project, token: str, by: Any) -> None:
     """
     parsed = _parse_undo(project, token, by)
     if parsed is None:
-        raise InvalidProjectChange({"undo": _("This can no longer be undone.")})
+        raise InvalidProjectChange({"undo": _("Too late to undo this.")})
     action, undo_data = parsed
     if action in (PAUSE, RESUME):
         raters = list(project.raters.filter(pk__in=undo_data))

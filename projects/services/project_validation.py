@@ -102,9 +102,9 @@ def find_project_problems(
     if band_scheme not in BandScheme.values:
         problems["band_scheme"] = describe_invalid_choice(band_scheme, BandScheme.values)
     if target_agreement is not None and not 0 < target_agreement <= 1:
-        problems["target_agreement"] = _("The target must be above 0 and at most 1.")
+        problems["target_agreement"] = _("The target must be above 0, at most 1.")
     if time_zone not in list_time_zones():
-        problems["time_zone"] = _("Choose a time zone such as Europe/Berlin.")
+        problems["time_zone"] = _("Use a time zone like Europe/Berlin.")
     return problems | _find_quality_check_problems(queue_order, numbers)
 
 

@@ -106,7 +106,7 @@ def _require_attribute(project: Project, name: str) -> None:
     names = ", ".join(list_attribute_names(project)[:MAX_LISTED_ATTRIBUTES])
     raise InvalidProjectChange(
         {
-            "cluster_attribute": _("No item has the attribute “%(name)s”. Available: %(names)s.")
+            "cluster_attribute": _("No item has “%(name)s”. Available attributes: %(names)s.")
             % {"name": name, "names": names or _("nothing yet")}
         }
     )

@@ -55,7 +55,7 @@ def _find_cell_problem(matrix: Any, i: int, j: int) -> str | None:
         required = {"wanted": "1" if is_diagonal else "0–1"}
         return _("The weight in %(place)s must be %(wanted)s, not %(found)s.") % (values | required)
     if j < i and cell != mirror:
-        return _("Not symmetric: %(place)s is %(found)s, but %(mirror)s is %(other)s.") % {
+        return _("Not symmetric: %(place)s is %(found)s, %(mirror)s %(other)s.") % {
             **values,
             "mirror": _describe_cell(j, i),
             "other": _format_cell(mirror),
@@ -93,8 +93,8 @@ def find_order_violation(matrix: Sequence[Sequence[float]], labels: Sequence[str
         ]:
             if matrix[i][farther] > matrix[i][nearer]:
                 return _(
-                    "“%(one)s” agrees more with “%(farther)s” than with the nearer "
-                    "“%(nearer)s”. Is this intended?"
+                    "Intended? “%(one)s” agrees more with “%(farther)s” than with the nearer "
+                    "“%(nearer)s”."
                 ) % {"one": labels[i], "farther": labels[farther], "nearer": labels[nearer]}
     return None
 
@@ -186,9 +186,7 @@ def find_question_problems(question: NewQuestion) -> dict[str, object]:
     """
     problems: dict[str, object] = {}
     if not KEY_PATTERN.fullmatch(question.key):
-        problems["key"] = _(
-            "Use at most 64 letters, digits, “_”, “.” or “-”; start with a letter or digit."
-        )
+        problems["key"] = _("At most 64 letters, digits, “_”, “.” or “-”; first a letter or digit.")
     for name, choices in (("scale", Scale), ("weights", Weights)):
         value = getattr(question, name)
         if value not in choices.values:
@@ -208,7 +206,7 @@ def find_category_problems(
     They are a message about the whole list, or {index from 0: {field: message}}.
     """
     if not 2 <= len(categories) <= MAX_CATEGORIES:
-        return _("A question needs 2 to %(most)s categories.") % {"most": MAX_CATEGORIES}
+        return _("Enter 2 to %(most)s categories.") % {"most": MAX_CATEGORIES}
     problems: dict[str, dict[str, str]] = {}
     for index, category in enumerate(categories):
         if errors := _find_single_category_problems(category, scale):
@@ -243,20 +241,20 @@ def _find_single_category_problems(category: NewCategory, scale: str) -> dict[st
         or has_control_character(label)
         or has_invisible_character(label)
     ):
-        problems["label"] = _("Use 1 to 200 visible characters, without outer spaces.")
+        problems["label"] = _("1 to 200 visible characters, without outer spaces.")
     if category.hotkey and (
         len(category.hotkey) != 1
         or category.hotkey.isspace()
         or has_control_character(category.hotkey)
     ):
-        problems["hotkey"] = _("A hotkey must be one visible character.")
+        problems["hotkey"] = _("Use one visible character.")
     elif category.hotkey and is_reserved_hotkey(category.hotkey):
-        problems["hotkey"] = _(
-            "“%(key)s” is reserved (U, S, C, F, G, ?). Choose another hotkey."
-        ) % {"key": category.hotkey}
+        problems["hotkey"] = _("“%(key)s” is reserved (U, S, C, F, G, ?). Use another.") % {
+            "key": category.hotkey
+        }
     if category.value is None:
         if scale in NUMERIC_SCALES:
-            problems["value"] = _("On this scale, each category needs a value.")
+            problems["value"] = _("On this scale, categories need values.")
     elif not math.isfinite(category.value):
         problems["value"] = _("Enter a number.")
     elif scale in NON_NEGATIVE_SCALES and category.value < 0:

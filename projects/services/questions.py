@@ -48,9 +48,7 @@ def change_categories(
     _validate_categories(scale, [category for _code, category in categories])
     codes = [code for code, _category in categories if code is not None]
     if len(set(codes)) != len(codes) or not set(codes) <= set(existing):
-        raise InvalidProjectChange(
-            {"categories": _("A category no longer exists. Reload the page.")}
-        )
+        raise InvalidProjectChange({"categories": _("A category is gone. Reload the page.")})
     removed = [category for code, category in existing.items() if code not in codes]
     _reject_used_categories(question, removed)
     logged_before = {"categories": [serialize_category(category) for category in existing.values()]}
@@ -109,7 +107,7 @@ def change_headline(
     coefficient's name. Raises InvalidProjectChange, without changes.
     """
     if headline and not note.strip():
-        raise InvalidProjectChange({"note": _("Explain why another coefficient is the headline.")})
+        raise InvalidProjectChange({"note": _("Explain why you changed the headline.")})
     note = _clean_line("note", note)
     question = _lock_question(question, None, by=by)
     return _set_scale(
@@ -252,7 +250,7 @@ def add_question(*, project: Project, question: NewQuestion, by: Any) -> Questio
         raise InvalidProjectChange({"key": _("“%(key)s” already exists.") % {"key": question.key}})
     if len(existing) >= MAX_QUESTIONS:
         raise InvalidProjectChange(
-            {"key": _("A project can have at most %(most)s questions.") % {"most": MAX_QUESTIONS}}
+            {"key": _("At most %(most)s questions per project.") % {"most": MAX_QUESTIONS}}
         )
     position = max((position for _key, position in existing), default=-1) + 1
     created = create_question(project, question, position=position)
@@ -321,7 +319,7 @@ def build_new_question(question: Question) -> NewQuestion:
 def change_question_text(*, question: Question, text: str, by: Any) -> Question:
     """Change the text of a question. Raises InvalidProjectChange for an invalid one."""
     if not text.strip() or len(text) > 500 or has_nul(text):
-        raise InvalidProjectChange({"text": _("Enter a question of 1 to 500 characters.")})
+        raise InvalidProjectChange({"text": _("Enter 1 to 500 characters.")})
     before, question.text = question.text, text
     question.save(update_fields=["text"])
     security_log.log_event(

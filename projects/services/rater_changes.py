@@ -218,7 +218,7 @@ def change_rater(
     _validate_model_field(kind, "prompt_version", prompt_version, max_length=MAX_VERSION_LENGTH)
     if user_id is not None:
         if not Member.objects.filter(project=rater.project_id, user=user_id).exists():
-            raise InvalidProjectChange({"user": _("Link the rater to a member of this project.")})
+            raise InvalidProjectChange({"user": _("Link a member of this project.")})
         _reject_linked_user(rater, user_id)
     if rater.kind != kind:
         record_previous_kinds({rater.pk: rater.kind})
@@ -257,7 +257,7 @@ def _save_changes(rater: Rater, after: Mapping[str, object], *, by: Any) -> Rate
 
 
 def _validate_rater_fields(name: str, kind: str, group: str) -> None:
-    one_line = _("Enter one line of at most %(most)s characters.")
+    one_line = _("One line of at most %(most)s characters.")
     if kind not in Rater.Kind.values:
         raise InvalidProjectChange({"kind": "A rater must be human or model."})
     if len(name) > MAX_NAME_LENGTH or not name.isprintable():
@@ -270,7 +270,7 @@ def _reject_linked_user(rater: Rater, user_id: int) -> None:
     """Raise InvalidProjectChange for a user who is linked to another rater of the project."""
     linked_raters = Rater.objects.filter(project=rater.project_id, user=user_id)
     if linked_raters.exclude(pk=rater.pk).exists():
-        message = _("This user is already linked to another rater.")
+        message = _("This user already is another rater.")
         raise InvalidProjectChange({"user": message})
 
 

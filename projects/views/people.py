@@ -17,6 +17,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from core.text import describe_saved
 from core.web.forms import add_form_errors
 from core.web.tables import get_page_size
 from projects import selectors
@@ -148,7 +149,7 @@ def _change_members(
         undo = membership.set_role(
             project=project, members=selected_members, role=role, by=request.user
         )
-        message = _("Saved.")
+        message = describe_saved(_("Role"))
     messages.success(request, message)
     return undo
 
@@ -219,7 +220,7 @@ def edit_rater(request: HttpRequest, project_id: int, rater_id: int) -> HttpResp
         except InvalidProjectChange as error:
             add_form_errors(form, error.fields)
         else:
-            messages.success(request, _("Saved."))
+            messages.success(request, describe_saved(_("Rater")))
             return redirect("people", project.pk)
     status = 400 if form.is_bound else 200
     context = {"project": project, "rater_shown": rater, "form": form}
@@ -249,7 +250,7 @@ def answer_offer(request: HttpRequest, offer_id: int) -> HttpResponse:
             messages.success(request, _("You joined %(name)s.") % values)
         else:
             joining.decline_offer(offer=offer)
-            messages.success(request, _("Saved."))
+            messages.success(request, _("Invitation declined."))
     except InvalidProjectChange as error:
         messages.error(request, str(error))
     return redirect("projects")
@@ -283,9 +284,9 @@ def add_member(request: HttpRequest, project_id: int) -> HttpResponse:
             if member is not None and data["account"] == "new":
                 link = _create_invitation_link(request, member)
                 return render_people_page(request, project, link=link, link_for=member.user)
-            message = _("Saved.")
+            message = describe_saved(_("Member"))
             if member is None:
-                message = _("If the account “%(name)s” exists, its owner is invited.")
+                message = _("If “%(name)s” exists, its owner is invited.")
             messages.success(request, message % {"name": data["username"]})
             return redirect("people", project.pk)
     return render_people_page(request, project, form=form, status=400)

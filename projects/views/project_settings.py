@@ -15,6 +15,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from core.text import describe_saved
 from core.web.forms import SettingsForm, add_form_errors
 from projects.forms.question_templates import QUESTION_TEMPLATES
 from projects.forms.settings import (
@@ -207,7 +208,7 @@ def _edit_settings(
         except InvalidProjectChange as error:
             add_form_errors(form, error.fields)
         else:
-            messages.success(request, _("Saved."))
+            messages.success(request, describe_saved(_("Settings")))
             return redirect(page, project.pk)
     context = {"project": project, "form": form, **context}
     return render(request, f"projects/{page}.html", context, status=get_form_status(form))

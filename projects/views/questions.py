@@ -14,6 +14,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from core.text import describe_saved
 from core.web.forms import add_form_errors
 from projects.forms.question_templates import QUESTION_TEMPLATES
 from projects.forms.settings import (
@@ -64,7 +65,7 @@ def add_question(request: HttpRequest, project_id: int) -> HttpResponse:
         except InvalidQuestions as error:
             add_question_errors(form, categories, error)
         else:
-            messages.success(request, _("Saved."))
+            messages.success(request, describe_saved(_("Question")))
             return redirect("question", project.pk, created.key)
     context = {
         "project": project,
@@ -176,7 +177,7 @@ def _save_question(question: Question, page: QuestionForms, *, by: Any) -> bool:
             part = page.weights
             if changes_scale and page.weights.has_own_matrix:
                 raise InvalidProjectChange(
-                    {"weights": _("Save the new categories first, then their weights.")}
+                    {"weights": _("Save new categories first, then their weights.")}
                 )
             _change_weights(question, page.weights, by=by, changes_scale=changes_scale)
     except InvalidProjectChange as error:
@@ -236,7 +237,7 @@ def _redirect_saved(
     request: HttpRequest, project: Project, changed_question: Question, *, changed: bool = True
 ) -> HttpResponse:
     if changed:
-        messages.success(request, _("Saved."))
+        messages.success(request, describe_saved(_("Question")))
     else:
         messages.info(request, _("Nothing has changed."))
     return redirect("question", project.pk, changed_question.key)

@@ -80,7 +80,7 @@ class TokenForm(forms.Form):
             raise forms.ValidationError(_("Sign in again first."))
         unrevoked = ApiToken.objects.filter(user=user.pk, revoked_at=None)
         if unrevoked.exclude(expires_at__lte=timezone.now()).count() >= MAX_TOKENS:
-            message = _("At most %(n)s tokens are allowed. Revoke one first.")
+            message = _("At most %(n)s are allowed. Remove one first.")
             raise forms.ValidationError(message % {"n": MAX_TOKENS})
         return self.cleaned_data
 

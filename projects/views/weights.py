@@ -36,7 +36,7 @@ def build_matrix_context(
             else None
         )
     if matrix is None:
-        return {"problem": _("Enter a weight for each pair."), "labels": labels}
+        return {"problem": _("Enter each pair’s weight."), "labels": labels}
     if matrix_problem := question_validation.find_matrix_problem(matrix, len(labels)):
         return {"problem": matrix_problem, "labels": labels}
     preview = _build_preview(labels, matrix)

@@ -24,11 +24,8 @@ def build_same_answer_brief_text(alert: Alert, _rater: int) -> str:
 def list_same_answer_basis(alert: Alert) -> list[str]:
     texts = [
         _("“%(category)s” is %(share)s of this rater’s comparable answers."),
-        _(
-            "Up to %(noticed)s, this rater answered “%(category)s” on %(same)s of %(n)s items "
-            "where most others did not."
-        ),
-        _("On such items, %(others)s of the others’ answers differ."),
+        _("Up to %(noticed)s: “%(category)s” on %(same)s of %(n)s items where most others differ."),
+        _("There, %(others)s of the others’ answers differ."),
     ]
     n_same = alert.n - round(alert.size * alert.n)
     params = {**build_text_params(alert), "same": format_count(n_same)}
@@ -64,7 +61,7 @@ def _build_pace_params(alert: Alert) -> dict[str, str]:
 def list_fast_basis(alert: Alert) -> list[str]:
     texts = [
         _("Based on %(n)s timed shared items up to %(noticed)s."),
-        _("%(slow)s of them took more than 1/%(times)s of the others’ time."),
+        _("%(slow)s of them took over 1/%(times)s of the others’ time."),
     ]
     return [text % {**build_text_params(alert), **_build_pace_params(alert)} for text in texts]
 
@@ -86,9 +83,9 @@ def list_outlier_basis(alert: Alert) -> list[str]:
         # With the others' levels removed it is no longer a coefficient and has no lower bound.
         _(
             "Mean agreement score, adjusted for the others: %(at)s (95%% interval %(low)s to "
-            "%(high)s; median rater %(middle)s)."
+            "%(high)s; median %(middle)s)."
         ),
-        _("Raters at or above %(bound)s aren't flagged."),
+        _("Not flagged: raters from %(bound)s on."),
     ]
     params = {
         **build_text_params(alert),
@@ -101,14 +98,14 @@ def list_outlier_basis(alert: Alert) -> list[str]:
 
 def list_outlier_explanations(alert: Alert) -> list[str]:
     return [
-        *_list_reversed_scale(alert),
+        *([_("Opposite answers: ask how they read the scale.")] if is_reversed(alert) else []),
         _("They understand the guidelines differently: ask first."),
-        _("Different or harder items: see below."),
+        _("The items are harder or of other kinds: see below."),
     ]
 
 
 def build_newcomer_brief_text(alert: Alert, _rater: int) -> str:
-    text = _("is new and agrees less than the team on the first %(n)s items")
+    text = _("is new and agrees less than the team on %(n)s items")
     return text % build_text_params(alert)
 
 
@@ -117,7 +114,7 @@ def list_newcomer_basis(alert: Alert) -> list[str]:
         _("Based on %(n)s shared items up to %(noticed)s."),
         _(
             "Mean agreement score, adjusted for the others: %(at)s (95%% interval %(low)s to "
-            "%(high)s; median rater %(middle)s)."
+            "%(high)s; median %(middle)s)."
         ),
         _("Newcomers at or above %(bound)s aren't expected to be flagged."),
     ]
@@ -132,18 +129,16 @@ def list_newcomer_basis(alert: Alert) -> list[str]:
 
 def list_newcomer_explanations(alert: Alert) -> list[str]:
     return [
-        *_list_reversed_scale(alert),
+        *([_("Opposite answers: ask how they read the scale.")] if is_reversed(alert) else []),
         _("New to the guidelines: discuss the items below."),
-        _("Different or harder items: see below."),
+        _("The items are harder or of other kinds: see below."),
     ]
 
 
-def _list_reversed_scale(alert: Alert) -> list[str]:
-    """Return a list with a sentence if the rater now answers opposite to the others, else []."""
+def is_reversed(alert: Alert) -> bool:
+    """Return whether the alert's rater now answers the scale upside down."""
     result = get_comparison(alert.question).raters.get(alert.rater_id or 0)
-    if result is None or not result.is_reversed:
-        return []
-    return [_("Opposite answers: ask how they read the scale.")]
+    return result is not None and result.is_reversed
 
 
 def build_copies_brief_text(alert: Alert, rater: int) -> str:
@@ -156,15 +151,15 @@ def list_copies_basis(alert: Alert) -> list[str]:
     texts = [
         _("Based on %(n)s shared items up to %(noticed)s."),
         _("Difference from the expected kappa: %(low)s to %(high)s (95%% interval)."),
-        _("The data don’t show which of the two caused it."),
+        _("The data don’t show which of them caused it."),
     ]
     return [text % _build_kappa_params(alert) for text in texts]
 
 
 def list_copies_explanations(_alert: Alert) -> list[str]:
     return [
-        _("They discuss items, or share an account or a program."),
-        _("Only they share a training, or know the answers."),
+        _("They discuss items, or share an account or program."),
+        _("Only they share training, or know the answers."),
     ]
 
 
@@ -192,7 +187,7 @@ def build_drift_brief_text(alert: Alert, rater: int) -> str:
 
 
 def list_drift_basis(alert: Alert) -> list[str]:
-    text = _("Based on %(n)s shared items up to %(noticed)s and %(before)s before the change.")
+    text = _("Based on %(n)s shared items up to %(noticed)s, %(before)s before the change.")
     return [
         text % build_text_params(alert),
         *list_timing_sentences(alert),
@@ -204,7 +199,7 @@ def list_drift_basis(alert: Alert) -> list[str]:
 def _list_common_changes(alert: Alert) -> list[str]:
     """Return a list with a sentence on whether other raters caused the change; empty for a bias."""
     if alert.other_rater_id is not None:
-        return [_("The data don’t show which of the two caused it.")]
+        return [_("The data don’t show which of them caused it.")]
     if alert.measure != AlertMeasure.AGREEMENT:
         return []
     falls = Alert.objects.filter(
@@ -214,8 +209,8 @@ def _list_common_changes(alert: Alert) -> list[str]:
         detected_on__gte=alert.since,
     )
     if falls.exists():
-        return [_("The others’ agreement fell then too, but less.")]
-    return [_("The others on the same days and items don’t explain it.")]
+        return [_("The others’ agreement fell too, but less.")]
+    return [_("The others’ ratings then don’t explain it.")]
 
 
 def _describe_other_drifts(alert: Alert) -> str:
@@ -232,8 +227,8 @@ def _describe_other_drifts(alert: Alert) -> str:
         if drift.rater_id != alert.rater_id
     ]
     if not names:
-        return _("No similar alerts at that time.")
-    return _("Similar alerts at that time: %(names)s.") % {
+        return _("No similar alerts then.")
+    return _("Similar alerts then: %(names)s.") % {
         "names": get_list_separator().join(sorted(names))
     }
 
@@ -241,13 +236,13 @@ def _describe_other_drifts(alert: Alert) -> str:
 def list_drift_explanations(alert: Alert) -> list[str]:
     return [
         *list_guideline_changes(alert),
-        _("Different or harder items: see below."),
+        _("The items are harder or of other kinds: see below."),
         _("One category used differently: see the shares."),
     ]
 
 
 def build_question_sentence(alert: Alert) -> str:
-    text = _("Raters have agreed less since %(since)s: about %(size)s lower in kappa.")
+    text = _("Agreement has been about %(size)s lower since %(since)s (kappa).")
     return text % build_text_params(alert)
 
 
@@ -260,20 +255,19 @@ def build_pair_brief_text(alert: Alert, rater: int) -> str:
 def build_category_sentence(alert: Alert) -> str:
     if alert.measure == AlertMeasure.CATEGORY_SHARE:
         text = _(
-            "“%(category)s” is hardly used any more: %(is)s of answers since %(since)s,"
-            " %(was)s before."
+            "“%(category)s” is hardly used: %(is)s of answers since %(since)s, %(was)s before."
         )
     else:
         text = _(
-            "“%(category)s” is no longer used consistently: others agree with it in "
-            "%(is)s of cases since %(since)s, %(was)s before."
+            "“%(category)s” is used inconsistently: others agree in %(is)s of cases since "
+            "%(since)s, %(was)s before."
         )
     return text % build_text_params(alert)
 
 
 def list_level_basis(alert: Alert) -> list[str]:
-    text = _("Based on %(n)s shared items up to %(noticed)s and %(before)s before the change.")
-    exclusion = _("Raters with a drift alert count until their drift.")
+    text = _("Based on %(n)s shared items up to %(noticed)s, %(before)s before the change.")
+    exclusion = _("Drifting raters count until their drift.")
     return [
         text % build_text_params(alert),
         *list_timing_sentences(alert),
@@ -300,31 +294,31 @@ def _list_other_falling_raters(alert: Alert) -> list[str]:
     )
     names = sorted({str(drift.rater) for drift in drifts.select_related("rater").defer("chart")})
     if not names:
-        return [_("No alert about a single rater at that time.")]
-    text = _("It fell further for these raters: %(names)s.")
+        return [_("No alert about a single rater then.")]
+    text = _("It fell further for %(names)s.")
     return [text % {"names": get_list_separator().join(names)}]
 
 
 def list_level_explanations(alert: Alert) -> list[str]:
     return [
         *list_guideline_changes(alert),
-        _("Different or harder items: see below."),
+        _("The items are harder or of other kinds: see below."),
     ]
 
 
 def build_overlap_sentence(alert: Alert) -> str:
-    text = _("%(n)s items were started over two weeks ago and have fewer than %(wanted)s ratings.")
+    text = _("%(n)s items started over two weeks ago have fewer than %(wanted)s ratings.")
     return text % {**build_text_params(alert), "wanted": format_count(alert.facts.get("wanted"))}
 
 
 def list_overlap_basis(alert: Alert) -> list[str]:
-    text = _("They are %(share)s of the items started since %(since)s.")
+    text = _("%(share)s of the items started since %(since)s.")
     return [text % build_text_params(alert)]
 
 
 def list_overlap_explanations(alert: Alert) -> list[str]:
     return [
-        _("Too few active raters for so many ratings per item."),
+        _("Too few active raters for these ratings per item."),
         _("Raters can’t see these items, or skip them."),
     ]
 
@@ -341,6 +335,6 @@ def list_gold_basis(alert: Alert) -> list[str]:
 
 def list_gold_explanations(alert: Alert) -> list[str]:
     return [
-        _("Raters understand the guidelines differently from the author of the gold answer."),
+        _("Raters understand the guidelines differently from the gold author."),
         _("Some items have several right answers, which gold can allow."),
     ]

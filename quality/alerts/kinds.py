@@ -146,7 +146,7 @@ KINDS: dict[str, AlertKindDefinition] = {
         sections=frozenset({DEVIATING_RATINGS, CATEGORY_USE}),
         chart=gettext_lazy(
             "Lines: before and since. Shaded: when it began (95% interval). Adjusted for the "
-            "levels of the others."
+            "others."
         ),
         about=ABOUT_RATER,
     ),
@@ -209,16 +209,30 @@ KINDS: dict[str, AlertKindDefinition] = {
         link=get_gold_link,
         error_rate=text_parts.describe_gold_error_rate,
         causes=OTHER_CAUSES,
-        hint=gettext_lazy("Suspected answers aren’t scored until you decide."),
+        hint=gettext_lazy("Not scored until you decide."),
     ),
 }
 
 
-def get_brief_text(alert: Alert, rater: int) -> str:
+# Alerts whose cause is known if the rater answers the scale upside down.
+EXPLAINED_BY_REVERSAL = (AlertKind.RATER_DISAGREES, AlertKind.NEWCOMER_BELOW)
+
+
+def get_brief_text(alert: Alert, rater: int, *, is_reversed: bool = False) -> str:
     """Return the text of an alert to show beside the name of one of its raters.
 
-    ``rater``: the rater's id. Kinds of alerts that are about no rater return their whole
-    sentence.
+    ``rater``: the rater's id. ``is_reversed``: whether the rater answers the scale upside down,
+    which is then the text. Kinds of alerts that are about no rater return their whole sentence.
     """
     kind = KINDS[alert.kind]
+    if is_reversed and alert.kind in EXPLAINED_BY_REVERSAL:
+        return _("answers the scale upside down")
     return kind.brief(alert, rater) if kind.brief else kind.sentence(alert)
+
+
+def describe_alert(alert: Alert, *, is_reversed: bool = False) -> str:
+    """Return the sentence of an alert; that of a reversed rater states the cause."""
+    if is_reversed and alert.kind in EXPLAINED_BY_REVERSAL and alert.rater_id is not None:
+        text = get_brief_text(alert, alert.rater_id, is_reversed=True)
+        return _("%(rater)s %(text)s.") % {"rater": str(alert.rater), "text": text}
+    return KINDS[alert.kind].sentence(alert)

@@ -59,7 +59,7 @@ def get_threshold_of_alert(alert: Alert) -> float:
 
 def list_timing_sentences(alert: Alert) -> list[str]:
     """Return sentences on the interval of the change and on when it began."""
-    sentences = [_("Average change until then: %(low)s to %(high)s (95%% interval).")]
+    sentences = [_("Average change: %(low)s to %(high)s (95%% interval).")]
     if alert.since_earliest != alert.since_latest:
         sentences.append(_("It began %(earliest)s to %(latest)s (95%% interval)."))
     return [sentence % build_text_params(alert) for sentence in sentences]
@@ -77,8 +77,8 @@ def list_guideline_changes(alert: Alert) -> list[str]:
         changed_on = date_from_day(day_number(version.created_at, zone))
         if alert.since_earliest <= changed_on <= alert.detected_on:
             params = {"number": version.number, "day": format_day(changed_on)}
-            sentences.append(_("The guidelines changed to version %(number)s on %(day)s.") % params)
-    return sentences or [_("The guidelines didn’t change at that time.")]
+            sentences.append(_("Guidelines version %(number)s began on %(day)s.") % params)
+    return sentences or [_("The guidelines didn’t change then.")]
 
 
 # --- how often alerts of a kind are false
@@ -88,9 +88,9 @@ def describe_rater_error_rate(alert: Alert) -> str:
     """Return a sentence on the rate of false alerts per year of one rater's work."""
     years = _count_years(alert)
     return ngettext(
-        "At most one false alert per rater and year from sampling noise, and in at most 5%% of "
+        "At most one false alert per rater and year from sampling noise; in at most 5%% of "
         "years from other changes (simulated).",
-        "At most one false alert per rater in %(years)s years from sampling noise, and in at "
+        "At most one false alert per rater in %(years)s years from sampling noise; in at "
         "most 5%% of years from other changes (simulated).",
         years,
     ) % {"years": format_count(years)}
@@ -98,19 +98,19 @@ def describe_rater_error_rate(alert: Alert) -> str:
 
 def describe_lifetime_error_rate(alert: Alert) -> str:
     """Return a sentence on the share of unaffected raters who ever get such an alert."""
-    text = _("By chance, at most one unaffected rater in %(chance)s is flagged.")
+    text = _("By chance, at most 1 in %(chance)s unaffected raters.")
     return text % {"chance": build_text_params(alert)["level"]}
 
 
 def describe_newcomer_error_rate(alert: Alert) -> str:
     """Return a sentence on the share of unaffected newcomers who ever get such an alert."""
-    text = _("By chance, at most one unaffected rater in %(chance)s is flagged.")
+    text = _("By chance, at most 1 in %(chance)s unaffected raters.")
     return text % _build_chance_params(alert)
 
 
 def describe_copies_error_rate(alert: Alert) -> str:
     """Return a sentence on the share of questions without copies that ever get such an alert."""
-    text = _("By chance, at most one unaffected question in %(chance)s is flagged.")
+    text = _("By chance, at most 1 in %(chance)s unaffected questions.")
     return text % _build_chance_params(alert)
 
 
@@ -134,8 +134,8 @@ def _count_years(alert: Alert) -> int:
 
 
 def describe_gold_error_rate(alert: Alert) -> str:
-    return _("Each is probably wrong, judging by three or more raters who are right elsewhere.")
+    return _("Each is probably wrong, according to three or more raters who are right elsewhere.")
 
 
 def describe_count_error_rate(alert: Alert) -> str:
-    return _("A count: chance plays no part.")
+    return _("A count: no chance involved.")

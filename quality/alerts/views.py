@@ -17,6 +17,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from core.text import describe_saved
 from core.web.forms import SettingsForm
 from core.web.tables import clean_row, get_page_size
 from metrics.question_scale import QuestionScale
@@ -26,7 +27,15 @@ from metrics.views.common.selection import get_choice, get_page_number
 from projects.models import Member, Project
 from projects.permissions import get_project
 from quality.alerts import sensitivity, services
-from quality.alerts.kinds import ABOUT_QUESTION, CATEGORY_USE, DEVIATING_RATINGS, KINDS
+from quality.alerts.kind_texts import is_reversed
+from quality.alerts.kinds import (
+    ABOUT_QUESTION,
+    CATEGORY_USE,
+    DEVIATING_RATINGS,
+    EXPLAINED_BY_REVERSAL,
+    KINDS,
+    describe_alert,
+)
 from quality.inbox import entry_counts
 from quality.models import Alert, AlertMeasure, AlertScan, AlertState, AlertStep, DriftState
 from quality.rater_status import status_texts
@@ -201,7 +210,9 @@ def _render_alert(
         "project": project,
         "alert": alert,
         "kind": definition,
-        "sentence": definition.sentence(alert),
+        "sentence": describe_alert(
+            alert, is_reversed=alert.kind in EXPLAINED_BY_REVERSAL and is_reversed(alert)
+        ),
         "basis": [*definition.basis(alert), definition.error_rate(alert)],
         "explanations": definition.explanations(alert),
         "link": definition.link(alert),
@@ -246,7 +257,7 @@ def edit_sensitivity(request: HttpRequest, project_id: int) -> HttpResponse:
         except sensitivity.InvalidSensitivity as invalid:
             form.add_error("sensitivity", str(invalid))
         if not form.errors:
-            messages.success(request, _("Saved."))
+            messages.success(request, describe_saved(_("Alert sensitivity")))
             return redirect("alert_settings", project_id=project.pk)
         error, status = str(form.errors["sensitivity"][0]), 400
     context = {
@@ -269,8 +280,8 @@ def _describe_option(option: sensitivity.ExpectedAlerts) -> list[str]:
     years = round(option.years_per_false_alert)
     sentences = [
         ngettext(
-            "At most one false alert per year of a rater’s work.",
-            "At most one false alert per %(years)s years of a rater’s work.",
+            "At most one false alert per rater and year.",
+            "At most one false alert per rater in %(years)s years.",
             years,
         )
         % {"years": format_count(years)}

@@ -97,7 +97,7 @@ def _find_constant_answer_problem(question: Question) -> str | None:
         return None
     label, n, _n_items = answer
     return _(
-        "All %(n)s gold items accept “%(label)s”, so always giving it passes. Add other gold "
+        "Always answering “%(label)s” passes: all %(n)s gold items accept it. Add other gold "
         "answers first."
     ) % {"n": n, "label": label}
 
@@ -252,7 +252,7 @@ def grant_attempt(*, question: Question, rater: Rater, by: Any, reason: str) -> 
     try:
         exam = exams.get_or_start_exam(question=question, rater=rater, by=by, reason=reason)
     except exams.ExamNotAvailable:
-        message = _("An exam needs %(n)s gold items that are new to this rater.")
+        message = _("An exam needs %(n)s gold items new to this rater.")
         raise InvalidExamAction(
             message % {"n": exams.compute_min_correct_answers(question)}
         ) from None
@@ -284,7 +284,7 @@ def _validate_action(question: Question, rater: Rater, reason: str) -> str:
         raise InvalidExamAction(problem)
     final_states = (Exam.State.PASSED, Exam.State.WAIVED)
     if Exam.objects.filter(question=question, rater=rater, state__in=final_states).exists():
-        raise InvalidExamAction(_("This rater doesn't need an exam any more."))
+        raise InvalidExamAction(_("This rater no longer needs an exam."))
     return reason
 
 

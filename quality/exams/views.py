@@ -17,6 +17,7 @@ from django.utils.translation import gettext_lazy as _lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
+from core.text import describe_saved
 from core.web.forms import SettingsForm, add_form_errors
 from core.web.tables import get_page_size
 from metrics.agreement.rater_quality.gold import expected_exam_length
@@ -85,7 +86,7 @@ class ExamRulesForm(SettingsForm):
             return cleaned
         typed = set(numbers) & set(changes)
         if any(cleaned.get(name) != numbers[name] for name in typed):
-            self.add_error("preset", _("Choose a difficulty or advanced numbers, not both."))
+            self.add_error("preset", _("Choose a difficulty or numbers, not both."))
         return cleaned | numbers
 
 
@@ -105,9 +106,7 @@ def _list_preset_choices(max_answers: int) -> list[tuple[str, str]]:
             beta=numbers["beta"],
             max_answers=max_answers,
         )
-        description = _(
-            "%(name)s: pass if right %(high)s of the time, fail at %(low)s. About %(n)s items."
-        ) % {
+        description = _("%(name)s: %(high)s right passes, %(low)s fails. About %(n)s items.") % {
             "name": labels[name],
             "high": format_percent(numbers["p_pass"]),
             "low": format_percent(numbers["p_fail"]),
@@ -236,7 +235,7 @@ def edit_exam_rules(request: HttpRequest, project_id: int) -> HttpResponse:
         except InvalidSettings as invalid:
             add_form_errors(form, invalid.fields)
         else:
-            messages.success(request, _("Saved."))
+            messages.success(request, describe_saved(_("Exam")))
             return _redirect_to_exams(selection)
     context = {
         "project": selection.project,

@@ -149,7 +149,7 @@ def validate_rules(rules: Any, question: Question) -> list[StoredRule]:
     if not isinstance(rules, list) or not rules:
         raise InvalidRules(_("A gate needs at least one rule."))
     if len(rules) > MAX_RULES:
-        raise InvalidRules(_("A gate can have at most %(n)s rules.") % {"n": MAX_RULES})
+        raise InvalidRules(_("At most %(n)s rules.") % {"n": MAX_RULES})
     scale = QuestionScale.for_question(question)
     stored, errors = [], {}
     for index, rule in enumerate(rules):
@@ -246,7 +246,7 @@ def _validate_values(rating_filter: RatingFilter, question: Question) -> None:
     for name, value in rating_filter.attributes:
         of_value = RatingFilter(attributes=((name, value),)).filter_items(project.items.all())
         if not of_value.exists():
-            message = _("No item has the attribute “%(name)s” with the value “%(value)s”.")
+            message = _("No item has “%(name)s” = “%(value)s”.")
             raise BadRequest(message % {"name": name, "value": value})
 
 

@@ -50,9 +50,7 @@ def create_gate(*, project: Project, question: Question, name: str, rules: Any, 
     Project.objects.select_for_update().get(pk=project.pk)
     name, stored_rules = _validate(project, question, name=name, rules=rules)
     if Gate.objects.filter(project=project).count() >= MAX_GATES:
-        raise InvalidGate(
-            name=_("At most %(n)s of these are allowed. Delete one first.") % {"n": MAX_GATES}
-        )
+        raise InvalidGate(name=_("At most %(n)s are allowed. Remove one first.") % {"n": MAX_GATES})
     now = timezone.now()
     gate = Gate.objects.create(
         project=project,
@@ -129,7 +127,7 @@ def _validate(
     if not name or len(name) > MAX_GATE_NAME_LENGTH:
         errors["name"] = _("Between 1 and %(n)s characters.") % {"n": MAX_GATE_NAME_LENGTH}
     elif "/" in name or name in (".", "..") or _has_unprintable(name):
-        errors["name"] = _("A name can't contain slashes or control characters.")
+        errors["name"] = _("No slashes or control characters.")
     else:
         others = Gate.objects.filter(project=project, name=name)
         if (others.exclude(pk=gate.pk) if gate else others).exists():

@@ -53,7 +53,7 @@ def describe_verdict(document: Mapping[str, Any]) -> str:
     if document["verdict"] == VerdictValue.PASS:
         return _("“%(gate)s” passes: every rule is met.") % parameters
     if document["verdict"] == VerdictValue.FAIL:
-        return _("“%(gate)s” fails: a rule is not met.") % parameters
+        return _("“%(gate)s” fails: a rule isn’t met.") % parameters
     undecided = [rule for rule in document["rules"] if rule["verdict"] != VerdictValue.PASS]
     # Rules of an event have their value beside the measure.
     if any(rule.get("estimate", rule)["value"] is None for rule in undecided):
@@ -66,7 +66,7 @@ def describe_verdict(document: Mapping[str, Any]) -> str:
 
 
 def _describe_needed_items(n: int) -> str:
-    return ngettext("About %(n)s more item is needed.", "About %(n)s more items are needed.", n) % {
+    return ngettext("About %(n)s more item needed.", "About %(n)s more items needed.", n) % {
         "n": format_count(n)
     }
 
@@ -159,7 +159,7 @@ def _iter_sentences(rule: Mapping[str, Any]) -> Any:
     n = rule["needed_items"]
     if n and rule["measure"] == COVERAGE:  # counted, of the items that exist
         yield ngettext(
-            "%(n)s more item must be complete.", "%(n)s more items must be complete.", n
+            "%(n)s more complete item needed.", "%(n)s more complete items needed.", n
         ) % {"n": format_count(n)}
     elif n:
         yield _describe_needed_items(n)

@@ -17,6 +17,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST
 
+from core.text import describe_saved
 from metrics.filters import ITEM_PREFIX
 from metrics.question_scale import QuestionScale
 from metrics.views.common.selection import Selection, find_selection
@@ -176,7 +177,7 @@ def show_gate(request: HttpRequest, project_id: int, gate_name: str) -> HttpResp
         except services.InvalidGate as error:
             _add_errors(form, rule_forms, error)
         else:
-            messages.success(request, _("Saved."))
+            messages.success(request, describe_saved(_("Gate")))
             return redirect(_get_url("gate", gate))
     badge_url = _get_url("gate_badge", gate)
     context = {

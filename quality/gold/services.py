@@ -87,7 +87,7 @@ def _parse_tolerance(text: str | float, question: Question) -> float:
     if tolerance == 0:
         return 0.0
     if not Scale(question.scale).ordered:
-        raise ValueError(_("Categories without an order have no tolerance."))
+        raise ValueError(_("Unordered categories have no tolerance."))
     if not 0 < tolerance < span:
         raise ValueError(
             _("The tolerance must be from 0 to below %(span)s.") % {"span": format_number(span, 2)}

@@ -208,7 +208,7 @@ def create_review(*, gold: GoldAnswer, verdict: str, reason: str = "", by: Any) 
         raise InvalidGoldReview(problem)
     gold_services.lock_gold_answers(gold.question)
     if not GoldAnswer.objects.in_force().filter(pk=gold.pk).exists():
-        raise InvalidGoldReview(_("This gold answer is no longer active."))
+        raise InvalidGoldReview(_("This gold answer isn’t active."))
     if verdict == GoldReview.Verdict.RETIRE:
         gold_services.retire_gold_answer(item=gold.item, question=gold.question, by=by)
     else:

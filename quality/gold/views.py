@@ -17,6 +17,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
+from core.text import describe_saved
 from core.web.forms import SettingsForm
 from core.web.tables import Interval, get_page_size
 from metrics.agreement.rater_quality.gold import MIN_ANSWERS
@@ -198,7 +199,7 @@ def submit_review(request: HttpRequest, project_id: int, item_id: int) -> HttpRe
         )
     except suspected_answers.InvalidGoldReview as error:
         return HttpResponseBadRequest(str(error), content_type="text/plain; charset=utf-8")
-    messages.success(request, _("Saved."))
+    messages.success(request, describe_saved(_("Gold answer")))
     return _redirect_to_gold(selection)
 
 
@@ -223,7 +224,7 @@ def submit_intervention(
     except services.InvalidIntervention as invalid:
         messages.error(request, str(invalid))
     else:
-        messages.success(request, _("Saved."))
+        messages.success(request, describe_saved(_("Decision")))
     return _redirect_to_gold(selection)
 
 

@@ -29,6 +29,13 @@ METHOD_TEXTS = {
     ConsensusMethod.MAJORITY: "Majority, one vote per rater; ties have no label.",
 }
 
+# Source of a label, as in the column "source" of the files -> what it means.
+SOURCE_TEXTS = {
+    LabelSource.CONSENSUS: "computed from the ratings (`consensus`)",
+    LabelSource.DECISION: "decided in review (`decision`)",
+    LabelSource.GOLD: "from gold answers (`gold`)",
+}
+
 
 def build_data_card(question: Question) -> str:
     """Return the data card; its numbers come from stored results and labels."""
@@ -52,9 +59,7 @@ def _build_method_section(question: Question, consensus: Consensus | None) -> li
     lines = [
         f"* As of {consensus.computed_at:%Y-%m-%d %H:%M} UTC",
         f"* {sum(by_source.values())} items: "
-        + ", ".join(
-            f"{n} by {LabelSource(source).value}" for source, n in sorted(by_source.items())
-        ),
+        + ", ".join(f"{n} {SOURCE_TEXTS[source]}" for source, n in sorted(by_source.items())),
         f"* Without a label (tied): {unlabelled}",
         f"* Hash of the labels (SHA-256): `{compute_digest(question, consensus)}`",
     ]

@@ -30,6 +30,7 @@ from django.views.decorators.http import (
 )
 
 from core import security_log
+from core.text import describe_saved
 from core.web.forms import SettingsForm, add_form_errors
 from core.web.tables import get_page_size, is_exporting
 from metrics.views.common.selection import (
@@ -240,7 +241,7 @@ class LabelRulesForm(SettingsForm):
     """Form of a question's label rules; quality.review.label_rules validates the bounds."""
 
     request_ratings = forms.BooleanField(
-        label=_lazy("Request extra ratings for uncertain items"), required=False
+        label=_lazy("Extra ratings for uncertain items"), required=False
     )
     certain_from = forms.FloatField(
         label=_lazy("Confidence threshold"),
@@ -255,7 +256,7 @@ class LabelRulesForm(SettingsForm):
         help_text=_lazy("Then the item goes to review."),
     )
     second_opinion_share = forms.FloatField(
-        label=_lazy("Share of decisions for a second adjudicator"),
+        label=_lazy("Share for a second adjudicator"),
         help_text=_lazy("From 0 to 1. Nobody sees which items."),
         widget=forms.NumberInput({"step": "any"}),
     )
@@ -279,7 +280,7 @@ def edit_label_rules(request: HttpRequest, project_id: int) -> HttpResponse:
         except InvalidSettings as invalid:
             add_form_errors(form, invalid.fields)
         else:
-            messages.success(request, _("Saved."))
+            messages.success(request, describe_saved(_("Label rules")))
             return _redirect_to_label_rules(selection)
     context = {
         "project": selection.project,

@@ -93,7 +93,6 @@ def _build_line(rater: RaterListEntry, filtered: FilteredAgreements | None) -> O
         rater.status in (RaterStatus.ACT, RaterStatus.CHECK),
         rater.status == RaterStatus.ACT,
         "paused" in rater.flags,
-        rater.impact,
         agreement,
     )
 

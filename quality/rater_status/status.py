@@ -30,7 +30,15 @@ from quality.repeats import find_inconsistent_scores
 from ratings.models import Exam
 
 from .comparison import RaterComparison, get_comparison
-from .reasons import STATUS_ORDER, FailedExam, RaterStatus, StatusReason, get_status, list_reasons
+from .reasons import (
+    STATUS_ORDER,
+    FailedExam,
+    RaterStatus,
+    ReasonCode,
+    StatusReason,
+    get_status,
+    list_reasons,
+)
 
 
 def build_rank(status: RaterStatus, impact: float | None) -> tuple[int, float]:
@@ -80,6 +88,11 @@ class RaterSummary:
         if self.rater.kind == Rater.Kind.MODEL:
             return RaterStatus.UNKNOWN
         return get_status(self.reasons)
+
+    @property
+    def is_reversed(self) -> bool:
+        """Return whether the rater answers the scale upside down: a bias then means nothing."""
+        return any(reason.code == ReasonCode.REVERSED for reason in self.reasons)
 
     @property
     def rank(self) -> tuple[int, float]:

@@ -46,11 +46,11 @@ def describe_agreement(
         template = _("Agrees far less than the others: %(value)s (median %(middle)s).")
     elif rater in comparison.outlying:
         # The median is of all items: on easy ones, a rater may be below the others and above it.
-        template = _("Agrees less than the others on the same items: %(value)s.")
+        template = _("Agrees less than the others: %(value)s.")
     elif result.value is not None and result.value < comparison.middle:
         if has_cause:
             return ""
-        template = _("Below the team’s median (%(middle)s): %(value)s. The reason is unclear.")
+        template = _("Below the team’s median (%(middle)s): %(value)s, reason unclear.")
     else:
         template = _("Not below the team’s median (%(middle)s): %(value)s.")
     return template % params
@@ -61,8 +61,8 @@ def _describe_missing_comparison(result: comparison.ComparedRater) -> str:
     if result.n_items < comparison.MIN_ITEMS:
         return _("Not enough data yet: %(n)s shared items.") % {"n": format_count(result.n_items)}
     if result.value is None:
-        return _("Agreement with the others is undefined: all answers are the same.")
-    return _("Agreement with the others: %(value)s. A comparison needs three raters.") % {
+        return _("Agreement is undefined: all answers are the same.")
+    return _("Agreement: %(value)s. A comparison needs three raters.") % {
         "value": format_number(result.value)
     }
 
@@ -87,9 +87,9 @@ def describe_bias(result: comparison.ComparedRater, labels: Sequence[str]) -> st
     if result.bias < 0:
         limits = [None if limit is None else -limit for limit in reversed(limits)]
     low, high = map(format_number, limits)
-    template = _("Rates %(size)s [%(low)s, %(high)s] higher than the others on the same items.")
+    template = _("Rates %(size)s [%(low)s, %(high)s] higher than the others.")
     if result.bias < 0:
-        template = _("Rates %(size)s [%(low)s, %(high)s] lower than the others on the same items.")
+        template = _("Rates %(size)s [%(low)s, %(high)s] lower than the others.")
     sentence = template % {"size": format_number(abs(result.bias)), "low": low, "high": high}
     category, share, share_of_others = result.contrast
     if category >= len(labels):
@@ -117,10 +117,10 @@ REASON_TEXTS: dict[str, Promise] = {
     ReasonCode.GOLD: gettext_lazy("below the pass mark on gold answers"),
     ReasonCode.DRIFT: gettext_lazy("may be drifting (too little evidence yet)"),
     ReasonCode.SAME_ANSWER: gettext_lazy("almost always gives the same answer"),
-    ReasonCode.REVERSED: gettext_lazy("answers opposite to the others: scale misread?"),
+    ReasonCode.REVERSED: gettext_lazy("answers the scale upside down"),
     ReasonCode.EXAM: gettext_lazy("Exam not passed"),
     ReasonCode.SELF: gettext_lazy("repeats own answers less often than the others"),
-    ReasonCode.LOW_AGREEMENT: gettext_lazy("agrees less than the others on the same items"),
+    ReasonCode.LOW_AGREEMENT: gettext_lazy("agrees less than the others"),
     ReasonCode.NOT_ENOUGH: gettext_lazy("fewer than 30 shared items"),
 }
 BIAS_REASONS = (ReasonCode.HARSH, ReasonCode.LENIENT, ReasonCode.HIGHER, ReasonCode.LOWER)
@@ -135,7 +135,7 @@ NAMED_ALERT_KINDS = (
 # Reason -> why a question could not be scanned.
 NOT_SCANNED_TEXTS: dict[str, Promise] = {
     "too_many_comparisons": gettext_lazy("Too many ratings for drift detection."),
-    "single_category": gettext_lazy("Drift detection needs at least two categories."),
+    "single_category": gettext_lazy("Drift detection needs two categories."),
 }
 
 
@@ -158,9 +158,9 @@ def _describe_bias_reason(reason: StatusReason) -> str:
     """Return the text on how much higher or lower the rater rates than the others, item by item."""
     assert reason.value is not None
     template = (
-        _("rates %(size)s higher than the others on the same items")
+        _("rates %(size)s higher than the others")
         if reason.value > 0
-        else _("rates %(size)s lower than the others on the same items")
+        else _("rates %(size)s lower than the others")
     )
     return template % {"size": format_number(abs(reason.value))}
 

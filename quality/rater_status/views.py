@@ -163,7 +163,10 @@ def _build_rows(
             interventions=[
                 intervention for intervention in interventions if intervention.rater_id == rater.pk
             ],
-            alerts=[(alert, get_brief_text(alert, rater.pk)) for alert in summary.alerts],
+            alerts=[
+                (alert, get_brief_text(alert, rater.pk, is_reversed=summary.is_reversed))
+                for alert in summary.alerts
+            ],
         )
         for rater in listed
         if (summary := summary_of.get(rater.pk)) is not None

@@ -92,7 +92,7 @@ def build_no_decision_error() -> InvalidAppeal:
 
     It is the same whether there is a decision or not.
     """
-    return InvalidAppeal(_("There is nothing to appeal."))
+    return InvalidAppeal(_("Nothing to appeal."))
 
 
 def create_appeal(
@@ -116,7 +116,7 @@ def create_appeal(
                 created_at=timezone.now(),
             )
     except IntegrityError:
-        raise InvalidAppeal(_("You have already appealed this.")) from None
+        raise InvalidAppeal(_("You already appealed this.")) from None
 
 
 @transaction.atomic
@@ -210,7 +210,7 @@ def create_gold_appeal(*, rater: Rater, question: Question, item: Item, text: st
     if not get_contestable_questions(rater, [question.pk]) or not _has_seen_gold(
         rater, question, item
     ):
-        raise InvalidAppeal(_("There is nothing to appeal."))
+        raise InvalidAppeal(_("Nothing to appeal."))
     return create_appeal(
         rater=rater, question=question, item=item, text=text, about=Appeal.About.GOLD
     )

@@ -103,7 +103,7 @@ def _record_review(decision: Decision, item: Item, by: Any) -> None:
 
 def _validate_not_archived(question: Question) -> None:
     if Project.objects.filter(pk=question.project_id, archived_at__isnull=False).exists():
-        raise InvalidDecision("item", _("this project is archived; restore it first"))
+        raise InvalidDecision("item", _("archived project: restore it first"))
 
 
 @transaction.atomic

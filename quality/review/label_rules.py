@@ -83,7 +83,7 @@ def _find_problems(values: Mapping[str, float], *, overlap: int) -> dict[str, st
     if not 2 <= values["max_ratings"] <= MAX_RATINGS:
         errors["max_ratings"] = describe_whole_range(2, MAX_RATINGS)
     elif values["request_ratings"] and values["max_ratings"] <= overlap:
-        message = _("Must be more than the %(overlap)s planned ratings per item.")
+        message = _("Must exceed the %(overlap)s planned ratings per item.")
         errors["max_ratings"] = message % {"overlap": overlap}
     if not 0 <= values["second_opinion_share"] <= 1:
         errors["second_opinion_share"] = describe_range(0, 1)

@@ -278,7 +278,7 @@ def create_example(request: HttpRequest, project_id: int, item_id: int) -> HttpR
         return _redirect_to_next(request, selection, last=item)
     if project is None:
         raise Http404(_("This item has no decision."))
-    message = _("Item %(key)s added as an example to guidelines version %(n)s.")
+    message = _("Item %(key)s added to guidelines version %(n)s.")
     messages.success(request, message % {"n": project.guidelines_version, "key": item.key})
     return _redirect_to_next(request, selection)
 
@@ -327,10 +327,10 @@ def assign_selected_items(request: HttpRequest, project: Project, ids: list[int]
     question = get_object_or_404(project.questions, key=request.POST.get("question", ""))
     n_assigned = assign_for_review(question=question, item_ids=ids, by=request.user)
     message = ngettext(
-        "%(n)s item moved to the top of the review queue.",
-        "%(n)s items moved to the top of the review queue.",
+        "%(n)s item moved to the top of the queue.",
+        "%(n)s items moved to the top of the queue.",
         n_assigned,
     )
     messages.success(request, message % {"n": n_assigned})
     if n_assigned < len(set(ids)):
-        messages.info(request, _("Items without ratings or with a decision were left out."))
+        messages.info(request, _("Left out: items without ratings or with a decision."))

@@ -13,7 +13,7 @@ from metrics.agreement.weights import get_weighted_name
 from metrics.question_scale import QuestionScale
 from metrics.views.common import number_formats
 from projects.models import Item, Project, Question, Rater, Scale
-from quality.alerts.kinds import KINDS
+from quality.alerts.kinds import describe_alert
 from quality.models import (
     Alert,
     AlertState,
@@ -110,15 +110,20 @@ MAX_ALERTS = 3  # alerts shown on the dashboard
 
 
 @register.simple_tag
-def list_alerts(question: Question, rater: Rater | None = None) -> list[tuple[Alert, str]]:
-    """Return (alert, sentence) of unresolved alerts of a question or of one rater, newest first."""
+def list_alerts(
+    question: Question, rater: Rater | None = None, *, is_reversed: bool = False
+) -> list[tuple[Alert, str]]:
+    """Return (alert, sentence) of unresolved alerts of a question or of one rater, newest first.
+
+    ``is_reversed``: whether the rater answers the scale upside down.
+    """
     states = (AlertState.OPEN, AlertState.ACKNOWLEDGED)
     alerts = Alert.objects.filter(question=question, state__in=states)
     if rater is not None:
         alerts = alerts.filter(rater=rater) | alerts.filter(other_rater=rater)
     alerts = alerts.select_related("rater", "other_rater", "question").defer("chart")
     return [
-        (alert, KINDS[alert.kind].sentence(alert))
+        (alert, describe_alert(alert, is_reversed=is_reversed))
         for alert in alerts.order_by_newest()[:MAX_ALERTS]
     ]
 
@@ -130,7 +135,8 @@ MAX_MESSAGES = 20  # the latest
 class RaterDescription:
     """The head of a person's page: status, its first reason ("" for none), and sentences.
 
-    ``gold``: the score if gold answers are a reason for the status, else None.
+    ``gold``: the score if gold answers are a reason for the status, else None; ``is_reversed``:
+    whether the rater answers the scale upside down.
     """
 
     status: str
@@ -138,6 +144,7 @@ class RaterDescription:
     reason: str
     sentences: str
     gold: GoldScore | None
+    is_reversed: bool
 
 
 @register.simple_tag
@@ -159,25 +166,27 @@ def describe_rater(question: Question, rater: Rater) -> RaterDescription | None:
         "".join(reasons),
         _describe_agreement(question, summary, rater_comparison),
         summary.gold if ReasonCode.GOLD in {reason.code for reason in summary.reasons} else None,
+        summary.is_reversed,
     )
 
 
 def _describe_agreement(
     question: Question, summary: RaterSummary, rater_comparison: comparison.RaterComparison
 ) -> str:
-    """Return sentences on a rater's bias and agreement with the others; "" without a result."""
+    """Return sentences on a rater's bias and agreement with the others; "" without a result.
+
+    Also "" for a rater who answers the scale upside down: this explains both.
+    """
+    if summary.is_reversed:
+        return ""
     rater = summary.rater
     has_outlier_alert = rater_comparison.computed_at is not None and is_outlier(question, rater)
     result = rater_comparison.raters.get(rater.pk)
     codes = {reason.code for reason in summary.reasons}
     # The level is of all days: beside a drift it seems to contradict it.
-    note = (
-        ""
-        if codes & {ReasonCode.DRIFT, ReasonCode.REVERSED}
-        else status_texts.explain_unbiased_level(result)
-    )
+    note = "" if ReasonCode.DRIFT in codes else status_texts.explain_unbiased_level(result)
     is_biased = not codes.isdisjoint(status_texts.BIAS_REASONS)
-    has_cause = is_biased or ReasonCode.REVERSED in codes or bool(summary.alerts or note)
+    has_cause = is_biased or bool(summary.alerts or note)
     agreement = status_texts.describe_agreement(
         rater_comparison, rater.pk, is_outlier=has_outlier_alert, has_cause=has_cause
     )

@@ -37,12 +37,12 @@ from .submission import undo_submission
 MAX_SHOWN_ITEMS = 20  # ids that a request may name as shown
 
 ERROR_RESPONSES = {
-    permissions.ItemNotAssigned: (404, _lazy("This item was deleted or wasn't assigned to you.")),
+    permissions.ItemNotAssigned: (404, _lazy("This item was deleted or isn't yours.")),
     submission.NoSlotLeft: (
         409,
-        _lazy("Your time ran out and others rated this item. Continue with the next."),
+        _lazy("Your time ran out. Others rated this item: continue with the next."),
     ),
-    permissions.ExamRequired: (403, _lazy("Pass the exam before you rate here.")),
+    permissions.ExamRequired: (403, _lazy("Pass the exam first.")),
     permissions.ExamAnswersFinal: (403, _lazy("Exam answers are final.")),
     submission.ExamItemNotSkippable: (409, _lazy("You can't skip items in an exam.")),
     permissions.CorrectionsClosed: (
@@ -110,7 +110,7 @@ def require_rater(view: Callable[..., HttpResponse]) -> Callable[..., HttpRespon
         except Http404:  # an item that was deleted while it was open
             if not is_sheet_request:
                 raise
-            message = _("This item was deleted or wasn't assigned to you.")
+            message = _("This item was deleted or isn't yours.")
             response = _render_not_stored(request, rater, 404, message)
         if is_sheet_request:  # also for a response without a sheet (204)
             response["X-Guidelines"] = str(rater.project.guidelines_version)

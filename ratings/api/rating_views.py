@@ -105,7 +105,7 @@ def _build_output_field(field: RatingField) -> Any:
 
 ERROR_MESSAGES = {
     permissions.ProjectArchived: _("Archived projects accept no ratings."),
-    permissions.RaterPaused: _("Your lead paused your rating. Your ratings are kept."),
+    permissions.RaterPaused: _("Your lead paused you. Your ratings are kept."),
     permissions.RaterPausedForGold: _("Too many known answers were wrong. Your ratings are kept."),
     permissions.ExamRequired: "Pass the exam first, on the rating page or at GET .../next/.",
     permissions.ExamAnswersFinal: _("Exam answers are final."),

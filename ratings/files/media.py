@@ -101,7 +101,7 @@ def _save_items(
         body = bodies.setdefault(upload.key, {})
         address = reverse("media", args=[project.pk, name])
         if body.get(upload.kind) not in (None, "", address):
-            message = _("Item “%(key)s” already shows another file. Rename this file.") % {
+            message = _("Item “%(key)s” shows another file. Rename this file.") % {
                 "key": upload.key
             }
             errors[clean_upload_name(upload.file.name or "")] = message
@@ -127,7 +127,7 @@ def _iter_valid_uploads(files: Sequence[Any], errors: dict[str, str]) -> Iterato
         key = PurePath(clean_upload_name(file.name or "")).stem.strip()
         if extension is None:
             errors[clean_upload_name(file.name or "")] = _(
-                "This isn't a supported image, audio or video file."
+                "Not a supported image, audio or video file."
             )
         elif find_key_problem(key, max_length=item_upsert.MAX_KEY_LENGTH):
             errors[clean_upload_name(file.name or "")] = _("This file name can't be an item ID.")

@@ -41,7 +41,7 @@ def upload_media(request: HttpRequest, project_id: int) -> HttpResponse:
             errors = error.fields
         except OSError:
             logger.exception("an upload could not be stored")
-            errors = {"": _("Not saved. The server's disk may be full.")}
+            errors = {"": _("Not saved: the disk may be full.")}
         else:
             if files:
                 number = counts["created"] + counts["changed"]

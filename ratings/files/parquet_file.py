@@ -20,7 +20,7 @@ def has_parquet() -> bool:
 
 def build_missing_response() -> HttpResponse:
     """Return the response to a browser's request for a Parquet file if pyarrow is missing."""
-    message = _("Parquet needs pyarrow. Ask an administrator to install it.")
+    message = _("Ask an administrator to install pyarrow for Parquet.")
     return HttpResponse(message, status=501, content_type="text/plain; charset=utf-8")
 
 

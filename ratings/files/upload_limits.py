@@ -60,7 +60,7 @@ def limit_upload(setting: str) -> Callable[[View], View]:
             length = request.META.get("CONTENT_LENGTH") or "0"
             limit = getattr(settings, setting)
             if not length.isdecimal() or int(length) > limit + FORM_BYTES:
-                text = _("At most %(limit)s bytes. Nothing was saved.")
+                text = _("Not saved: at most %(limit)s bytes.")
                 return _render_error(request, 413, text % {"limit": limit})
             if request.method != "POST":
                 return protected(request, *args, **kwargs)
@@ -100,7 +100,7 @@ def _read_body(request: HttpRequest) -> bool:
 
 
 def _get_disk_full_message() -> str:
-    return _("Not saved. The server's disk may be full.")
+    return _("Not saved: the disk may be full.")
 
 
 def _render_error(request: HttpRequest, status: int, text: str) -> HttpResponse:

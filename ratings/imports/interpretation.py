@@ -174,14 +174,14 @@ class FileInterpretation:
         lines += [column.format() for column in self.columns]
         if self.rows_are_items:
             lines.append(
-                _("rows are raters, numbered from 1")
+                _("rows are numbered raters")
                 if self.layout == "raters"
-                else _("rows are items, numbered from 1")
+                else _("rows are numbered items")
             )
         if self.default_rater:
             lines.append(_("all ratings are by %(rater)s") % {"rater": self.default_rater})
         if self.zone:
-            lines.append(_("times without a zone are read as %(zone)s") % {"zone": self.zone})
+            lines.append(_("times without zone: %(zone)s") % {"zone": self.zone})
         lines += [_format_question(key, question) for key, question in self.questions.items()]
         if self.counts:
             lines.append(
@@ -333,7 +333,7 @@ def _join_first_names(names: list[str]) -> str:
 
 
 def _format_question(key: str, question: InterpretedQuestion) -> str:
-    return _("question %(key)s: %(scale)s; labels in this order: %(labels)s") % {
+    return _("question %(key)s: %(scale)s; ordered labels: %(labels)s") % {
         "key": key,
         "scale": question.scale
         or (_("no scale yet") if question.order else _("the project's scale")),

@@ -5,28 +5,26 @@ from __future__ import annotations
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-ALLOWED_FORMATS = _(
-    "Use a table (CSV, Excel, JSON) or another tool's export, optionally as gzip or ZIP."
-)
+ALLOWED_FORMATS = _("Use CSV, Excel, JSON or another tool's export, also as gzip or ZIP.")
 
-_DAMAGED = _("The file is damaged or protected by a password.")
-_ZIP_DAMAGED = _("'%(value)s' in the ZIP archive is damaged or protected by a password.")
+_DAMAGED = _("The file is damaged or needs a password.")
+_ZIP_DAMAGED = _("'%(value)s' in the ZIP archive is damaged or needs a password.")
 _UNSUPPORTED = _("This file type isn't supported. %(allowed)s")
 _TOO_LONG = _("A cell, line or record has more than %(limit)s characters.")
 _QUOTES = _("Quotation marks must enclose the whole cell.")
-_INVALID_CHARACTER = _("'%(value)s' contains an invalid character, such as a line break.")
+_INVALID_CHARACTER = _("'%(value)s' contains an invalid character, perhaps a line break.")
 _UNKNOWN = _("'%(value)s' is new, but new items and raters aren't allowed.")
 _WHOLE_NUMBER = _("'%(value)s' must be a whole number from %(low)s to %(limit)s.")
-_NO_RATINGS = _("This %(format)s file has no ratings of whole items by single raters.")
+_NO_RATINGS = _("This %(format)s file lacks ratings of whole items by single raters.")
 
 # Problem kind -> message
 MESSAGES: dict[str, str | Promise] = {
     # The file as a whole
     "empty": _("The file is empty. Add a header row and ratings or items."),
-    "too_large": _("Unpacked, the file exceeds the limit of %(limit)s bytes."),
+    "too_large": _("The unpacked file exceeds %(limit)s bytes."),
     # ZIP archives
-    "zip": _("The ZIP archive needs a table or export that lists its media files."),
-    "zip_manifests": _("Keep only one of these tables in the ZIP archive: %(found)s."),
+    "zip": _("The ZIP archive needs a table of its media files."),
+    "zip_manifests": _("Keep one of these tables in the ZIP archive: %(found)s."),
     "zip_broken": _ZIP_DAMAGED,
     "zip_cut": _DAMAGED,
     "zip_many": _("The ZIP archive has more than %(limit)s files."),
@@ -34,77 +32,69 @@ MESSAGES: dict[str, str | Promise] = {
     "zip_duplicate_name": _("'%(value)s' occurs twice in the ZIP archive."),
     "zip_locked": _ZIP_DAMAGED,
     "zip_kind": _(
-        "'%(value)s' in the ZIP archive isn't a supported image, audio or video file. Remove it."
+        "Remove '%(value)s' from the ZIP archive: not a supported image, audio or video file."
     ),
-    "zip_large": _("'%(value)s' in the ZIP archive has %(found)s bytes. The limit is %(limit)s."),
+    "zip_large": _("'%(value)s' in the ZIP archive has %(found)s bytes (limit: %(limit)s)."),
     "media_missing": _("'%(value)s' is neither in the ZIP archive nor uploaded."),
     "pdf": _UNSUPPORTED,
     "html": _UNSUPPORTED,
     "binary": _UNSUPPORTED,
     # JSON
     "json": _("Invalid JSON: %(why)s. Use a list of objects, or one object per line."),
-    "json_cut": _("The JSON is cut off in the middle of a record."),
+    "json_cut": _("The JSON ends in the middle of a record."),
     "json_object": _("Expected an object {...}, not %(found)s."),
     "json_deep": _("The record has more than %(limit)s levels."),
     "json_long": _TOO_LONG,
     "columns_differ": _("No record has the fields of the first ones."),
     # Workbooks and XML
     "xlsx_part": _(
-        "The part %(name)s of the workbook exceeds %(limit)s elements or bytes. Save the sheet as "
-        "CSV."
+        "Part %(name)s of the workbook exceeds %(limit)s elements or bytes. Save it as CSV."
     ),
-    "xlsx_rows": _("Row number %(found)s exceeds the limit of %(limit)s. Save the sheet as CSV."),
-    "xlsx_gap": _("There are more than %(limit)s empty rows above this row. Delete them."),
-    "xlsx_formula": _(
-        "The workbook lacks this formula's value. Open and save it in a spreadsheet program."
-    ),
+    "xlsx_rows": _("Row %(found)s exceeds the limit of %(limit)s. Save it as CSV."),
+    "xlsx_gap": _("Delete the empty rows above this row (limit: %(limit)s)."),
+    "xlsx_formula": _("This formula has no value. Save the workbook in a spreadsheet program."),
     "xlsx_error": _("Spreadsheet error '%(value)s'. Enter a value instead."),
     "parquet": _DAMAGED,
-    "parquet_missing": _("Parquet needs pyarrow. Ask an administrator to install it."),
+    "parquet_missing": _("Ask an administrator to install pyarrow for Parquet."),
     "xml": _("Invalid XML: %(why)s."),
     "xml_entities": _("XML with a document type or entities isn't allowed."),
     "gzip": _DAMAGED,
     "file_missing": _("The uploaded file is gone. Upload it again."),
     # Text and lines
-    "bytes": _(
-        "Byte %(byte)s isn't valid in %(encoding)s. In %(guess)s, the word with it is '%(text)s'."
-    ),
+    "bytes": _("Byte %(byte)s isn't valid in %(encoding)s. In %(guess)s, it reads '%(text)s'."),
     "nul": _("Text can't contain NUL characters."),
     "line_long": _TOO_LONG,
     "cell_long": _TOO_LONG,
     "quote_open": _QUOTES,
     "invalid_quote": _QUOTES,
-    "columns_many": _("%(found)s columns exceed the limit of %(limit)s."),
+    "columns_many": _("%(found)s columns (limit: %(limit)s)."),
     # Header line
     "one_column": _(
-        "There is only one column. Separate columns by comma, semicolon, tab or vertical bar, and "
+        "Only one column found. Separate columns by comma, semicolon, tab or vertical bar; "
         "don't quote whole lines."
     ),
     "name_empty": _("Column %(place)s has no name."),
     "duplicate_column_name": _(
-        "Columns %(first)s and %(second)s are both named '%(name)s'. Rename one, or add a missing "
-        "header row."
+        "Columns %(first)s and %(second)s are named '%(name)s'. Rename one, or add a header row."
     ),
-    "no_names": _("The name of the label column, '%(name)s', is also a label."),
-    "only_names": _("There are no ratings below the header row."),
+    "no_names": _("The label column's name, '%(name)s', is also a label."),
+    "only_names": _("No ratings below the header row."),
     # Rows
-    "cells": _("The header row has %(wanted)s cells, but this row has %(found)s."),
-    "key_empty": _("The cell is empty. Every row needs an item, rater and label."),
-    "key_long": _("'%(value)s…' has %(found)s characters. The limit is %(limit)s."),
+    "cells": _("The header row has %(wanted)s cells, this row %(found)s."),
+    "key_empty": _("The cell is empty. Rows need an item, rater and label."),
+    "key_long": _("'%(value)s…' has %(found)s characters (limit: %(limit)s)."),
     "surrogate": _("'%(value)s' contains half a character."),
     "invalid_item": _("The item can't be saved: %(why)s."),
     "conflicting_item": _(
         "Item '%(value)s' has '%(found)s' in '%(field)s', but '%(wanted)s' in line %(other)s."
     ),
-    "question_key": _(
-        "Use at most 64 letters, digits, “_”, “.” or “-”; start with a letter or digit."
-    ),
-    "questions_many": _("'%(value)s' exceeds the limit of %(limit)s questions per project."),
+    "question_key": _("At most 64 letters, digits, “_”, “.” or “-”; first a letter or digit."),
+    "questions_many": _("'%(value)s' exceeds %(limit)s questions per project."),
     "key_control": _INVALID_CHARACTER,
-    "label_unknown": _("'%(value)s' isn't a label of this question. Allowed: %(allowed)s."),
+    "label_unknown": _("'%(value)s' isn't a label. Allowed: %(allowed)s."),
     "labels_many": _(
-        "%(found)s different labels exceed the limit of %(limit)s. Choose another label column, or "
-        "use `manage.py agreement FILE --scale interval` for measurements."
+        "%(found)s different labels (limit: %(limit)s). Choose another column; for "
+        "measurements, use `manage.py agreement FILE --scale interval`."
     ),
     "item_unknown": _UNKNOWN,
     "rater_unknown": _UNKNOWN,
@@ -121,17 +111,17 @@ MESSAGES: dict[str, str | Promise] = {
     "webanno": _NO_RATINGS,
     "marks_in_items": _NO_RATINGS,
     "yaml": _UNSUPPORTED,
-    "question_missing": _("No row is about question '%(question)s'; the file has %(found)s."),
+    "question_missing": _("The file has no question '%(question)s', only %(found)s."),
 }
 
 # Problem kind, or the value "step" of a problem -> (what to do, options of the commands that do
 # it); for problems whose message does not say it.
 NEXT_STEPS: dict[str, tuple[str | Promise, str]] = {
-    "quote_open": (_("Write quotation marks inside a cell twice."), ""),
-    "invalid_quote": (_("Write quotation marks inside a cell twice."), ""),
+    "quote_open": (_("Double quotation marks inside cells."), ""),
+    "invalid_quote": (_("Double quotation marks inside cells."), ""),
     "marks_in_items": (_("Import one label per item."), ""),
     "merged_labels": (
-        _("Import the answers of single workers, such as the job's worker responses."),
+        _("Import the job's worker responses."),
         "",
     ),
     "prolific": (_("Import the file with the answers."), ""),
@@ -141,19 +131,19 @@ NEXT_STEPS: dict[str, tuple[str | Promise, str]] = {
     ),
     "lm_eval_results": (_("Import the samples (--log_samples, samples_TASK.jsonl)."), ""),
     "webanno": (
-        _("Export the project as UIMA CAS JSON, with document labels."),
+        _("Export UIMA CAS JSON with document labels."),
         "",
     ),
     "choose_item": (
-        _("Choose '%(field)s' as the item ID, or don't import it."),
+        _("Choose '%(field)s' as the item ID, or ignore it."),
         "--map item=%(field)s, or --map ignore=%(field)s",
     ),
     "leave_out": (
-        _("Don't import '%(field)s', or choose another item ID."),
+        _("Ignore '%(field)s', or choose another item ID."),
         "--map ignore=%(field)s, or --map item=COLUMN",
     ),
     "label_unknown": (
-        _("Correct it, add it to the categories, or make it a missing value code."),
+        _("Correct it, or make it a category or missing value code."),
         "--missing %(value)s",
     ),
     "key_empty": (
@@ -162,15 +152,15 @@ NEXT_STEPS: dict[str, tuple[str | Promise, str]] = {
     ),
     "key_long": (_("Choose another column."), "--map ROLE=COLUMN"),
     "key_control": (_("Choose another column."), "--map ROLE=COLUMN"),
-    "cells": (_("Put cells with the delimiter into quotation marks."), ""),
-    "few_cells": (_("Add the missing cells, even if they are empty."), ""),
+    "cells": (_("Quote cells that contain the delimiter."), ""),
+    "few_cells": (_("Add the missing cells, even if empty."), ""),
     "bytes": (
         _("Choose the encoding, or save the file as UTF-8."),
         "--encoding %(option)s, or --encoding ENCODING",
     ),
     "no_names": (_("Add the missing header row."), ""),
     "guidelines": (
-        _("Leave the cell empty, or don't import guidelines versions."),
+        _("Leave the cell empty, or ignore guidelines versions."),
         "--map guidelines=",
     ),
     "repeats_many": (_("Choose the columns that identify items."), "--map item=COLUMN"),

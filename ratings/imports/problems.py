@@ -100,12 +100,10 @@ def _format_time_error(values: Mapping[str, Any]) -> str:
         return reason
     if has_ambiguous_date_order(values["time"]):
         return gettext(
-            "'%(time)s' is ambiguous. Choose whether day or month comes first (--dates dmy or "
+            "'%(time)s' is ambiguous. Choose the order of day and month (--dates dmy or "
             "--dates mdy)"
         ) % {"time": values["time"]}
-    return gettext("%(reason)s. Correct the time, or don't import times (--map rated_at=)") % {
-        "reason": reason
-    }
+    return gettext("%(reason)s. Correct or ignore times (--map rated_at=)") % {"reason": reason}
 
 
 def _format_skipped_records(skipped_records: Mapping[str, StoredSkippedRecords]) -> str:
@@ -132,9 +130,9 @@ def describe_write_failure(kind: str, value: str) -> str:
     messages = {
         "archived": gettext("Archived projects accept no ratings."),
         "file_missing": gettext("The uploaded file is gone. Upload it again."),
-        "error": gettext("The import failed repeatedly. The server log shows why."),
+        "error": gettext("The import failed. See the server log."),
     }
-    changed = gettext("'%(value)s' was changed or removed after the check. Check the file again.")
+    changed = gettext("'%(value)s' changed after the check. Check the file again.")
     return messages.get(kind, changed) % {"value": value}
 
 

@@ -56,7 +56,7 @@ def delete_rater(request: HttpRequest, project_id: int, rater_id: int) -> HttpRe
         pseudonymized = personal_data.pseudonymize_rater(
             rater=rater, by=request.user, comments="comments" in request.POST
         )
-        message = _("Only the ratings are kept, under %(key)s.")
+        message = _("Only ratings are kept, under %(key)s.")
         messages.success(request, message % {"key": pseudonymized.key})
         return redirect("people", project.pk)
     return _confirm_deletion(request, project, Kind.RATER, rater, name=rater.key, back="people")

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
 from core.api.errors import BadRequest
-from core.text import parse_id
+from core.text import describe_saved, parse_id
 from projects.models import Item, Member, Project
 from projects.permissions import get_project
 from projects.services import gold
@@ -79,7 +79,7 @@ def set_item_gold(request: HttpRequest, project_id: int, item_id: int, key: str)
     except gold.InvalidGoldAnswer:
         messages.error(request, _("Choose the right answer."))
     else:
-        messages.success(request, _("Saved."))
+        messages.success(request, describe_saved(_("Gold answer")))
     return redirect_back(request, project)
 
 
@@ -97,7 +97,7 @@ def _edit_item(request: HttpRequest, project: Project, item: Item | None) -> Htt
     ]  # show the errors of all of them
     if is_submitted and all(are_valid) and _save_item(request, form, parts, attributes):
         key = form.cleaned_data["key"]
-        messages.success(request, _("Saved."))
+        messages.success(request, describe_saved(_("Item")))
         if "another" in request.POST:
             return redirect("item_new", project.pk)
         return redirect("item", project.pk, key)

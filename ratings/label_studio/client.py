@@ -26,27 +26,27 @@ from ratings.imports.readers.tools.base import Fields
 
 ERROR_TEXTS = {
     "url": gettext_lazy("Start the address with https:// and a host."),
-    "not_found": gettext_lazy("The host has no IP address. Check the address."),
+    "not_found": gettext_lazy("The host is unknown. Check the address."),
     "not_allowed": gettext_lazy(
         "The host is in a private network. See CONNECTIONS_TO_PRIVATE_NETWORKS."
     ),
     "certificate": gettext_lazy("The certificate is invalid."),
-    "timeout": gettext_lazy("There was no response in time."),
+    "timeout": gettext_lazy("No response in time."),
     "connection": gettext_lazy("The connection failed."),
     "too_large": gettext_lazy("Label Studio’s response is too large."),
-    "no_json": gettext_lazy("This isn't Label Studio's API. Use the address in your browser."),
-    "redirect": gettext_lazy("The address redirects to %(location)s. Use that one."),
-    "token": gettext_lazy("Label Studio rejected the token. Enter a new one."),
-    "token_key": gettext_lazy("SECRET_KEY of this server changed. Enter the token again."),
-    "forbidden": gettext_lazy("The token's user has no access to the project."),
-    "no_project": gettext_lazy("The token's user has no access to the project."),
+    "no_json": gettext_lazy("Not Label Studio's API. Use your browser's address."),
+    "redirect": gettext_lazy("This redirects to %(location)s. Use that address."),
+    "token": gettext_lazy("Label Studio rejected the token. Enter another."),
+    "token_key": gettext_lazy("SECRET_KEY changed. Enter the token again."),
+    "forbidden": gettext_lazy("The token's user can't open the project."),
+    "no_project": gettext_lazy("The token's user can't open the project."),
     "status": gettext_lazy("Label Studio responded with status %(status)s."),
     "busy": gettext_lazy("Label Studio responded with status %(status)s."),
-    "no_tasks": gettext_lazy("The project has no tasks yet."),
-    "import_gone": gettext_lazy("The import was discarded. Read the project again."),
-    "import_failed": gettext_lazy("The import failed. Read the project again."),
+    "no_tasks": gettext_lazy("The project has no tasks."),
+    "import_gone": gettext_lazy("Import discarded. Read the project again."),
+    "import_failed": gettext_lazy("Import failed. Read the project again."),
     "archived": gettext_lazy("Project archived."),
-    "internal": gettext_lazy("The server failed. Its log shows why."),
+    "internal": gettext_lazy("The server failed. See its log."),
 }
 
 

@@ -119,8 +119,7 @@ def _validate_state(project: Project, address: str, remote_project: int) -> None
         raise InvalidConnection(remote_project=_("This project is connected already."))
     if connections.count() >= MAX_CONNECTIONS:
         raise InvalidConnection(
-            address=_("At most %(n)s connections are allowed. Disconnect one first.")
-            % {"n": MAX_CONNECTIONS}
+            address=_("At most %(n)s are allowed. Remove one first.") % {"n": MAX_CONNECTIONS}
         )
 
 

@@ -19,6 +19,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
+from core.text import describe_saved
 from events.webhooks.http_client import MAX_URL_LENGTH
 from projects.models import Member
 from projects.permissions import get_project
@@ -53,7 +54,7 @@ class ConnectForm(forms.Form):
     )
     token = _build_token_field(
         required=True,
-        help_text=gettext_lazy("Find it under Account & Settings in Label Studio."),
+        help_text=gettext_lazy("In Label Studio, under Account & Settings."),
     )
 
 
@@ -113,7 +114,7 @@ def show_connection(request: HttpRequest, project_id: int, connection_id: int) -
         except services.InvalidConnection as error:
             _add_errors(form, error)
         else:
-            messages.success(request, _("Saved."))
+            messages.success(request, describe_saved(_("Connection")))
             return redirect(_get_url(connection))
     hint_path = reverse("label_studio_hint", args=[connection.pk, connection.hint_secret])
     context = {

@@ -15,8 +15,8 @@ MAX_CLOCK_SKEW = datetime.timedelta(minutes=5)
 
 # Errors of a rating's time. Imports store the reason and the time, and format them for display.
 TIME_ERRORS: dict[str, Promise] = {
-    "shape": _("'%(time)s' isn't an ISO 8601 time such as 2026-03-01T09:30:00Z"),
-    "zone": _("%(time)s has no time zone; add Z or an offset such as +02:00"),
+    "shape": _("'%(time)s' isn't ISO 8601, such as 2026-03-01T09:30:00Z"),
+    "zone": _("%(time)s has no time zone; add Z or an offset like +02:00"),
     "range": _("%(time)s is out of range"),
     "future": _("%(time)s is in the future"),
     "early": _("%(time)s is before 1970-01-02"),

@@ -38,7 +38,7 @@ UNKNOWN_ADDRESSES = [
     ("?coefficient=odd", "coefficient must be one of ", ""),
     ("no-such-page/", "Check the address.", ""),
     ("settings/questions/odd/", "Check the address.", "settings/"),
-    ("items/?attribute=odd", "Enter an attribute like language=de.", "items/"),
+    ("items/?attribute=odd", "Use attribute=value, such as language=de.", "items/"),
 ]
 
 

@@ -83,11 +83,11 @@ def test_problems_are_listed(
     monkeypatch.setattr(system_status, "get_broker_state", lambda: "takes nothing (ResponseError)")
     client = client_for(admin)
     assert get_problems(client) == [
-        "Only 1 MB left on the disk of DATA_DIR",
+        "Only 1 MB left for DATA_DIR",
         "The broker rejects writes",
         "No worker active for 3600 s",
-        "A rating has waited 3600 s to be counted",
-        "1 question is out of date",
+        "A rating is uncounted after 3600 s",
+        "1 outdated question",
     ]
     page = client.get("/system-status/").text
     assert f'href="/projects/{question.project_id}/?question=severity"' in page

@@ -128,7 +128,7 @@ def test_there_are_at_most_twenty(api_for: Any, lead: Any, path: str) -> None:
         assert client.post(f"{path}webhooks/", body, format="json").status_code == 201
     response = client.post(f"{path}webhooks/", body, format="json")
     assert response.json()["error"]["fields"] == {
-        "url": "At most 20 of these are allowed. Delete one first."
+        "url": "At most 20 are allowed. Remove one first."
     }
 
 

@@ -229,7 +229,7 @@ def test_report_counts_raters_who_lower_the_value(question: Question) -> None:
     assert without is not None and without["value"] is not None and headline["value"] is not None
     assert without["value"] > headline["value"] + 0.2
     text = run_report_command(str(question.project_id))
-    assert "* 1 rater agrees less than the others on the same items. Without this rater: 0." in text
+    assert "* 1 rater agrees less than the others. Without this rater: 0." in text
     assert "* Now: 1 rater to check." in text
     others = Rating.objects.filter(question=question).exclude(rater__key="z")
     codes = others.order_by("item", "rater").values_list("code", flat=True)

@@ -52,7 +52,7 @@ def test_project_is_deleted_after_another_lead_approved(
     client, other_client = client_for(lead), client_for(other_lead)
     delete_address = get_address(project, "delete/")
     page = client.get(delete_address)
-    assert "A second person has to approve" in page.text
+    assert "A second person must approve" in page.text
     confirmation = {"confirmation": project.name}
     assert client.post(delete_address, confirmation).status_code == 403
     assert not Deletion.objects.exists()
@@ -166,7 +166,7 @@ def test_identities_are_shown_and_restored_with_an_approval(
     rater_pseudonyms.hide_raters(project=project, by=lead)
     client, base = client_for(lead), get_address(project, "people/pseudonyms/")
     reason = {"reason": "a complaint"}
-    assert "A second person has to approve" in client.get(base).text
+    assert "A second person must approve" in client.get(base).text
     assert client.post(f"{base}disclose/", reason).status_code == 403
     assert client.post(f"{base}set/", {"hidden": "0", "confirm": "on"}).status_code == 403
     request_and_decide(project, Action.DISCLOSE_RATERS, by=lead, decided_by=other_lead)

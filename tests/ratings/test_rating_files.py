@@ -167,7 +167,7 @@ def test_without_pyarrow_the_response_says_what_to_install(
     assert "export.parquet" not in client.get(page).content.decode()
     response = client.get(page + "export.parquet")
     assert response.status_code == 501
-    assert "Parquet needs pyarrow" in response.content.decode()
+    assert "install pyarrow for Parquet" in response.content.decode()
     assert client.get(page + "export.csv").status_code == 200
 
 

@@ -168,7 +168,7 @@ PEARSON = Coefficient(
     name="pearson",
     label=_("Pearson’s correlation"),
     description=_(
-        "Whether two raters’ values lie on a line. Not agreement: always 5 higher gives 1."
+        "Whether two raters’ values form a line. Not agreement: always 5 higher gives 1."
     ),
     formula="s_xy / (s_x s_y) of the categories' values",
     low=-1,

@@ -213,8 +213,8 @@ FLEISS_KAPPA = Coefficient(
     name="fleiss_kappa",
     label=_("Fleiss’ kappa"),
     description=_(
-        "Agreement of any number of raters beyond chance, as given by how often all of them "
-        "together use each category."
+        "Agreement of any number of raters beyond chance, as given by all raters’ category "
+        "frequencies."
     ),
     formula="(P_o - P_e) / (1 - P_e),   P_e = p'Wp,   p_j = sum_i n_ij / M over all ratings",
     low=None,
@@ -231,7 +231,7 @@ FLEISS_KAPPA = Coefficient(
 FLEISS_KAPPA_GWET = Coefficient(
     name="fleiss_kappa_gwet",
     label=_("Fleiss’ kappa by item"),
-    description=_("Fleiss’ kappa in which each item, not each rating, counts equally for chance."),
+    description=_("Fleiss’ kappa where items, not ratings, count equally for chance."),
     formula="(P_o - P_e) / (1 - P_e),   P_e = p'Wp,   p_j = mean over rated items of n_ij / m_i",
     low=None,
     high=1,
@@ -250,7 +250,7 @@ FLEISS_KAPPA_GWET = Coefficient(
 FLEISS_KAPPA_CATEGORY = Coefficient(
     name="fleiss_kappa_category",
     label=_("Fleiss’ kappa of each category"),
-    description=_("Agreement beyond chance on one category against all others."),
+    description=_("Agreement beyond chance, one category against the rest."),
     formula="fleiss_kappa of the two categories j and not j",
     low=None,
     high=1,

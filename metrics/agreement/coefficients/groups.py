@@ -288,17 +288,14 @@ PEER_FORMULAS = {
 PEER_TEXTS: dict[str, tuple[str, str]] = {
     "vs_peers": (
         _("Kappa with peers"),
-        _("Agreement beyond chance of one rater with the others on the same items."),
+        _("One rater’s agreement with the others beyond chance."),
     ),
     "vs_peers_percent": (
         _("Percent agreement with peers"),
-        _("How often a rater and another rater of the item agree."),
+        _("How often a rater agrees with another rater."),
     ),
     "vs_peers_bias": (
         _("Bias against peers"),
-        _(
-            "The mean difference from the others on the same items, in steps or values of the "
-            "scale."
-        ),
+        _("Mean difference from the others on the same items, in scale units."),
     ),
 }

@@ -130,8 +130,8 @@ GWET_AC1 = Coefficient(
     name="gwet_ac1",
     label=_("Gwet’s AC1"),
     description=_(
-        "Agreement beyond chance that stays stable if one category prevails; confusion of a "
-        "rare category hardly lowers it (Vach & Gerke 2023)."
+        "Agreement beyond chance, stable if one category prevails; confusing a rare category "
+        "hardly lowers it (Vach & Gerke 2023)."
     ),
     formula=(
         "(P_o - P_e) / (1 - P_e),   P_e = T_w sum p_j (1 - p_j) / (k (k - 1)),   "
@@ -219,7 +219,7 @@ def brennan_prediger(
 BRENNAN_PREDIGER = Coefficient(
     name="brennan_prediger",
     label=_("Brennan-Prediger"),
-    description=_("Agreement beyond chance if chance gives every category equally often."),
+    description=_("Agreement beyond chance, where every category is equally likely."),
     formula="(P_o - P_e) / (1 - P_e),   P_e = T_w / k^2",
     low=None,
     high=1,

@@ -238,8 +238,8 @@ KRIPPENDORFF_NOMINAL = Coefficient(
     name="krippendorff_alpha_nominal",
     label=_("Krippendorff’s alpha, nominal"),
     description=_(
-        "Agreement beyond chance with any number of raters and missing ratings, corrected for "
-        "few items."
+        "Agreement beyond chance of any number of raters, with missing ratings, corrected "
+        "for few items."
     ),
     formula=_ALPHA_FORMULA + "d_cl = [c != l]",
     low=None,
@@ -255,8 +255,7 @@ KRIPPENDORFF_ORDINAL = Coefficient(
     name="krippendorff_alpha_ordinal",
     label=_("Krippendorff’s alpha, ordinal"),
     description=_(
-        "Krippendorff’s alpha in which a disagreement weighs more if more ratings lie between "
-        "its categories."
+        "Krippendorff’s alpha where disagreements weigh more if more ratings lie between."
     ),
     formula=_ALPHA_FORMULA + "d_cl = (sum of n_g over g = c..l - (n_c + n_l) / 2)^2",
     low=None,
@@ -272,7 +271,7 @@ KRIPPENDORFF_ORDINAL = Coefficient(
 KRIPPENDORFF_INTERVAL = Coefficient(
     name="krippendorff_alpha_interval",
     label=_("Krippendorff’s alpha, interval"),
-    description=_("Krippendorff’s alpha in which disagreements weigh by their squared difference."),
+    description=_("Krippendorff’s alpha with squared differences."),
     formula=_ALPHA_FORMULA + "d_cl = (v_c - v_l)^2",
     low=None,
     high=1,
@@ -290,8 +289,7 @@ KRIPPENDORFF_RATIO = Coefficient(
     name="krippendorff_alpha_ratio",
     label=_("Krippendorff’s alpha, ratio"),
     description=_(
-        "Krippendorff’s alpha for numbers with a true zero: a difference weighs relative to "
-        "the numbers’ sum."
+        "Krippendorff’s alpha for numbers with a true zero: differences weigh relative to the sum."
     ),
     formula=_ALPHA_FORMULA + "d_cl = ((v_c - v_l) / (v_c + v_l))^2, 0 where v_c + v_l = 0",
     low=None,

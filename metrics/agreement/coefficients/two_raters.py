@@ -186,9 +186,7 @@ _BYRT_1993 = "Byrt, Bishop & Carlin 1993, Journal of Clinical Epidemiology 46, 4
 SCOTT_PI = Coefficient(
     name="scott_pi",
     label=_("Scott’s pi"),
-    description=_(
-        "Cohen’s kappa with chance by how often the two raters together use each category."
-    ),
+    description=_("Cohen’s kappa with chance by both raters’ pooled frequencies."),
     formula="(P_o - P_e) / (1 - P_e),   P_e = sum pi_j^2,   pi = (r + c) / 2",
     low=-1,
     high=1,
@@ -208,8 +206,7 @@ PABAK = Coefficient(
     name="pabak",
     label=_("PABAK"),
     description=_(
-        "Kappa adjusted for prevalence and bias: as if both raters used all "
-        "categories equally often."
+        "Kappa adjusted for prevalence and bias: as if all categories were equally frequent."
     ),
     formula="(k P_o - 1) / (k - 1)",
     low=-1,
@@ -228,7 +225,7 @@ PREVALENCE_INDEX = Coefficient(
     name="prevalence_index",
     label=_("Prevalence index"),
     description=_(
-        "How unequally often the two categories occur. Far from 0, kappa is low even if most "
+        "How unequally frequent two categories are. Far from 0, kappa is low even if most "
         "answers agree."
     ),
     formula="(a - d) / n of the table [[a, b], [c, d]]",
@@ -251,7 +248,7 @@ PREVALENCE_INDEX = Coefficient(
 BIAS_INDEX = Coefficient(
     name="bias_index",
     label=_("Bias index"),
-    description=_("How much more often one rater chooses the first category than the other."),
+    description=_("How much more often one rater chooses the first category."),
     formula="(b - c) / n of the table [[a, b], [c, d]]",
     low=-1,
     high=1,

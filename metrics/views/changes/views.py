@@ -47,8 +47,8 @@ def _get_change_template(change: float, *, is_clear: bool) -> str:
     if not is_clear or abs(change) < 0.005:
         return _("Agreement was %(before)s in %(from)s and %(after)s in %(to)s.")
     if change < 0:
-        return _("Agreement fell from %(before)s to %(after)s between %(from)s and %(to)s.")
-    return _("Agreement rose from %(before)s to %(after)s between %(from)s and %(to)s.")
+        return _("Agreement fell from %(before)s (%(from)s) to %(after)s (%(to)s).")
+    return _("Agreement rose from %(before)s (%(from)s) to %(after)s (%(to)s).")
 
 
 def build_sentences(comparison: PeriodComparison, explanation: ChangeExplanation) -> list[str]:
@@ -86,8 +86,8 @@ def build_sentences(comparison: PeriodComparison, explanation: ChangeExplanation
 def _describe_no_clear_change(comparison: PeriodComparison) -> str:
     """Return the sentence that the change may be chance, or that no recent change is clear."""
     if comparison.default_kind != LAST_TWO or comparison.n_changes < 2:
-        return _("This may be chance.")
-    template = _("None of the last %(n)s changes is beyond chance.")
+        return _("May be chance.")
+    template = _("None of the last %(n)s changes is clear.")
     return template % {"n": format_count(comparison.n_changes)}
 
 
@@ -99,8 +99,7 @@ def _describe_shift(shift: Mapping[str, Any]) -> str:
         "after": format_signed(shift["bias"][1]),
     }
     return (
-        _("The mean difference between %(a)s and %(b)s changed from %(before)s to %(after)s.")
-        % params
+        _("The mean difference of %(a)s and %(b)s changed from %(before)s to %(after)s.") % params
     )
 
 
@@ -140,7 +139,7 @@ def _describe_contribution(part: Contribution) -> str:
         name = _("items with %(kind)s “%(name)s”") % {"kind": part.kind, "name": part.name}
     else:
         name = _("the ratings “%(name)s”") % {"name": part.name}
-    return _("Without %(name)s, it would have gone from %(before)s to %(after)s.") % {
+    return _("Without %(name)s: %(before)s to %(after)s.") % {
         "name": name,
         "before": format_number(part.values["before"]),
         "after": format_number(part.values["after"]),

@@ -29,7 +29,7 @@ class CoefficientAdvice:
 
 
 _ALPHA = CoefficientAdvice(
-    _("One category prevails, few items have two ratings, or few raters gave most."),
+    _("One category prevails, few items have two ratings, or few raters dominate."),
 )
 _ICC = CoefficientAdvice(
     _("Few raters or items, or samples that vary differently."),
@@ -70,7 +70,7 @@ ADVICE: dict[str, CoefficientAdvice] = {
     "icc3": _ICC,
 }
 
-_FOUR_CATEGORIES = _("Four categories: one step apart counts as {one} agreed, two as {two}.")
+_FOUR_CATEGORIES = _("Of four categories, one step apart counts {one}, two steps {two}.")
 WEIGHTING_ADVICE: dict[str, Promise] = {
     "linear": format_lazy(_FOUR_CATEGORIES, one="0.67", two="0.33"),
     "quadratic": format_lazy(_FOUR_CATEGORIES, one="0.89", two="0.56"),

@@ -23,7 +23,7 @@ UNDEFINED_REASONS: dict[str, Promise] = {
     "not_counted": _("not counted yet"),
     "no_ratings": _("no ratings yet"),
     "single_category": _("all ratings are in one category"),
-    "no_pairable_items": _("no item has two comparable ratings"),
+    "no_pairable_items": _("no item has comparable ratings"),
     "too_few_items": _("too few items"),
     "needs_two_raters": _("two raters are needed"),
     "needs_2x2": _("only defined for two categories"),
@@ -37,8 +37,8 @@ UNDEFINED_REASONS: dict[str, Promise] = {
     "no_gold_ratings": _("no answer on a gold item"),
     "no_repeats": _("nothing was rated twice"),
     "too_short": _("too few items"),
-    "no_peers": _("no other rater rated these items"),
-    "cannot_tell_who": _("two raters: which one changed is unknown"),
+    "no_peers": _("nobody else rated these items"),
+    "cannot_tell_who": _("two raters: unknown which changed"),
     "tied": _("tied"),
     "no_scores": _("no item or category has this"),
     "equal_scores": _("all categories have the same score"),
@@ -91,7 +91,7 @@ _HEADLINE_REASONS: dict[str, Promise] = {
     "two_raters": _("Two raters."),
     "two_raters_weighted": _("Ordered categories: near misses get partial credit."),
     "nominal": _("Unordered categories, any raters."),
-    "weighted": _("Uses the weights of this question."),
+    "weighted": _("With the question’s weights."),
     "ordinal": _("Ordered categories: near misses get partial credit."),
     "complete": _("Numeric, complete."),
     "incomplete": _("Numeric, with missing ratings."),
@@ -190,8 +190,8 @@ def is_chance_corrected(name: str) -> bool:
 
 # Policies for missing ratings (metrics.agreement.explain.headline_differences).
 MISSING_POLICY_NAMES: dict[str, Promise] = {
-    "available": _("All ratings, each counted for chance"),
-    "by_item": _("All ratings, each item counted once for chance"),
+    "available": _("All ratings; chance by rating"),
+    "by_item": _("All ratings; chance by item"),
     "complete": _("Complete items only"),
     "paired": _("Items with two or more ratings"),
 }

@@ -28,7 +28,7 @@ def format_estimate(value: Value) -> str:
     return f"{format_number(value['value'])} {format_interval(value)}".strip()
 
 
-def describe_unweighted(unweighted: tuple[str, Value] | None) -> str:
+def describe_unweighted(unweighted: tuple[str, Value] | None, *, with_interval: bool = True) -> str:
     """Return the sentence on the value without weights; empty for None or an undefined value.
 
     ``unweighted``: name and Value, as from QuestionAgreement.get_unweighted.
@@ -38,7 +38,7 @@ def describe_unweighted(unweighted: tuple[str, Value] | None) -> str:
     name, value = unweighted
     return _("%(coefficient)s without weights: %(value)s.") % {
         "coefficient": display_names.get_coefficient_name(name),
-        "value": format_estimate(value),
+        "value": format_estimate(value) if with_interval else format_number(value["value"]),
     }
 
 
@@ -66,7 +66,7 @@ def describe_random_sample(headline: HeadlineResult) -> str:
         "Without %(shown)s ratings requested for uncertain items.",
         n_left_out,
     ) % {"shown": format_count(n_left_out)}
-    pooled_text = _("%(coefficient)s of all ratings is %(value)s.") % {
+    pooled_text = _("%(coefficient)s of all ratings: %(value)s.") % {
         "coefficient": display_names.get_coefficient_name(pooled["name"]),
         "value": format_estimate(pooled["value"]),
     }
@@ -95,9 +95,7 @@ def format_cluster_note(cluster: Mapping[str, Any] | None) -> str:
     if not cluster["n_items"]:
         return ""
     if cluster["n_clusters"] < 2:
-        return (
-            _("All compared items have the same “%(attribute)s”, so there is no interval.") % params
-        )
+        return _("No interval: all compared items have the same “%(attribute)s”.") % params
     params |= {
         "clusters": format_count(cluster["n_clusters"]),
         "items": format_count(cluster["n_items"]),
@@ -106,15 +104,15 @@ def format_cluster_note(cluster: Mapping[str, Any] | None) -> str:
     }
     sentence = (
         ngettext(
-            "Intervals account for clusters by “%(attribute)s”: %(items)s item in "
-            "%(clusters)s clusters (design effect %(effect)s).",
-            "Intervals account for clusters by “%(attribute)s”: %(items)s items in "
-            "%(clusters)s clusters (design effect %(effect)s).",
+            "Intervals by clusters of “%(attribute)s”: %(items)s item in %(clusters)s "
+            "clusters (design effect %(effect)s).",
+            "Intervals by clusters of “%(attribute)s”: %(items)s items in %(clusters)s "
+            "clusters (design effect %(effect)s).",
             cluster["n_items"],
         )
         % params
     )
     if cluster["reliable"]:
         return sentence
-    warning = _("With fewer than %(least)s clusters, the interval may be too narrow.") % params
+    warning = _("Fewer than %(least)s clusters: the interval may be too narrow.") % params
     return f"{sentence} {warning}"

@@ -192,8 +192,8 @@ class NamedFinding:
 
 def _describe_prevalence_paradox(finding: NamedFinding) -> str:
     return _(
-        "%(observed)s of %(n)s comparisons agree, but %(share)s of the ratings are "
-        "“%(label)s”: kappa is %(kappa)s, AC1 %(ac1)s."
+        "%(observed)s of %(n)s comparisons agree, but %(share)s of ratings are “%(label)s”: "
+        "kappa %(kappa)s, AC1 %(ac1)s."
     ) % {
         "n": format_count(finding.figures["comparisons"]),
         "observed": format_percent(finding.figures["percent_agreement"]),
@@ -206,8 +206,8 @@ def _describe_prevalence_paradox(finding: NamedFinding) -> str:
 
 def _describe_unequal_numbers(finding: NamedFinding) -> str:
     return _(
-        "Of items with %(fewest)s to %(most)s ratings, Fleiss’ kappa is %(pooled)s if "
-        "all ratings count equally for chance and %(by_item)s if all items do."
+        "Items with %(fewest)s to %(most)s ratings: Fleiss’ kappa is %(pooled)s with chance "
+        "by rating, %(by_item)s with chance by item."
     ) % {
         "fewest": format_count(finding.figures["fewest_ratings"]),
         "most": format_count(finding.figures["most_ratings"]),
@@ -219,10 +219,10 @@ def _describe_unequal_numbers(finding: NamedFinding) -> str:
 def _describe_single_ratings(finding: NamedFinding) -> str:
     n = finding.figures["single_items"]
     return ngettext(
-        "%(n)s item with a single rating counts for chance only: Fleiss’ kappa is "
-        "%(pooled)s with it and %(paired)s without.",
-        "%(n)s items with a single rating count for chance only: Fleiss’ kappa is "
-        "%(pooled)s with them and %(paired)s without.",
+        "%(n)s single rating counts for chance only: Fleiss’ kappa is %(pooled)s with it, "
+        "%(paired)s without.",
+        "%(n)s single ratings count for chance only: Fleiss’ kappa is %(pooled)s with them, "
+        "%(paired)s without.",
         n,
     ) % {
         "n": format_count(n),
@@ -240,8 +240,8 @@ def _describe_little_overlap(finding: NamedFinding) -> str:
 
 def _describe_confused_categories(finding: NamedFinding) -> str:
     return _(
-        "%(share)s of all disagreement (%(n)s comparisons) is between “%(one)s” "
-        "and “%(other)s”; their frequencies alone give %(expected)s."
+        "%(share)s of disagreement (%(n)s comparisons) is between “%(one)s” and “%(other)s”; "
+        "by frequency alone %(expected)s."
     ) % {
         "share": format_percent(finding.figures["share"]),
         "expected": format_percent(finding.figures["expected_share"]),
@@ -255,9 +255,9 @@ def _describe_rater_bias(finding: NamedFinding) -> str:
     a, b = (finding.rater_names.get(finding.figures[name], "?") for name in ("rater_a", "rater_b"))
     more, less = (a, b) if finding.figures["difference"] > 0 else (b, a)
     text = _(
-        "%(differing)s of %(tested)s rater pairs use the categories at different rates. Clearest: "
-        "%(more)s chooses “%(label)s” %(points)s points more often than %(less)s on their "
-        "%(n)s shared items."
+        "%(differing)s of %(tested)s rater pairs use categories differently often. Clearest: "
+        "%(more)s chooses “%(label)s” %(points)s points more often than %(less)s on %(n)s "
+        "shared items."
     ) % {
         "n": format_count(finding.figures["shared_items"]),
         "differing": format_count(finding.figures["differing_pairs"]),
@@ -269,15 +269,13 @@ def _describe_rater_bias(finding: NamedFinding) -> str:
     }
     if len(finding.rater_names) < MAX_HEATMAP_RATERS:
         return text
-    return f"{text} " + _("Tested: the %(n)s raters with the most ratings.") % {
-        "n": MAX_HEATMAP_RATERS
-    }
+    return f"{text} " + _("Tested: the %(n)s most active raters.") % {"n": MAX_HEATMAP_RATERS}
 
 
 def _describe_consistency_only(finding: NamedFinding) -> str:
     return _(
-        "Raters order items nearly alike (mean correlation %(r)s) but differ in "
-        "level or spread (mean quadratic kappa %(kappa)s)."
+        "Raters order items alike (mean correlation %(r)s) but differ in level or spread "
+        "(quadratic kappa %(kappa)s)."
     ) % {
         "r": format_number(finding.figures["mean_pearson"]),
         "kappa": format_number(finding.figures["mean_quadratic_kappa"]),
@@ -307,8 +305,8 @@ def _describe_weightings(finding: NamedFinding) -> str:
     gap = finding.figures["high"] - finding.figures["low"]
     if gap >= MIN_WEIGHTS_GAP and low is not high:
         template = _(
-            "Weights matter: %(name)s is %(low)s (“%(low_word)s”) with weights “%(lowest)s” "
-            "and %(high)s (“%(high_word)s”) with weights “%(highest)s”."
+            "Weights matter: %(name)s is %(low)s (“%(low_word)s”) with “%(lowest)s”, "
+            "%(high)s (“%(high_word)s”) with “%(highest)s”."
         )
     elif gap < MIN_WEIGHTS_GAP and low is high:
         template = _(
@@ -320,17 +318,15 @@ def _describe_weightings(finding: NamedFinding) -> str:
 
 
 def _describe_fleiss_and_pairs(finding: NamedFinding) -> str:
-    return _(
-        "Fleiss’ kappa is %(fleiss)s, but the mean over pairs (weighted by shared items) is "
-        "%(pairs)s."
-    ) % {name: format_number(finding.figures[name]) for name in ("fleiss", "pairs")}
+    return _("Fleiss’ kappa is %(fleiss)s, the mean over pairs (by shared items) %(pairs)s.") % {
+        name: format_number(finding.figures[name]) for name in ("fleiss", "pairs")
+    }
 
 
 def _describe_consistency_without_agreement(finding: NamedFinding) -> str:
     return _(
-        "Raters are consistent but on different levels: ICC(C,1) is "
-        "%(consistency)s, ICC(A,1) %(agreement)s, and their means differ by up to "
-        "%(apart)s."
+        "Raters are consistent on different levels: ICC(C,1) is %(consistency)s, ICC(A,1) "
+        "%(agreement)s; means differ by up to %(apart)s."
     ) % {
         "consistency": format_number(finding.figures["consistency"]),
         "agreement": format_number(finding.figures["agreement"]),
@@ -341,8 +337,8 @@ def _describe_consistency_without_agreement(finding: NamedFinding) -> str:
 def describe_definitions(figures: Mapping[str, Any]) -> str:
     """Return a sentence on how far three definitions of agreement beyond chance differ."""
     return _(
-        "The definition matters: unweighted, Fleiss’ kappa is %(by_rating)s with chance by rating "
-        "and %(by_item)s with chance by item; alpha is %(alpha)s."
+        "Definitions matter: unweighted Fleiss’ kappa is %(by_rating)s with chance by "
+        "rating, %(by_item)s by item; alpha %(alpha)s."
     ) % {
         "by_rating": format_number(figures["fleiss_kappa"]),
         "by_item": format_number(figures["fleiss_kappa_gwet"]),

@@ -97,18 +97,15 @@ def build_time_axis(period: str) -> Spec:
     """Return the encoding of the time axis of a chart whose points are periods.
 
     Dates of the project's time zone are drawn as UTC, so that the browser's zone does not shift
-    them. ``period``: "day", "week" or "month".
+    them. Labels have the date format of the site. ``period``: "day", "week" or "month".
     """
-    if period == "month":
-        time_format, min_days = pgettext("time format of a month (d3)", "%b %Y"), 30
-    else:
-        time_format, min_days = pgettext("time format of a day (d3)", "%-d %b"), 1
+    min_days = 30 if period == "month" else 1
     axis = {
-        "format": time_format,
+        "format": "%Y-%m" if period == "month" else "%Y-%m-%d",
         "grid": False,
         "labelOverlap": True,
         "labelSeparation": 10,
-        "tickCount": 8,
+        "tickCount": 6,
         "tickSize": 4,
         "tickMinStep": min_days * DAY_MS,  # closer ticks would have equal labels
     }
@@ -140,7 +137,7 @@ def build_trend_chart(
     y: Spec = {
         "type": "quantitative",
         "scale": {"domain": domain, "zero": False, "nice": False},
-        "axis": {"minExtent": 40, "tickCount": 5},
+        "axis": {"minExtent": 40, "tickCount": 4},
     }
     tooltip = _build_trend_tooltip(title)
     band = {"x": x, "y": {**y, "field": "low", "title": title}, "y2": {"field": "high"}}

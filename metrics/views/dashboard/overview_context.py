@@ -13,7 +13,7 @@ from django.utils.functional import Promise
 from core.hooks import Hook
 from metrics.results import rater_periods
 from metrics.results.rater_results import RaterAgreement
-from metrics.views.common import getting_started
+from metrics.views.common import getting_started, headline_texts
 from metrics.views.common.live_updates import LiveSettings
 from metrics.views.common.rater_columns import SORTABLE_COLUMNS
 from metrics.views.common.selection import Selection
@@ -40,8 +40,8 @@ class OverviewRater:
     """A rater on the card of raters.
 
     ``status``: label of the status among all ratings; ``needs_check``: whether it calls for an
-    action, ``is_severe``: for an immediate one; ``impact``: expected number of wrong ratings;
-    ``agreement``: estimate of kappa with the other raters, in the selection.
+    action, ``is_severe``: for an immediate one; ``agreement``: estimate of kappa with the other
+    raters, in the selection.
     """
 
     key: str
@@ -50,7 +50,6 @@ class OverviewRater:
     needs_check: bool
     is_severe: bool
     is_paused: bool
-    impact: float | None
     agreement: Mapping[str, object] | None
 
 
@@ -104,6 +103,10 @@ def build_overview_context(selection: Selection, source: ProjectSource) -> dict[
     fragment_key = f"{'trend' if can_draw else ''}{'' if has_started else '-first'}"
     overview_raters = _select_overview_raters(selection, source)
     return vars(context) | {
+        # The interval is on the page of all statistics.
+        "unweighted": headline_texts.describe_unweighted(
+            result.get_unweighted(context.headline_name) if result else None, with_interval=False
+        ),
         "overview_raters": overview_raters,
         "recommendation": build_recommendation(
             selection,
@@ -151,7 +154,6 @@ def _list_models(selection: Selection, results: Sequence[RaterAgreement]) -> Ove
             False,
             False,
             result.rater.paused,
-            None,
             result.coefficients.get(selection.vs_peers),
         )
         for result in results

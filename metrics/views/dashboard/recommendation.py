@@ -135,7 +135,7 @@ def _suggest_categories(selection: Selection, source: ProjectSource) -> list[Nex
                 NextAction(
                     ActionKind.CATEGORIES,
                     _("Clarify %(a)s vs. %(b)s") % {"a": a, "b": b},
-                    _("%(share)s of %(n)s comparisons that differ") % params,
+                    _("%(share)s of %(n)s disagreements") % params,
                     build_items_url(selection.project.pk, selection.question.key, a, b),
                 )
             ]

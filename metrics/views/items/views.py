@@ -360,5 +360,5 @@ def _parse_attributes(text: str) -> tuple[tuple[str, str], ...]:
         return ()
     name, separator, value = text.replace("\0", "")[:MAX_SEARCH_LENGTH].partition("=")
     if not separator or not item_search.is_attribute_name(name.strip()):
-        raise BadRequest(_("Enter an attribute like language=de."))
+        raise BadRequest(_("Use attribute=value, such as language=de."))
     return ((name.strip(), value.strip()),)

@@ -66,7 +66,7 @@ def list_cautions(facts: ReportFacts) -> list[str]:
         *_list_rater_cautions(facts),
         *_list_item_cautions(facts),
         *_list_choice_cautions(facts),
-        _("That answers are right: raters may share mistakes."),
+        _("Right answers: raters may share mistakes."),
     ]
 
 
@@ -79,19 +79,19 @@ def _list_size_cautions(facts: ReportFacts) -> list[str]:
     lower_end = value["value"] if value["low"] is None else value["low"]
     if bar is not None and lower_end is not None and lower_end < bar:
         target = format_number(bar)
-        caution_texts.append(_("That the target of %(bar)s is reached.") % {"bar": target})
+        caution_texts.append(_("Reaching the target of %(bar)s.") % {"bar": target})
     return caution_texts
 
 
 def _list_interval_cautions(facts: ReportFacts) -> list[str]:
     value, caution_texts = facts["headline"]["value"], []
     if value["low"] is None:
-        caution_texts.append(_("How certain the value is: there is no interval."))
+        caution_texts.append(_("Its uncertainty: there is no interval."))
     elif (n_items := value["n_items"] or 0) < MIN_ITEMS:
         caution_texts.append(
             ngettext(
-                "That the interval is exact: that needs about %(enough)s items, not %(n)s.",
-                "That the interval is exact: that needs about %(enough)s items, not %(n)s.",
+                "An exact interval: that needs about %(enough)s items, not %(n)s.",
+                "An exact interval: that needs about %(enough)s items, not %(n)s.",
                 n_items,
             )
             % {"n": format_count(n_items), "enough": MIN_ITEMS}
@@ -99,7 +99,7 @@ def _list_interval_cautions(facts: ReportFacts) -> list[str]:
     cluster = facts.get("cluster")
     if cluster is not None and (cluster["n_clusters"] or 0) > 1 and not cluster["reliable"]:
         caution_texts.append(
-            _("That the interval is exact: there are only %(n)s clusters.")
+            _("An exact interval: only %(n)s clusters.")
             % {"n": format_count(cluster["n_clusters"])}
         )
     return caution_texts
@@ -116,11 +116,11 @@ def _list_band_cautions(facts: ReportFacts) -> list[str]:
                 "high": display_names.get_band_name(high),
             }
             caution_texts.append(
-                _("That it is in one band: its interval reaches from %(low)s to %(high)s.") % params
+                _("A single band: the interval reaches from %(low)s to %(high)s.") % params
             )
     if not bands.is_designed_for(headline["name"], scheme):
         caution_texts.append(
-            _("That the labels of %(scheme)s, made for another coefficient, fit.")
+            _("Fit of the labels of %(scheme)s: made for another coefficient.")
             % {"scheme": BandScheme(scheme).label}
         )
     return caution_texts
@@ -129,11 +129,11 @@ def _list_band_cautions(facts: ReportFacts) -> list[str]:
 def _list_rater_cautions(facts: ReportFacts) -> list[str]:
     headline = facts["headline"]
     if headline["population"] == "models":
-        return [_("Anything about people: only models rated.")]
+        return [_("People’s agreement: only models rated.")]
     if headline["population"] == "all" and headline["n_models"]:
-        return [_("That people agree this much: models are included.")]
+        return [_("People’s agreement: models are included.")]
     if headline["name"].startswith(COHEN):
-        return [_("Anything about raters other than these two.")]
+        return [_("Raters other than these two.")]
     return []
 
 
@@ -144,22 +144,17 @@ def _list_item_cautions(facts: ReportFacts) -> list[str]:
     if n_not_comparable:
         caution_texts.append(
             ngettext(
-                "Anything about the %(n)s item with fewer than two ratings.",
-                "Anything about the %(n)s items with fewer than two ratings.",
+                "The %(n)s item with fewer than two ratings.",
+                "The %(n)s items with fewer than two ratings.",
                 n_not_comparable,
             )
             % {"n": format_count(n_not_comparable)}
         )
     if facts["headline"]["name"].startswith("icc"):
-        caution_texts.append(
-            _("That it holds for other items: if items differ more, it is higher.")
-        )
+        caution_texts.append(_("Other items: it is higher if items differ more."))
     elif facts["headline"]["name"] != "percent_agreement":
         caution_texts.append(
-            _(
-                "That these raters are better or worse than others: the value depends on "
-                "category frequencies."
-            )
+            _("Better or worse raters than elsewhere: the value depends on category frequencies.")
         )
     return caution_texts
 
@@ -167,7 +162,7 @@ def _list_item_cautions(facts: ReportFacts) -> list[str]:
 def _list_choice_cautions(facts: ReportFacts) -> list[str]:
     if facts["headline"]["why"] != LEAD_CHOICE:
         return []
-    return [_("That the coefficient was chosen before the ratings.")]
+    return [_("That the coefficient was chosen beforehand.")]
 
 
 # --- methods section

@@ -145,8 +145,8 @@ def _build_raters(facts: ReportFacts, question: Question) -> ReportSection:
 def _describe_outlying(outlying: OutlyingFacts) -> str:
     n, without = outlying["n_raters"], outlying["without"]
     sentence = ngettext(
-        "%(n)s rater agrees less than the others on the same items.",
-        "%(n)s raters agree less than the others on the same items.",
+        "%(n)s rater agrees less than the others.",
+        "%(n)s raters agree less than the others.",
         n,
     ) % {"n": format_count(n)}
     if without is None or without["value"] is None:

@@ -32,7 +32,7 @@ class ReportForm(forms.Form):
     as_of = forms.DateTimeField(
         label=gettext_lazy("As of"),
         required=False,
-        help_text=gettext_lazy("Ratings as recorded then, in the project’s time zone. Blank: now."),
+        help_text=gettext_lazy("Ratings recorded by then (project time zone). Blank: now."),
         widget=forms.DateTimeInput({"type": "datetime-local", "step": 1}),
     )
 

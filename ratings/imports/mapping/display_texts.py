@@ -35,10 +35,10 @@ ROLE_TEXTS: Texts = {
     "ignored": _("not imported"),
 }
 _COMPUTED_TEXT = _("looks like a computed value")
-_DESCRIPTIVE_TEXT = _("describes items, people or another column")
+_DESCRIPTIVE_TEXT = _("describes something else")
 _NAME_AND_VALUES_TEXT = _("column name and values")
 _ROW_IDS_TEXT = _("identifies the rows")
-_ONE_VALUE_TEXT = _("one value per item; not a rater, label or time")
+_ONE_VALUE_TEXT = _("one value per item, not a rating")
 _UNLIKE_RATERS_TEXT = _("unlike the raters' columns")
 # Why a column was taken for what it is, or left out.
 COLUMN_REASONS: Texts = {
@@ -66,32 +66,26 @@ COLUMN_REASONS: Texts = {
     "no_role": _("meaning unknown"),
 }
 LAYOUT_TEXTS: Texts = {
-    "long": _("one row per rating"),
-    "wide": _("one row per item, one column per rater"),
-    "counts": _("one row per item, one column per label with counts"),
+    "long": _("one rating per row"),
+    "wide": _("one item per row, one rater per column"),
+    "counts": _("items in rows, counts of labels in columns"),
     "crossed": _("cross table of two raters"),
-    "combinations": _("one row per combination of labels, with the number of items"),
-    "raters": _("one row per rater, one column per item"),
-    "items": _("one row per item, without ratings"),
+    "combinations": _("combinations of labels with numbers of items"),
+    "raters": _("one rater per row, one item per column"),
+    "items": _("items without ratings"),
 }
-_RESULTS_TEXT = _(
-    "This looks like results: %(columns)s. Import the original ratings, or choose a layout if "
-    "these are ratings."
-)
+_RESULTS_TEXT = _("These look like results: %(columns)s. Import the ratings, or choose a layout.")
 _MAYBE_RATINGS_TEXT = _(
-    "These columns may be ratings: %(columns)s. Choose the rater and label columns, or the layout "
+    "These columns may be ratings: %(columns)s. Choose raters and labels, or the layout "
     "without ratings."
 )
 _SAME_MARKS_TEXT = _(
-    "All filled cells of %(columns)s are the same. Write a label into each cell, or choose these "
-    "columns as labels or raters."
+    "All filled cells of %(columns)s are the same. Fill in labels, or choose these columns "
+    "as labels or raters."
 )
-_LAYOUT_TEXT = _("The layout may be “%(layout)s”, because of %(columns)s. Choose a layout.")
-_SHEETS_TEXT = _("%(n_sheets)s sheets have the same columns: %(sheets)s. Choose which to read.")
-_NO_HEADER_TEXT = _(
-    "Each column name is also a value below it. Add the missing header row, such as "
-    "item,rater,label."
-)
+_LAYOUT_TEXT = _("Choose a layout: “%(layout)s” fits %(columns)s.")
+_SHEETS_TEXT = _("%(n_sheets)s sheets have equal columns: %(sheets)s. Choose which to read.")
+_NO_HEADER_TEXT = _("The column names look like data. Add a header row, such as item,rater,label.")
 # Doubt -> layout that the file may have.
 DOUBTFUL_LAYOUTS = {
     "counts": "counts",
@@ -103,7 +97,7 @@ DOUBTFUL_LAYOUTS = {
 # The options have the names of columns or examples where a column is not known.
 DOUBTS: dict[str, tuple[str | Promise, str]] = {
     "no_labels": (
-        _("No label column found. Choose one, or the layout without ratings."),
+        _("Choose a label column, or the layout without ratings."),
         "--map %(label)s, or --layout items",
     ),
     "maybe_rater": (
@@ -116,7 +110,7 @@ DOUBTS: dict[str, tuple[str | Promise, str]] = {
     ),
     "maybe_label": (_MAYBE_RATINGS_TEXT, "--map %(labels)s --rater NAME, or --layout items"),
     "labels_unclear": (
-        _("Choose the label columns among these: %(columns)s."),
+        _("Choose the label columns: %(columns)s."),
         "--map %(labels)s",
     ),
     "marks": (
@@ -125,14 +119,14 @@ DOUBTS: dict[str, tuple[str | Promise, str]] = {
     ),
     "label_objects": (
         _(
-            "Cells of %(columns)s contain several values. Put one label into each cell, or choose "
-            "another label column."
+            "Cells of %(columns)s contain several values. Write one label per cell, or "
+            "choose another column."
         ),
         "--map label=COLUMN",
     ),
     "joint_raters": (
         _(
-            "Cells of %(columns)s name several raters. Use one row per rating, or enter the file's "
+            "Cells of %(columns)s name several raters. Use one row per rating, or enter the "
             "only rater."
         ),
         "--rater NAME",
@@ -143,7 +137,7 @@ DOUBTS: dict[str, tuple[str | Promise, str]] = {
     ),
     "incomplete_key": (
         _(
-            "Rows with the same %(first)s differ in %(others)s. Choose all columns of the item ID, "
+            "Rows with the same %(first)s differ in %(others)s. Choose all item ID columns, "
             "or how to treat repeats."
         ),
         "--map %(items)s, or --map %(first_item)s --duplicates last",
@@ -157,22 +151,22 @@ DOUBTS: dict[str, tuple[str | Promise, str]] = {
     ),
     "rater_names": (
         _(
-            "Labels seem to follow the names of raters: %(columns)s. Use one row per rating, or "
+            "Labels seem to follow raters' names: %(columns)s. Use one row per rating, or "
             "choose the label columns as raters."
         ),
         "--map rater=COLUMN rater=COLUMN",
     ),
     "no_count": (
-        _("Choose the column with the number of items."),
+        _("Choose the column of item counts."),
         "--map count=COLUMN",
     ),
     "no_raters": (
-        _("Items occur in several rows. Choose the rater column, or enter the file's only rater."),
+        _("Items have several rows. Choose the rater column, or enter the only rater."),
         "--map %(first_rater)s, --map %(first_question)s --rater NAME, or --rater NAME "
         "--duplicates last",
     ),
     "maybe_model": (
-        _("%(columns)s may be the raters. Choose it, or enter the file's only rater."),
+        _("%(columns)s may be the raters. Choose it, or enter the only rater."),
         "--map %(raters)s, or --rater NAME",
     ),
     "sheets_of_raters": (
@@ -188,10 +182,7 @@ DOUBTS: dict[str, tuple[str | Promise, str]] = {
         "--layout counts, or --layout wide",
     ),
     "label_counts": (
-        _(
-            "%(columns)s may be the number of raters who gave each label. Choose its meaning, or "
-            "the rater column."
-        ),
+        _("%(columns)s may count the raters per label. Choose its meaning, or the rater column."),
         "--map %(counts)s, or --map count= rater=COLUMN",
     ),
     "raters_in_rows": (
@@ -199,11 +190,11 @@ DOUBTS: dict[str, tuple[str | Promise, str]] = {
         "--layout raters, or --layout wide",
     ),
     "raters_unclear": (
-        _("Choose the raters among these columns: %(columns)s."),
+        _("Choose the rater columns: %(columns)s."),
         "--map %(raters)s",
     ),
     "further_raters": (
-        _("%(columns)s have the raters' labels, but other names. Choose whether they are raters."),
+        _("Choose whether %(columns)s are raters: their labels fit, but not their names."),
         "--map %(all_raters)s, or --map %(ignored)s",
     ),
     "rater_marks": (
@@ -225,15 +216,15 @@ DOUBTS: dict[str, tuple[str | Promise, str]] = {
     "frequencies_of_labels": (_RESULTS_TEXT, "--layout wide"),
     "criteria": (
         _(
-            "These columns may be questions instead of raters: %(columns)s. Choose them as labels, "
-            "or choose one column per rater."
+            "These columns may be questions, not raters: %(columns)s. Choose them as labels, "
+            "or one rater per column."
         ),
         "--map %(labels)s --rater NAME, or --layout wide",
     ),
     "raters_or_questions": (
         _(
-            "If these raters and questions are right, choose one column per rater: %(meanings)s. "
-            "Otherwise, rename the columns, rater first."
+            "If this is right, choose one rater per column: %(meanings)s. Otherwise, rename "
+            "the columns, rater first."
         ),
         "--layout wide",
     ),

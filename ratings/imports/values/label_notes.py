@@ -31,21 +31,20 @@ OPEN_SCALE = "open_scale"
 # Kinds that stop an import until the lead has decided.
 UNDECIDED_KINDS = (MAYBE_MISSING, SIMILAR)
 
-OPEN_SCALE_TEXT = _("Do the labels have an order, so that close labels disagree less?")
+OPEN_SCALE_TEXT = _("Do the labels have an order? Close labels then disagree less.")
 NOTE_TEXTS: dict[str, str | Promise] = {
-    MISSING: _("Read as missing values: %(labels)s. Ratings left out: %(count)s."),
-    MAYBE_MISSING: _("These may be missing values or labels: %(labels)s. Ratings: %(count)s."),
+    MISSING: _("Missing values: %(labels)s. Ratings left out: %(count)s."),
+    MAYBE_MISSING: _("Missing values or labels: %(labels)s? Ratings: %(count)s."),
     EQUAL: _("Joined similar labels: %(labels)s."),
-    DECIMAL_COMMAS: _("Commas were read as decimal commas: %(labels)s."),
-    THOUSANDS: _("Commas were read as thousands separators: %(labels)s."),
+    DECIMAL_COMMAS: _("Commas read as decimal commas: %(labels)s."),
+    THOUSANDS: _("Commas read as thousands separators: %(labels)s."),
     DATES: _("Labels that look like dates: %(labels)s."),
-    SIMILAR: _("These labels may be the same: %(labels)s."),
+    SIMILAR: _("Perhaps the same labels: %(labels)s."),
     JOINED: _("Joined similar labels: %(labels)s."),
     SEVERAL_LABELS: _(
-        "Some cells have several labels: %(labels)s. Ratings: %(count)s. Each combination is one "
-        "category."
+        "Each combination of labels becomes one category: %(labels)s. Ratings: %(count)s."
     ),
-    BESIDE_NUMBERS: _("Most labels are numbers; these are not: %(labels)s. Ratings: %(count)s."),
+    BESIDE_NUMBERS: _("Labels that aren't numbers: %(labels)s. Ratings: %(count)s."),
     NO_ORDER: _("Labels in alphabetical order: %(labels)s."),
     SEEM_ORDERED: _("The labels seem ordered: %(labels)s."),
     OPEN_SCALE: OPEN_SCALE_TEXT,

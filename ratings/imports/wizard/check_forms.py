@@ -52,7 +52,7 @@ class LabelsForm(forms.Form):
         max_length=2000,
         required=False,
         widget=forms.TextInput({"class": "mono", "autocomplete": "off"}),
-        help_text=gettext_lazy("Separated by commas. Their ratings are left out."),
+        help_text=gettext_lazy("Separated by commas; not imported as ratings."),
     )
     similar = forms.ChoiceField(
         label=gettext_lazy("Labels that may be the same"),
@@ -153,7 +153,7 @@ class MatchingForm(forms.Form):
             widget=forms.TextInput({"list": "question-keys", "class": "mono"}),
             error_messages={
                 "invalid": _(
-                    "Use at most 64 letters, digits, “_”, “.” or “-”; start with a letter or digit."
+                    "At most 64 letters, digits, “_”, “.” or “-”; first a letter or digit."
                 )
             },
         )
@@ -214,8 +214,8 @@ def _format_user(user: Any) -> str:
 FIRST_QUESTION_KEY = "label"  # key of the first question when a file has only items
 
 
-GUESSED_ORDER_HELP = gettext_lazy("These answers seem ordered. If not, choose nominal.")
-NO_ORDER_HELP = gettext_lazy("Arrange the labels if they have an order.")
+GUESSED_ORDER_HELP = gettext_lazy("The answers seem ordered. If not, choose nominal.")
+NO_ORDER_HELP = gettext_lazy("Arrange labels that have an order.")
 
 
 def _get_scale_help(scale: str, *, is_open: bool) -> Any:
@@ -231,7 +231,7 @@ class StartForm(forms.Form):
     """
 
     duplicate_policy = forms.ChoiceField(
-        label=gettext_lazy("If a rater rates an item twice"),
+        label=gettext_lazy("Repeated ratings of an item"),
         choices=[*DUPLICATE_POLICIES.items(), KEEP_EXISTING_POLICY],
         widget=forms.RadioSelect,
     )
@@ -281,9 +281,9 @@ class StartForm(forms.Form):
             help_text=_get_scale_help(guess.scale, is_open=is_open),
         )
         self.fields[_get_field_name("categories", index)] = forms.CharField(
-            label=_("Categories of %(question)s, one per line, in order") % {"question": key}
+            label=_("Ordered categories of %(question)s, one per line") % {"question": key}
             if is_one_of_several
-            else _("Categories, one per line, in order"),
+            else _("Ordered categories, one per line"),
             widget=forms.Textarea({"rows": 6, "class": "mono"}),
             initial="\n".join(guess.labels),
             help_text=categories_help,
@@ -298,7 +298,7 @@ class StartForm(forms.Form):
             label=_("Scale"), choices=Scale.choices, required=False, initial=Scale.NOMINAL
         )
         self.fields["categories"] = forms.CharField(
-            label=_("Categories, one per line, in order"),
+            label=_("Ordered categories, one per line"),
             widget=forms.Textarea({"rows": 4, "class": "mono"}),
             required=False,
             help_text=_("You can add questions later."),
@@ -318,9 +318,7 @@ class StartForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         cleaned_data = super().clean() or {}
         if self.has_undecided_labels:
-            raise forms.ValidationError(
-                _("Choose how to read some labels, then check the file again.")
-            )
+            raise forms.ValidationError(_("Choose how to read these labels, then check again."))
         for index, key in enumerate(self.new_keys):
             name = _get_field_name("categories", index)
             labels = _split_lines(cleaned_data.get(name, ""))
@@ -328,12 +326,12 @@ class StartForm(forms.Form):
             if missing and name in cleaned_data:
                 self.add_error(
                     name,
-                    _("Unlisted labels in the file: %(labels)s.") % {"labels": ", ".join(missing)},
+                    _("Unlisted labels: %(labels)s.") % {"labels": ", ".join(missing)},
                 )
         if self.has_only_items and bool(cleaned_data.get("categories")) != bool(
             cleaned_data.get("question_text")
         ):
-            self.add_error("categories", _("Enter both a question and its categories."))
+            self.add_error("categories", _("Enter a question and its categories."))
         return cleaned_data
 
     def get_new_scales(self) -> dict[str, NewQuestionScale]:

@@ -64,7 +64,7 @@ class ColumnsForm(ImportOptionsForm):
     )
     item = _build_column_field(
         gettext_lazy("Item"),
-        gettext_lazy("If none, IDs are derived from the content."),
+        gettext_lazy("If none, IDs derive from content."),
     )
     key_columns = _build_columns_field(
         gettext_lazy("More item ID columns"),
@@ -179,7 +179,7 @@ class ColumnsForm(ImportOptionsForm):
         zone = normalize_time_zone(cleaned_data.get("zone") or "")
         cleaned_data["zone"] = zone
         if zone and zone not in list_time_zones():
-            self.add_error("zone", _("Choose a time zone such as Europe/Berlin."))
+            self.add_error("zone", _("Use a time zone like Europe/Berlin."))
         if cleaned_data.get("target") == NEW_QUESTION and cleaned_data.get("layout") != "items":
             self._validate_new_question(cleaned_data)
         has_questions = len(cleaned_data.get("label_columns") or ()) > 1 or any(
@@ -252,12 +252,12 @@ class ColumnsForm(ImportOptionsForm):
         if not question_validation.KEY_PATTERN.fullmatch(key):
             self.add_error(
                 "question_key",
-                _("Use at most 64 letters, digits, “_”, “.” or “-”; start with a letter or digit."),
+                _("At most 64 letters, digits, “_”, “.” or “-”; first a letter or digit."),
             )
         elif self.project and self.project.questions.filter(key=key).exists():
             self.add_error(
                 "question_key",
-                _("A question has this ID. Select it above."),
+                _("This question exists. Select it above."),
             )
         if not cleaned_data.get("question_text", "").strip():
             self.add_error("question_text", _("Enter the question."))

@@ -92,7 +92,7 @@ def _count_unfinished(request: HttpRequest) -> int:
 def _process_upload_form(request: HttpRequest, project: Project | None) -> HttpResponse:
     form = UploadForm(request.POST, request.FILES) if request.method == "POST" else UploadForm()
     if request.method == "POST" and _count_unfinished(request) >= MAX_UNFINISHED_RUNS:
-        template = _("At most %(n)s unfinished imports. Finish or discard one first.")
+        template = _("Finish or discard one of your %(n)s imports first.")
         form.add_error("file", template % {"n": MAX_UNFINISHED_RUNS})
     if request.method == "POST" and form.is_valid():
         file, name = form.get_content()
@@ -104,7 +104,7 @@ def _process_upload_form(request: HttpRequest, project: Project | None) -> HttpR
             logger.exception("an upload was not stored")
             form.add_error(
                 "file",
-                _("Not saved. The server's disk may be full."),
+                _("Not saved: the disk may be full."),
             )
         else:
             return redirect(get_run_url(run))

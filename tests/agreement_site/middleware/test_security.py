@@ -87,7 +87,7 @@ def test_unknown_api_address_gets_an_api_error():
 def test_cross_site_form_is_rejected_with_an_explanation():
     page = Client(enforce_csrf_checks=True).post("/sign-in/", {"username": "x"})
     assert page.status_code == 403
-    assert "This form has expired" in page.content.decode()
+    assert "This form expired" in page.content.decode()
 
 
 @pytest.mark.parametrize("scheme", ["data:", "da\tta:", "\x01data:", " DATA:", "d\r\nata:"])

@@ -164,7 +164,7 @@ def test_digest_says_which_alerts_later_ratings_would_not_raise(
     Alert.objects.filter(pk=alerts[1].pk).update(supported=False)
     changed = send_digest().body
     changed = changed[changed.index("What changed in") :]
-    notice = "Later ratings would no longer raise this alert."
+    notice = "Later ratings wouldn’t raise this alert."
     assert changed.count("New: ") == 2 and changed.count(notice) == 1
     assert changed.index("ben has") < changed.index(notice)
 

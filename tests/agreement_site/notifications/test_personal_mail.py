@@ -144,7 +144,7 @@ def test_mail_to_a_paused_rater_gives_the_reason(
     body = send_mail_now().body
     assert "Your ratings are kept." in body
     assert ("Too many known answers were wrong." in body) == bool(gold_notice)
-    assert ("Your lead paused your rating." in body) == (not gold_notice)
+    assert ("Your lead paused you." in body) == (not gold_notice)
 
 
 def test_messages_and_pauses_reach_the_rater(

@@ -38,7 +38,7 @@ def test_settings_begin_with_the_default_of_the_roles(
 
 def test_person_chooses_what_is_mailed(viewer: User, project: Any, client_for: Any) -> None:
     client = client_for(viewer)
-    assert "Without an email address" in client.get(PATH).text
+    assert "Add an email address" in client.get(PATH).text
     assert client.post(PATH, CHOICE).status_code == 302
     row = NotificationSettings.objects.get(user=viewer)
     assert (row.digest, row.weekday, row.hour, row.time_zone) == ("daily", 4, 17, "Asia/Shanghai")

@@ -62,9 +62,7 @@ def test_problems_are_shown_on_any_screen(open_page: Any, project: Any, width: i
     page.get_by_role("button", name="Check file").click()
     run_worker()
     expect(
-        page.get_by_text(
-            "'mjor' isn't a label of this question. Allowed: none, minor, major, critical."
-        )
+        page.get_by_text("'mjor' isn't a label. Allowed: none, minor, major, critical.")
     ).to_be_visible()
     check_accessibility(page)
     assert page.evaluate("() => document.documentElement.scrollWidth <= window.innerWidth")
@@ -89,12 +87,12 @@ def test_only_the_fields_of_the_layout_are_shown(open_page: Any, project: Any) -
     page.get_by_text("More rating columns").click()
     expect(page.get_by_label("Comment")).to_be_visible()
     expect(page.get_by_label("Columns not imported")).to_be_hidden()
-    page.get_by_label("one row per item, one column per rater").check()
+    page.get_by_label("one item per row, one rater per column").check()
     expect(page.get_by_label("Comment")).to_be_hidden()
     expect(page.get_by_label("Columns not imported")).to_be_visible()
     heading = page.get_by_role("heading", name="Destination")
     expect(heading).to_be_visible()
-    page.get_by_label("one row per item, without ratings").check()
+    page.get_by_label("items without ratings").check()
     expect(heading).to_be_hidden()  # there is nothing under it
 
 

@@ -194,7 +194,7 @@ def test_help_opens_by_keyboard_and_without_scripts(
     text = page.locator("[id^=help-gwet_ac1]")  # of this number
     expect(text).to_be_hidden()
     button.press("Enter")
-    expect(text).to_contain_text("stays stable if one category prevails")
+    expect(text).to_contain_text("stable if one category prevails")
     expect(text).to_contain_text("Limits:")
     expect(text.locator(".band-scale circle")).to_be_visible()
     page.keyboard.press("Escape")

@@ -31,7 +31,7 @@ def test_lead_saves_a_view_and_a_stranger_opens_its_link(
     check_accessibility(page)
     page.get_by_label("Save view as").fill("By day")
     page.get_by_role("button", name="Save", exact=True).press("Enter")
-    expect(page.get_by_text("Saved.")).to_be_visible()
+    expect(page.get_by_text("saved.")).to_be_visible()
     page.locator(".views > summary").first.click()
     page.get_by_role("link", name="Manage views").click()
     page.get_by_role("button", name="Create link").click()

@@ -187,8 +187,8 @@ def test_attribution_of_a_population(
 @pytest.mark.parametrize(
     ("tail", "field", "message"),
     [
-        ("?kind=robot", "filter", "“robot” isn't valid for “kind”"),
-        ("?content_version=latest", "filter", "“latest” isn't valid for “content_version”"),
+        ("?kind=robot", "filter", "“kind” is one of human, model, not “robot”"),
+        ("?content_version=latest", "filter", "“content_version” is one of"),
         ("?from=2026", "filter", "must be a date"),
         ("pairs/?nonsense=1", "nonsense", "unknown parameter"),
         ("trend/?coefficient=none", "coefficient", "one of"),

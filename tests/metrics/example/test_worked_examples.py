@@ -59,7 +59,7 @@ def test_each_example_shows_correct_headline_and_reason(
     )
     assert nurses_result.headline["values"]["icc3"]["value"] == pytest.approx(1)
     assert (
-        "their means differ by up to 5.0"
+        "means differ by up to 5.0"
         in client.get(f"/projects/{nurses_result.question.project_id}/statistics/").text
     )
     painting_diagnosis = Diagnosis.objects.get(question__project__name__endswith="one painting")

@@ -58,7 +58,7 @@ def test_compressed_file_is_read(write_file, capsys, tmp_path):
         capsys, write_file(format_csv(ROWS)), "--json"
     )
     packed.write_bytes(packed.read_bytes()[:-9])
-    with pytest.raises(CommandError, match=r"ratings.csv.gz: .*damaged or protected"):
+    with pytest.raises(CommandError, match=r"ratings.csv.gz: .*damaged or needs"):
         run_command(capsys, str(packed))
 
 
@@ -171,30 +171,30 @@ def test_rows_of_one_question(write_file, capsys):
     ("text", "options", "message"),
     [
         ("", [], "The file is empty"),
-        ("item,rater\na,b", [], "No label column found.*columns are item, rater"),
-        ("item,rater,label,label\n", [], "Line 1: Columns 3 and 4 are both named 'label'"),
+        ("item,rater\na,b", [], "Choose a label column.*columns are item, rater"),
+        ("item,rater,label,label\n", [], "Line 1: Columns 3 and 4 are named 'label'"),
         (
             "item,rater,label\n",
             [],
-            "Line 1: There are no ratings below the header row",
+            "Line 1: No ratings below the header row",
         ),
         (
             "item,rater,label\na,b,x\nc,d\n",
             [],
-            "Line 3: The header row has 3 cells, but this row has 2",
+            "Line 3: The header row has 3 cells, this row 2",
         ),
         ("item,rater,label\na,b,\n", [], "Every label in the file stands for a missing value"),
         (
             "item,rater,label\na,b,x\na,c,mjor\n",
             ["--order", "x,y"],
-            "Line 3: 'mjor' isn't a label of this question. Allowed: x, y",
+            "Line 3: 'mjor' isn't a label. Allowed: x, y",
         ),
         ("item,rater,label\na,b,x\n", ["--order", "x,y,x"], "The order names 'x' twice"),
         ("item,rater,label\na,b,x\n", [], "at least two categories, not 1"),
         (
             "item,rater,label,timestamp\na,b,x,yesterday\n",
             [],
-            "Line 2: 'yesterday' isn't an ISO 8601 time",
+            "Line 2: 'yesterday' isn't ISO 8601",
         ),
         ('item,rater,label\na,b,"x\n', [], "Line 2: Quotation marks must enclose the whole cell"),
         ("item,rater,label\na,b,x\0\n", [], "Line 2: Text can't contain NUL"),

@@ -208,7 +208,7 @@ def test_pages_say_what_intervals_take_into_account(
     refresh.refresh_deferred_results()
     response = client.get(statistics)
     assert (
-        "Intervals account for clusters by “document”: 120 items in 12 clusters (design effect "
+        "Intervals by clusters of “document”: 120 items in 12 clusters (design effect "
     ) in response.content.decode()
     low = response.context["headline"]["low"]
     rows = list(
@@ -225,11 +225,11 @@ CLUSTER = {
 NOTES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     # text: changes of the clusters where it is true, and where it is false but tempting
     "Computing intervals": ({"n_clusters": None}, {"n_clusters": 0}),
-    "All compared items have the same “document”": (
+    "No interval: all compared items have the same “document”": (
         {"n_clusters": 1}, {"n_clusters": 2, "reliable": False},
     ),
     "90 items in 25 clusters (design effect 2.5)": ({}, {"n_clusters": 1}),
-    "With fewer than": ({"n_clusters": 9, "reliable": False}, {}),
+    "Fewer than": ({"n_clusters": 9, "reliable": False}, {}),
 }  # fmt: skip
 
 

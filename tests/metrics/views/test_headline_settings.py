@@ -70,7 +70,7 @@ def test_lead_selects_another_headline_with_note(
     text = get_statistics(client, project)
     assert "Chosen for this question: One answer is rare." in text
     assert "Altman 1991" in text
-    assert "target of 0.75" in text
+    assert "the target, 0.75" in text
     assert client.get("/").context["rows"][0].name == "gwet_ac1"
     client.post(address, {"headline": "", "note": "", "band_scheme": "altman"})
     tasks.sweep_all()

@@ -210,7 +210,7 @@ def test_most_confused_categories_link_to_their_items(
     confused = page.context["rows"][0].top_confusion
     assert (confused.a, confused.b) == ("none", "minor")
     assert confused.share > 0.6
-    assert f"of {confused.n_comparisons} comparisons that differ" in page.content.decode()
+    assert f"of {confused.n_comparisons} disagreements" in page.content.decode()
     assert f"answer={confused.a}&other_answer={confused.b}" in confused.url
     assert client.get(confused.url).status_code == 200
 

@@ -164,7 +164,7 @@ def test_project_has_limited_number_of_views(
     saved_views.create_saved_view(
         project=rated_question.project, page="items", name="One", query="", by=lead
     )
-    with pytest.raises(saved_views.InvalidSavedView, match="At most 1 of these"):
+    with pytest.raises(saved_views.InvalidSavedView, match="At most 1 are allowed"):
         saved_views.create_saved_view(
             project=rated_question.project, page="items", name="Two", query="", by=lead
         )
@@ -287,7 +287,7 @@ def test_item_list_cannot_be_shared(rated_question: Any, lead: Any, client_for: 
         client, SavedView.objects.get(), do="share", until=format_day_from_today(3)
     )
     assert response.status_code == 400
-    assert "show others’ answers" in response.content.decode()
+    assert "Lists of others’ answers" in response.content.decode()
 
 
 @pytest.mark.parametrize("day", ["", "soon", format_day_from_today(-1), format_day_from_today(400)])
@@ -511,7 +511,7 @@ def test_link_ends_with_who_created_it(
         ShareLink.objects.update(created_by=None)  # what the deletion of an account does
     response = Client().get(shared_link)
     assert response.status_code == 410
-    assert "Its creator is no longer a lead" in response.text
+    assert "Its creator isn’t a lead any more" in response.text
     assert Client().get(f"{shared_link}trend.json").status_code == 404
     second = type(lead).objects.get(username="second")
     page = client_for(second).get(f"/projects/{project.pk}/views/").text

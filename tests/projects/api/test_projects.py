@@ -176,7 +176,7 @@ INVALID_QUESTIONS = [
         ["categories", "0", "value"],
         "number",
     ),
-    ({"scale": "interval"}, ["categories", "0", "value"], "needs a value"),
+    ({"scale": "interval"}, ["categories", "0", "value"], "need values"),
     ({"weights": "custom"}, ["weight_matrix"], "need"),
     ({"weight_matrix": [[1, 0], [0, 1]]}, ["weight_matrix"], "3"),
     ({"weight_matrix": [[1, 0, 0], [0, 1], [0, 0, 1]]}, ["weight_matrix"], "Row 2"),

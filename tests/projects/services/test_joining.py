@@ -71,7 +71,7 @@ def test_offer_gives_no_access_before_it_is_accepted(
     offer_role: OfferFunction, project: Project, stranger: User, client_for: Any, api_for: Any
 ) -> None:
     response = offer_role("stranger")
-    assert "If the account “stranger” exists, its owner is invited." in get_text(response)
+    assert "If “stranger” exists, its owner is invited." in get_text(response)
     assert not Member.objects.filter(user=stranger).exists()
     assert not Rater.objects.filter(user=stranger).exists()
     client = client_for(stranger)
@@ -205,7 +205,7 @@ def test_account_from_a_project_of_the_lead_is_added_at_once(
     assert not Member.objects.filter(project=project, user=stranger).exists()
     lead_membership.role = "lead"
     lead_membership.save()
-    assert "Saved." in get_text(offer_role("stranger"))
+    assert "Member saved." in get_text(offer_role("stranger"))
     assert Member.objects.filter(project=project, user=stranger).exists()
     assert not joining.list_project_offers(project).exists()
     assert not joining.list_open_offers(stranger).exists()
@@ -214,10 +214,10 @@ def test_account_from_a_project_of_the_lead_is_added_at_once(
 def test_superuser_adds_accounts_without_an_offer(
     offer_role: OfferFunction, stranger: User, admin: User
 ) -> None:
-    assert "Saved." in get_text(offer_role("stranger", by=admin))
+    assert "Member saved." in get_text(offer_role("stranger", by=admin))
     response = offer_role("nobody", by=admin)
     assert (response.status_code, MemberOffer.objects.count()) == (400, 0)
-    assert "This site has no account “nobody”." in get_text(response)
+    assert "No account “nobody”." in get_text(response)
 
 
 def test_offer_does_not_apply_to_an_account_created_later(

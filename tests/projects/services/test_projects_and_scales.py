@@ -260,7 +260,7 @@ def change_matrix_cell(row, column, value):
         ("text", "list of rows"),
         (
             change_matrix_cell(1, 2, 0.4),
-            r"Not symmetric: row 3, column 2 is 0.5, but row 2, column 3 is 0.4",
+            r"Not symmetric: row 3, column 2 is 0.5, row 2, column 3 0.4",
         ),
         (
             change_matrix_cell(1, 1, 0.9),

@@ -83,7 +83,7 @@ def test_too_few_categories_link_to_a_row(
     summary_text, fields = parse_summary(response.content.decode())
     assert fields == [field]
     assert summary_text.startswith("Not saved. Fix 1 error.")
-    assert "Label: A question needs 2 to 50 categories." in summary_text
+    assert "Label: Enter 2 to 50 categories." in summary_text
 
 
 def test_deleting_too_many_categories_shows_one_error(

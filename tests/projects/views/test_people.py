@@ -102,10 +102,10 @@ def test_a_new_account_gets_a_link_that_is_shown_once(post_people, project, clie
         ),
         ({"username": "annotator", "role": "viewer", "account": "new"}, "already exists"),
         # Cyrillic lookalikes: one letter among Latin ones, and a whole name like an existing one.
-        ({"username": "st\u043ene", "role": "viewer", "account": "new"}, "looks like another"),
+        ({"username": "st\u043ene", "role": "viewer", "account": "new"}, "Looks like another name"),
         (
             {"username": "\u0441\u043e\u0441\u043e", "role": "viewer", "account": "new"},
-            "looks like another",
+            "Looks like another name",
         ),
         ({"username": "two words", "role": "viewer", "account": "new"}, "Enter a valid username"),
         ({"username": "", "role": "viewer", "account": "new"}, "This field is required"),
@@ -316,14 +316,14 @@ def test_undo_is_limited_to_its_author_project_and_time(
         (client_for(lead), other_project.pk),
     ):
         undo_response = client.post(path.format(project_id), undo, follow=True)
-        assert "can no longer be undone" in get_text(undo_response)
+        assert "Too late to undo this" in get_text(undo_response)
     for invalid_value in ("", "x", undo["undo"] + "x"):
         undo_response = post_people("undo/", {"undo": invalid_value}, follow=True)
-        assert "can no longer be undone" in get_text(undo_response)
+        assert "Too late to undo this" in get_text(undo_response)
     with time_machine.travel(timezone.now() + datetime.timedelta(hours=2), tick=False):
         client = client_for(lead)
         undo_response = client.post(path.format(project.pk), undo, follow=True)
-        assert "can no longer be undone" in get_text(undo_response)
+        assert "Too late to undo this" in get_text(undo_response)
         assert get_undo_value(client.get(f"/projects/{project.pk}/people/", undo)) is None
     assert not project.members.filter(user__username="viewer").exists()
 
@@ -477,7 +477,7 @@ def test_account_is_linked_to_one_rater_and_must_be_a_member(
     linked_response = post_people(
         f"raters/{rater.pk}/", {"name": "", "kind": "human", "user": annotator.pk}
     )
-    assert "is already linked to another rater" in get_text(linked_response)
+    assert "already is another rater" in get_text(linked_response)
     stranger_response = post_people(
         f"raters/{rater.pk}/", {"name": "", "kind": "human", "user": stranger.pk}
     )

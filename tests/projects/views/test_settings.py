@@ -251,11 +251,11 @@ def test_preview_of_saved_question_uses_order_and_omits_deleted(lead, client_for
         ({"overlap": "two"}, "Enter a whole number"),
         (
             {"time_zone": "Mars/Base"},
-            "Choose a time zone such as Europe/Berlin",
+            "Use a time zone like Europe/Berlin",
         ),
         ({"scale": "odd"}, "odd is not one of the available choices"),
         ({"key": "a b"}, "letters, numbers, underscores or hyphens"),
-        (build_category_data(("only", "", "")), "needs 2 to 50 categories"),
+        (build_category_data(("only", "", "")), "Enter 2 to 50 categories"),
         (build_category_data(("same", "", ""), ("same", "", "")), "“same” appears twice"),
         (build_category_data(("a", "", "x"), ("b", "", "x")), "“x” appears twice"),
         # Lookalikes: two Unicode compositions, and a Cyrillic letter.
@@ -265,9 +265,9 @@ def test_preview_of_saved_question_uses_order_and_omits_deleted(lead, client_for
         (build_category_data(("a", "1e999", ""), ("b", "1", "")), "Enter a number"),
         (
             build_category_data(("a", "1", ""), ("", "2", "")),
-            "Use 1 to 200 visible characters",
+            "1 to 200 visible characters",
         ),
-        ({"scale": "interval"}, "needs a value"),
+        ({"scale": "interval"}, "need values"),
         ({"name": "a\x00b"}, "Null characters are not allowed"),
     ],
 )
@@ -456,7 +456,7 @@ def test_question_page_saves_all_its_parts_or_none(save_question, question):
     text = get_text(response)
     assert 'value="Again?"' in text  # what was typed is still there
     assert 'value="large"' in text
-    assert "Save the new categories first" in text
+    assert "Save new categories first" in text
     question.refresh_from_db()
     assert (question.text, question.scale_version) == ("How grave?", 3)
     assert list_labels(question) == ["none", "small", "major", "critical"]
@@ -583,7 +583,7 @@ def test_current_weights_are_offered_on_any_scale(client_for, lead, question):
     [
         (
             {"cell-1-2": "0.4"},
-            "Not symmetric: row 3, column 2 is 0.5, but row 2, column 3",
+            "Not symmetric: row 3, column 2 is 0.5, row 2, column 3",
         ),
         (
             {"cell-0-0": "0.9"},
@@ -611,8 +611,12 @@ def test_weights_check_shows_selected_weights_and_saves_nothing(post_to_question
     linear = get_text(post_to_question("weights/check", {"weights": "linear"}))
     assert "0.67" in linear
     assert "0.33" in linear
-    assert "Enter a weight" in get_text(post_to_question("weights/check", {"weights": "custom"}))
-    assert "Enter a weight" in get_text(post_to_question("weights/check", {"weights": "odd"}))
+    assert "Enter each pair’s weight" in get_text(
+        post_to_question("weights/check", {"weights": "custom"})
+    )
+    assert "Enter each pair’s weight" in get_text(
+        post_to_question("weights/check", {"weights": "odd"})
+    )
     question.refresh_from_db()
     assert question.scale_version == 1
 

@@ -73,10 +73,10 @@ SENTENCES = {
     AlertKind.RATER_DISAGREES: "ann has agreed far less than the others from the start",
     AlertKind.NEWCOMER_BELOW: "ann is new and agrees less than the team",
     AlertKind.RATER_COPIES: "ann agrees more with ben than expected: kappa",
-    AlertKind.QUESTION_FELL: "Raters have agreed less since",
+    AlertKind.QUESTION_FELL: "Agreement has been about",
     AlertKind.PAIR_DIVERGED: "ann has agreed about 0.36 less with ben since",
-    AlertKind.CATEGORY_COLLAPSED: "“minor” is hardly used any more: 0% of answers",
-    AlertKind.RATINGS_MISSING: "40 items were started over two weeks ago",
+    AlertKind.CATEGORY_COLLAPSED: "“minor” is hardly used: 0% of answers",
+    AlertKind.RATINGS_MISSING: "40 items started over two weeks ago",
     AlertKind.GOLD_SUSPECTED: "2 gold answers may be wrong.",
 }
 
@@ -190,7 +190,7 @@ def test_rater_table_shows_short_sentences(
 OF_AGREEMENT = {"measure": "agreement"}
 ALERT_TEXTS: dict[str, tuple[str, dict[str, Any], str, dict[str, Any]]] = {
     # text: kind and fields of an alert where it is true, and where it is false but tempting
-    "The data don’t show which of the two caused it.": (
+    "The data don’t show which of them caused it.": (
         "rater_drift", {"with_other": True}, "rater_drift", {},
     ),
     "has diverged from": (
@@ -208,19 +208,19 @@ ALERT_TEXTS: dict[str, tuple[str, dict[str, Any], str, dict[str, Any]]] = {
     "It began 2026-08-10 to 2026-08-24": (
         "rater_drift", {}, "rater_drift", {"since_earliest": AUGUST, "since_latest": AUGUST},
     ),
-    "The others on the same days and items don’t explain it.": (
+    "The others’ ratings then don’t explain it.": (
         "rater_drift", OF_AGREEMENT, "rater_drift", {},
     ),
-    "“minor” is hardly used any more": (
+    "“minor” is hardly used": (
         "category_collapsed", {}, "category_collapsed", OF_AGREEMENT,
     ),
-    "“minor” is no longer used consistently": (
+    "“minor” is used inconsistently": (
         "category_collapsed", OF_AGREEMENT, "category_collapsed", {},
     ),
     "1 gold answer may be wrong.": (
         "gold_suspected", {"size": 1, "n": 1}, "gold_suspected", {},
     ),
-    "No alert about a single rater at that time.": (
+    "No alert about a single rater then.": (
         "question_fell", {}, "pair_diverged", {},
     ),
     "in at most 5% of years from other changes (simulated)": (
@@ -229,13 +229,13 @@ ALERT_TEXTS: dict[str, tuple[str, dict[str, Any], str, dict[str, Any]]] = {
     "At most one false alert per question in 4 years": (
         "question_fell", {}, "question_fell", {"facts": {"level": 5000.0}},
     ),
-    "A count: chance plays no part.": (
+    "A count: no chance involved.": (
         "ratings_missing", {}, "rater_fast", {},
     ),
-    "at most one unaffected question in 100": (
+    "at most 1 in 100 unaffected questions": (
         "rater_copies", {}, "newcomer_below", {},
     ),
-    "at most one unaffected rater in 20": (
+    "at most 1 in 20 unaffected raters": (
         "newcomer_below", {}, "rater_same_answer", {},
     ),
 }  # fmt: skip
@@ -276,7 +276,7 @@ def test_guidelines_changed_only_between_onset_and_alert(
             created_at=datetime.datetime(day.year, day.month, day.day, 12, tzinfo=datetime.UTC),
         )
     explanations = KINDS[AlertKind.RATER_DRIFT].explanations(alert)
-    assert "The guidelines changed to version 3 on 2026-08-31." in explanations
+    assert "Guidelines version 3 began on 2026-08-31." in explanations
     assert not [text for text in explanations if "version 2" in text or "didn’t change" in text]
 
 
@@ -370,9 +370,9 @@ def test_copies_and_newcomer_get_alerts_with_their_error_rates(question: Questio
     assert 30 <= newcomer.n <= 330
     assert newcomer.size < newcomer.facts["bound"] < newcomer.facts["middle"]
     error_rate = KINDS["rater_copies"].error_rate(copies)
-    assert "at most one unaffected question in 100" in error_rate
+    assert "at most 1 in 100 unaffected questions" in error_rate
     error_rate = KINDS["newcomer_below"].error_rate(newcomer)
-    assert "at most one unaffected rater in 20" in error_rate
+    assert "at most 1 in 20 unaffected raters" in error_rate
     # The same ratings give no second alert.
     record_ratings({question: [Judgement(items[0].pk, raters[1], 2)]}, by=None, source="api")
     counting.update_question(question.pk)
@@ -385,14 +385,14 @@ def test_fall_of_the_question_and_of_a_rater_mention_each_other(
 ) -> None:
     fall = make_alert_of_kind(AlertKind.QUESTION_FELL)
     basis = KINDS[fall.kind].basis
-    assert "No alert about a single rater at that time." in basis(fall)
+    assert "No alert about a single rater then." in basis(fall)
     alert = make_alert_of_kind(AlertKind.RATER_DRIFT, measure="agreement", size=-0.3)
-    sentence = f"It fell further for these raters: {alert.rater}."
+    sentence = f"It fell further for {alert.rater}."
     assert sentence in basis(fall)
-    sentence = "The others’ agreement fell then too"
+    sentence = "The others’ agreement fell too"
     assert any(text.startswith(sentence) for text in KINDS[alert.kind].basis(alert))
     fall.delete()
-    sentence = "The others on the same days and items don’t explain it."
+    sentence = "The others’ ratings then don’t explain it."
     assert sentence in KINDS[alert.kind].basis(alert)
 
 

@@ -67,7 +67,7 @@ def test_drifting_rater_gets_an_alert_with_its_numbers(
     }
     assert event.data["rater"] == "dan"
     assert event.data["promise"] == (
-        "At most one false alert per rater in 20 years from sampling noise, and in at most 5% of"
+        "At most one false alert per rater in 20 years from sampling noise; in at most 5% of"
         " years from other changes (simulated)."
     )
     assert event.project_id == question.project_id

@@ -84,18 +84,18 @@ def test_alert_page_shows_evidence_and_other_explanations(
 ) -> None:
     text = get_page_text(client.get(f"{base_url}alerts/{alert.pk}/"))
     for sentence in (
-        "Based on 1,060 shared items up to 2026-08-31 and 400 before the change.",
-        "Average change until then: -0.50 to -0.22 (95% interval).",
+        "Based on 1,060 shared items up to 2026-08-31, 400 before the change.",
+        "Average change: -0.50 to -0.22 (95% interval).",
         "It began 2026-08-10 to 2026-08-24 (95% interval).",
         "At most one false alert per rater in 20 years from sampling noise",
-        "No similar alerts at that time.",
-        "The guidelines didn’t change at that time.",
+        "No similar alerts then.",
+        "The guidelines didn’t change then.",
     ):
         assert sentence in text
     Alert.objects.update(supported=False, measure="agreement")
     text = get_page_text(client.get(f"{base_url}alerts/{alert.pk}/"))
     assert "has agreed about 0.36 less since" in text
-    assert "would no longer raise this alert" in text
+    assert "wouldn’t raise this alert" in text
 
 
 def test_alert_page_names_others_who_drifted_in_the_same_days(
@@ -103,7 +103,7 @@ def test_alert_page_names_others_who_drifted_in_the_same_days(
 ) -> None:
     make_alert(rated_question, Rater.objects.get(key="ben"))
     text = get_page_text(client.get(f"{base_url}alerts/{alert.pk}/"))
-    assert "Similar alerts at that time: ben." in text
+    assert "Similar alerts then: ben." in text
 
 
 def test_alert_steps_are_saved_from_the_page(alert: Any, base_url: str, client: Client) -> None:

@@ -369,8 +369,6 @@ def test_labels_are_calibrated_on_gold_answers(
         assert label.confidence == pytest.approx(max(label.distribution))
         assert sum(label.distribution) == pytest.approx(1)
     html = client_for(lead).get(page).text
-    assert "gold answers of 30 items; valid" in html
-    assert f"about {round(after.expected_errors)} are expected to be wrong" in " ".join(
-        html.split()
-    )
+    assert "gold answers of 30 items, for" in html
+    assert f"About {round(after.expected_errors)} of" in " ".join(html.split())
     assert "Assuming independent errors:" not in html

@@ -55,7 +55,7 @@ def test_gate_is_created_changed_listed_and_deleted(
     [
         ([], "rules", "at least one rule"),
         ("x", "rules", "at least one rule"),
-        ([RULE] * 21, "rules", "at most 20"),
+        ([RULE] * 21, "rules", "At most 20"),
         (["x"], "rules.0.rule", "“measure”"),
         ([{"at_least": 0.5}], "rules.0.measure", "missing; one of headline"),
         ([RULE, {"measure": "kappa", "at_least": 0.5}], "rules.1.measure", "unknown measure"),

@@ -115,7 +115,7 @@ def test_exit_status_of_the_command(
     for name, limit, status in (("low", 0.5, 0), ("high", 0.99, 1), ("near", 0.85, 2)):
         create_gate({"measure": "gwet_ac1", "at_least": limit}, name=name)
         assert run_command(question.project_id, name) == status
-    assert "more items are needed" in capsys.readouterr().out
+    assert "more items needed" in capsys.readouterr().out
     rate_alike(60, errors=60, prefix="bad")
     assert run_command(question.project_id, "low") == 1
     assert run_command(question.project_id, "low", "--as-of", before.isoformat()) == 0

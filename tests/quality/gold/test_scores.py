@@ -157,7 +157,7 @@ def test_gold_missed_by_good_raters_is_suspected_until_decided(
     assert_scores_match_formulas(question_with_gold)  # without it
     page = client_for(lead).get(f"/projects/{question_with_gold.project_id}/gold/")
     text = " ".join(page.text.split())
-    sentence = f"{row.n_passing} of {row.n_passing} good raters chose <em>minor</em>; gold is <em>critical</em>."
+    sentence = f"{row.n_passing} of {row.n_passing} good raters chose <em>minor</em>; gold: <em>critical</em>."
     assert sentence in text
     assert f'title="{item.key}"' in text  # items are shown by their text
     assert "nan" not in text.lower().split()
@@ -226,7 +226,7 @@ def test_pages_and_api_name_the_same_raters_below_the_pass_mark(
     table = csv.DictReader(io.StringIO(client.get(f"{base}raters.csv").text))
     assert {row["rater"]: row["gold"] for row in table}["new"] == ""
     n_scored = sum(row.score.n for row in page.context["score_rows"])
-    assert re.search(rf"{n_scored} of \d+ answers are scored", " ".join(page.text.split()))
+    assert re.search(rf"Scored: {n_scored} of \d+ answers", " ".join(page.text.split()))
     assert next(row["text"] for row in client.get("/api/v1/inbox/").json()["results"]) == (
         "dan: below the pass mark on gold answers"
     )
@@ -315,7 +315,7 @@ def test_tolerance_is_a_difference_of_values_and_not_for_nominal_scales(
     Question.objects.filter(pk=rated_question.pk).update(scale="nominal", gold_tolerance=2)
     rated_question.refresh_from_db()
     assert rated_question.effective_gold_tolerance == 0
-    with pytest.raises(ValueError, match="without an order"):
+    with pytest.raises(ValueError, match="Unordered categories"):
         services.set_gold_rules(question=rated_question, pass_mark=0.7, tolerance="1", by=lead)
 
 

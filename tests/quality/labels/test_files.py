@@ -128,7 +128,10 @@ def test_split_of_an_item_depends_only_on_its_key() -> None:
 
 def test_card_states_sources_raters_and_agreement(labelled_question: Question) -> None:
     text = data_card.build_data_card(labelled_question)
-    assert "60 items: 59 by consensus, 1 by decision" in text
+    assert (
+        "60 items: 59 computed from the ratings (`consensus`), 1 decided in review (`decision`)"
+        in text
+    )
     assert "4 people, 0 models" in text
     assert "* Fleiss’ kappa: 0." in text
     digest_before = data_card.compute_digest(labelled_question, Consensus.objects.get())

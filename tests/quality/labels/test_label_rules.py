@@ -78,7 +78,7 @@ def test_lead_enables_escalation_and_sees_its_use(
 def test_invalid_rule_shows_the_error(client: Client, base_url: str) -> None:
     response = client.post(f"{base_url}labels/rules/", RULE | {"max_ratings": "3"})
     assert response.status_code == 400
-    assert "Must be more than the 3 planned ratings per item." in response.text
+    assert "Must exceed the 3 planned ratings per item." in response.text
     assert not LabelRules.objects.exists()
 
 

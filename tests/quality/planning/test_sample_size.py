@@ -131,7 +131,7 @@ def test_plan_of_two_raters_uses_cohens_kappa(
     """With few items the page says that their error is rough."""
     labels = ["none", "minor", "major", "critical"]
     client, base = client_for(viewer), f"/projects/{question.project_id}/"
-    notice = "A rough estimate from few items"
+    notice = "Rough: few items"
     for number in range(40):
         rate(question, f"i{number}", "ann", labels[number % 4])
         rate(question, f"i{number}", "bea", labels[(number + (number % 5 == 0)) % 4])
@@ -231,7 +231,7 @@ def test_plan_of_items_in_clusters(
     assert after["design_effect"] > 5
     assert after["items"] > 4 * before["items"]
     page = client_for(viewer).get(f"/projects/{question.project_id}/plan/")
-    assert "Accounts for clusters by “document” (design effect" in page.text
+    assert "For clusters by “document” of current size (design effect" in page.text
     assert page.context["overlaps"].plans[0].items == pytest.approx(
         page.context["outlook"].widths[1].items, rel=0.1
     )

@@ -46,18 +46,18 @@ def make_comparison(middle: float | None = 0.7, **changes: Any) -> RaterComparis
         (
             make_comparison(),
             False,
-            "Below the team’s median (0.70): 0.50. The reason is unclear.",
+            "Below the team’s median (0.70): 0.50, reason unclear.",
         ),
         (make_comparison(value=0.7), False, "Not below the team’s median (0.70): 0.70."),
         (
             make_comparison()._replace(outlying={1: (-0.2, 80)}),
             False,
-            "Agrees less than the others on the same items: 0.50",
+            "Agrees less than the others: 0.50",
         ),
         (make_comparison(n_items=29), True, "Not enough data yet: 29 shared items."),
         # 80 items are enough data: two raters have no median, and one category has no kappa.
-        (make_comparison(middle=None), True, "Agreement with the others: 0.50. A comparison"),
-        (make_comparison(value=None), True, "Agreement with the others is undefined"),
+        (make_comparison(middle=None), True, "Agreement: 0.50. A comparison"),
+        (make_comparison(value=None), True, "Agreement is undefined"),
     ],
 )
 def test_agreement_is_called_low_only_with_an_alert(
@@ -70,7 +70,7 @@ def test_agreement_is_called_low_only_with_an_alert(
 
 
 def test_items_are_no_explanation_of_a_rater_with_a_known_cause() -> None:
-    assert "The reason is unclear." in status_texts.describe_agreement(
+    assert "reason unclear." in status_texts.describe_agreement(
         make_comparison(), 1, is_outlier=False
     )
     assert (
@@ -82,10 +82,10 @@ def test_items_are_no_explanation_of_a_rater_with_a_known_cause() -> None:
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
-        ({}, "Rates 0.30 [0.10, 0.50] higher than the others on the same items."),
+        ({}, "Rates 0.30 [0.10, 0.50] higher than the others."),
         (
             {"bias": -0.3, "bias_low": -0.5, "bias_high": -0.1},
-            "Rates 0.30 [0.10, 0.50] lower than the others on the same items.",
+            "Rates 0.30 [0.10, 0.50] lower than the others.",
         ),
     ],
 )

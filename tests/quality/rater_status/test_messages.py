@@ -115,8 +115,8 @@ def test_unreachable_rater_is_refused(
     ("text", "message"),
     [
         (" \r\n ", "Enter a message first."),
-        ("x" * 2_001, "Use at most 2000 characters"),
-        ("a\0b", "Use at most 2000 characters, without NUL"),
+        ("x" * 2_001, "At most 2000 characters"),
+        ("a\0b", "At most 2000 characters, without NUL"),
     ],
 )
 def test_invalid_text_is_refused(

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from django.contrib.auth.models import User
 from django.utils import timezone
 
 from metrics.agreement.estimate import wilson_interval
@@ -304,6 +305,23 @@ def test_rater_with_opposite_answers_has_a_reason_of_its_own(
     assert [rater.key for rater in RaterList(question).select(RaterFilter(flag="reversed"))] == [
         "otto"
     ]
+
+
+def test_pages_of_a_reversed_rater_lead_with_the_reversal(
+    question: Question, make_alert: Any, client_for: Any, lead: User
+) -> None:
+    """Neither the title of the alert nor a bias, which the reversal explains, is shown."""
+    rate_with_a_last_rater(question, lambda code: 3 - code)
+    otto = get_statuses_by_key(question)["otto"].rater
+    alert = make_alert(question, otto, kind="rater_apart", measure="agreement", size=-0.7)
+    client, project_url = client_for(lead), f"/projects/{question.project_id}/"
+    for path in ("raters/otto/", "raters/", f"alerts/{alert.pk}/"):
+        html = client.get(project_url + path).content.decode()
+        assert "answers the scale upside down" in html, path
+        assert "agreed far less" not in html, path
+    html = client.get(project_url + "raters/otto/").content.decode()
+    assert "Bias over time" not in html and "Agrees far less" not in html
+    assert "Bias over time" in client.get(project_url + "raters/ann/").content.decode()
 
 
 @pytest.mark.parametrize(

@@ -182,7 +182,7 @@ def test_raters_of_few_items_come_last_in_either_order(
         assert standing_by_rater["few"].value is not None
         assert list_rater_keys(rising)[-1] == list_rater_keys(falling)[-1] == "few"
         assert list_rater_keys(rising)[:-1] != list_rater_keys(falling)[:-1]
-        assert "fewer than 30 shared items come last" in rising.text
+        assert "Last: raters with fewer than 30 shared items" in rising.text
     assert "come last" not in client.get(f"{base_url}raters/").text
 
 
@@ -371,7 +371,7 @@ def test_rater_page_begins_with_a_verdict(
 ) -> None:
     page = client.get(f"{base_url}raters/gus/")
     assert "gus almost always answers “none”." in page.text
-    assert 'judgement">Agrees less than the others on the same items: 0.00.' in page.text
+    assert 'judgement">Agrees less than the others: 0.00.' in page.text
     assert '<span class="badge badge--bad">Needs action</span> almost always answers' in page.text
     assert f"{base_url}raters/?question=severity&amp;exclude=gus#without" in page.text
     compared = client.get(f"{base_url}raters/?question=severity&exclude=gus")

@@ -93,8 +93,7 @@ def test_known_gold_can_be_appealed_and_hidden_gold_cannot(
         annotator_client.force_login(annotator)
         decisions_page = annotator_client.get(f"{base}decisions/").text
         assert (
-            "the known answer was <strong>minor</strong>" in decisions_page
-            and "as 3.1" in decisions_page
+            "known answer: <strong>minor</strong>" in decisions_page and "as 3.1" in decisions_page
         )
         assert "Text 1" in decisions_page and "Text 2" not in decisions_page
         contest(items[1])
@@ -104,7 +103,7 @@ def test_known_gold_can_be_appealed_and_hidden_gold_cannot(
         assert "Text 1" not in annotator_client.get(f"{base}decisions/").text
 
     appeals_page = lead_client.get(f"{base}appeals/").text
-    assert "change or retire the gold answer" in appeals_page and f"{base}items/" in appeals_page
+    assert "correct the gold answer" in appeals_page and f"{base}items/" in appeals_page
     exam_appeal = Appeal.objects.get(item=items[0])
     form_data = {"state": "upheld", "answer": "right you are"}
     assert lead_client.post(f"{base}appeals/{exam_appeal.pk}/", form_data).status_code == 302

@@ -177,7 +177,7 @@ INVALID_ROWS: list[tuple[Any, str]] = [
     ({"item": "i1", "label": "minor"}, "'rater' is missing"),
     (build_row(question="colour"), "unknown question 'colour'; one of severity"),
     (build_row(question=1), "'question' must be a text, not a number"),
-    (build_row(rated_at="yesterday"), "rated_at: 'yesterday' isn't an ISO 8601 time"),
+    (build_row(rated_at="yesterday"), "rated_at: 'yesterday' isn't ISO 8601"),
     (build_row(rated_at="2026-03-01T10:00:00"), "has no time zone"),
     (build_row(rated_at="2999-01-01T00:00:00Z"), "is in the future"),
     (build_row(rated_at="1066-01-01T00:00:00Z"), "is before 1970-01-02"),

@@ -165,7 +165,7 @@ def test_wizard_guesses_as_the_command(name: str, lead: Any, client_for: Any) ->
 
 
 DOUBTFUL_FILES = {
-    "table_of_counts.csv": ("counts", "one column per label with counts", "--layout counts"),
+    "table_of_counts.csv": ("counts", "counts of labels in columns", "--layout counts"),
     "item_in_two_rows_wide.csv": (
         "repeated_rows",
         "1 (lines 2 and 8), 2 (lines 3 and 9)",
@@ -298,7 +298,7 @@ def test_columns_page_shows_doubt_and_reasons(lead: Any, client_for: Any) -> Non
     wizard = WizardClient(client_for(lead))
     wizard.upload((FILES / "table_of_counts.csv").read_bytes(), "counts.csv")
     page = get_page_text(wizard.get_page())
-    assert "one column per label with counts" in page
+    assert "counts of labels in columns" in page
     assert "number of ratings with label" in page
 
 
@@ -315,7 +315,7 @@ def test_items_without_a_key_name_the_column_that_can_be_one(tmp_path: Path, lea
     assert (status, problem["count"], problem["lines"]) == (1, 2, [3, 5])
     assert problem["message"] == (
         "Lines 3, 5 (2 times): Item 'Hi' has '2' in 'post', but '1' in line 2. "
-        "Likewise 'Bye'. Choose 'post' as the item ID, or don't import it "
+        "Likewise 'Bye'. Choose 'post' as the item ID, or ignore it "
         "(--map item=post, or --map ignore=post)."
     )
     for advised in ("item=post", "ignore=post"):
@@ -337,8 +337,8 @@ def test_each_kind_of_fault_is_one_sentence_of_both_commands(tmp_path: Path, lea
     messages = [problem["message"] for problem in report["problems"]]
     assert str(refused.value) == f"{path}: " + "\n".join(messages)
     assert messages[1] == (
-        "Lines 5, 9, 13, 17, 21, … (9 times): The header row has 3 cells, but this row has 1. Add "
-        "the missing cells, even if they are empty."
+        "Lines 5, 9, 13, 17, 21, … (9 times): The header row has 3 cells, this row 1. Add "
+        "the missing cells, even if empty."
     )
 
 
@@ -367,7 +367,7 @@ def test_sheets_of_raters_are_merged_on_request(tmp_path: Path, lead: Any) -> No
     status, report = import_with_scale(path, **options)
     assert (status, Project.objects.count()) == (1, 0)
     message = report["problems"][0]["message"]
-    assert "3 sheets have the same columns: Anna, Ben, Carla" in message
+    assert "3 sheets have equal columns: Anna, Ben, Carla" in message
     with pytest.raises(CommandError, match="--sheets raters, or --sheets first"):
         compute_agreement(path)
 
@@ -415,7 +415,7 @@ def test_wizard_asks_which_sheets_to_read(tmp_path: Path, lead: Any, client_for:
     wizard = WizardClient(client_for(lead))
     wizard.upload(path.read_bytes(), path.name)
     page = wizard.get_page()
-    assert "3 sheets have the same columns: Anna, Ben, Carla" in get_page_text(page)
+    assert "3 sheets have equal columns: Anna, Ben, Carla" in get_page_text(page)
     data = {"action": "columns", "source": "xlsx", "layout": "long", "item": "0", "label": "1"}
     assert wizard.client.post(wizard.run_url, data | {"sheets": ""}).status_code == 400
     wizard.client.post(wizard.run_url, {"action": "read", "source": "xlsx", "sheets": "raters"})

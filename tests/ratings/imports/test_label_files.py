@@ -261,7 +261,7 @@ def test_agreement_reads_wide_tables_like_an_import() -> None:
     assert answer["fleiss_kappa"] == pytest.approx(0.8788, abs=5e-5)
     answer = run_agreement(CASES / "case_and_blanks.csv", "--similar", "join")
     assert answer["cohen_kappa"] == pytest.approx(0.697, abs=5e-4)
-    with pytest.raises(CommandError, match=r"may be the same.* --similar=join"):
+    with pytest.raises(CommandError, match=r"Perhaps the same labels.* --similar=join"):
         run_agreement(CASES / "case_and_blanks.csv")
     answer = run_agreement(CASES / "several_labels.csv")
     assert "joy|love" in answer["categories"] and len(answer["categories"]) == 8

@@ -132,8 +132,8 @@ def build_zip_with_announced_count(count: int) -> bytes:
 
 
 INVALID_ARCHIVES = {
-    "no manifest": (build_zip({"1.png": PNG}), "needs a table or export"),
-    "two manifests": (build_zip({"a.csv": TABLE, "b.csv": TABLE}), "only one of these tables"),
+    "no manifest": (build_zip({"1.png": PNG}), "needs a table of its media files"),
+    "two manifests": (build_zip({"a.csv": TABLE, "b.csv": TABLE}), "Keep one of these tables"),
     "dots": (
         build_zip({"m.csv": TABLE, "../1.png": PNG}),
         "'../1.png' points outside the ZIP archive",
@@ -141,14 +141,17 @@ INVALID_ARCHIVES = {
     "absolute": (build_zip({"m.csv": TABLE, "/etc/1.png": PNG}), "'/etc/1.png' points outside"),
     "backslash": (build_zip({"m.csv": TABLE, "..\\1.png": PNG}), "'..\\1.png' points outside"),
     "drive": (build_zip({"m.csv": TABLE, "C:1.png": PNG}), "'C:1.png' points outside"),
-    "no picture": (build_zip({"m.csv": TABLE, "x/page.svg": "<svg/>"}), "'x/page.svg' in the ZIP"),
+    "no picture": (
+        build_zip({"m.csv": TABLE, "x/page.svg": "<svg/>"}),
+        "'x/page.svg' from the ZIP",
+    ),
     "zip inside": (
         build_zip({"m.csv": TABLE, "in.zip": build_bomb()}),
-        "'in.zip' in the ZIP archive isn't",
+        "'in.zip' from the ZIP archive",
     ),
     "locked": (
         build_encrypted_zip(),
-        "'1.png' in the ZIP archive is damaged or protected by a password",
+        "'1.png' in the ZIP archive is damaged or needs a password",
     ),
     "many files": (build_zip_with_announced_count(30_000), "more than 20000 files"),
     "cut off": (build_zip(VALID_ARCHIVE)[:-30], "file is damaged"),
@@ -171,11 +174,11 @@ def test_large_files_are_refused_by_their_announced_size(
     wizard: WizardClient, assert_unchanged: None, settings: Any
 ) -> None:
     settings.MEDIA_MAX_BYTES = 1_000_000
-    assert "'1.png' in the ZIP archive has 3000048 bytes. The limit is 1000000" in get_page_text(
+    assert "'1.png' in the ZIP archive has 3000048 bytes (limit: 1000000)" in get_page_text(
         wizard.upload(build_bomb())
     )
     settings.MEDIA_MAX_BYTES, settings.IMPORT_MAX_BYTES = 9_000_000, 1_000_000
-    assert "exceeds the limit of 1000000 bytes" in get_page_text(wizard.upload(build_bomb()))
+    assert "exceeds 1000000 bytes" in get_page_text(wizard.upload(build_bomb()))
 
 
 def test_repeated_name_in_an_archive_is_refused(

@@ -83,7 +83,7 @@ def test_several_parts_are_shown_by_name(lead_client: Any, project: Project) -> 
     [
         (build_form_data("", [("", "x")]), "required"),
         (build_form_data("old", [("", "x")]), "“old” already exists."),
-        (build_form_data("a\nb", [("", "x")]), "Enter one line of at most"),
+        (build_form_data("a\nb", [("", "x")]), "One line of at most"),
         (build_form_data("a", []), "Enter the text to rate"),
         (build_form_data("a", [("", "  ")]), "Enter the text to rate"),
         (build_form_data("a", [("source", "x"), ("source", "y")]), "“source” appears twice."),

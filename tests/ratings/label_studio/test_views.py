@@ -72,7 +72,7 @@ def test_a_lead_connects_pauses_and_disconnects(
     [
         ({"token": "f" * 40}, "token", "rejected the token"),
         ({"token": "naïve"}, "token", "Copy the token"),
-        ({"remote_project": 99}, "remote_project", "no access to the project"),
+        ({"remote_project": 99}, "remote_project", "open the project"),
         ({"remote_project": ""}, "remote_project", "Enter the number"),
         ({"address": "ftp://example.org"}, "address", "https://"),
         ({"address": "http://127.0.0.1:1"}, "address", "connection"),

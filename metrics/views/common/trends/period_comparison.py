@@ -213,7 +213,7 @@ def _build_requested_comparison(
             )
         period = next((period for period in span_periods if period.start == start), None)
         if period is None:
-            error = _("“%(name)s”: no %(span)s with ratings starts on %(date)s.")
+            error = _("“%(name)s”: no rated %(span)s starts on %(date)s.")
             params = {
                 "name": name,
                 "span": display_names.PERIOD_NAMES[span],
@@ -252,6 +252,7 @@ class RecentChange:
 
     text: str
     url: str
+    is_clear: bool = False  # whether the change is more than chance
 
 
 def list_recent_changes(
@@ -301,7 +302,9 @@ def _build_change(selection: Selection, name: str, figures: Mapping[str, Any]) -
         "to": figures["after"],
     }
     return RecentChange(
-        text, f"{reverse('change', args=[selection.project.pk])}?{urlencode(parameters)}"
+        text,
+        f"{reverse('change', args=[selection.project.pk])}?{urlencode(parameters)}",
+        is_clear,
     )
 
 

@@ -151,7 +151,7 @@ def test_version_without_ratings_is_not_compared(
     create_version(project, 2, 1)
     rate_days(question, range(3, 6), error_rate=0.3, seed=4)
     update_question(question.pk)
-    assert "A comparison needs two versions that have items" in show_page(client_for(lead), project)
+    assert "A comparison needs two versions with items" in show_page(client_for(lead), project)
 
 
 def test_project_without_guidelines_says_so(question: Question, lead: Any, client_for: Any) -> None:

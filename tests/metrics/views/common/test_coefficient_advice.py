@@ -59,7 +59,7 @@ def test_advice_on_weights_states_the_weights_of_four_categories(weighting: str)
     text = str(coefficient_advice.WEIGHTING_ADVICE[weighting])
     weights = get_weight_matrix(weighting, 4)
     assert text == (
-        f"Four categories: one step apart counts as {weights[0, 1]:.2f} agreed,"
-        f" two as {weights[0, 2]:.2f}."
+        f"Of four categories, one step apart counts {weights[0, 1]:.2f},"
+        f" two steps {weights[0, 2]:.2f}."
     )
     assert f"{get_weight_matrix(weighting, 5)[0, 1]:.2f}" not in text

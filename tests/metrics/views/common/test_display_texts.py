@@ -125,7 +125,7 @@ def test_expected_count_is_a_whole_number(value: float | None, text: str) -> Non
 
 
 def test_undefined_estimate_shows_reason() -> None:
-    assert "no item has two comparable ratings" in results.render_estimate(
+    assert "no item has comparable ratings" in results.render_estimate(
         {"value": None, "reason": "no_pairable_items"}
     )
 
@@ -274,9 +274,9 @@ def test_panel_omits_unknown_parts(
 def test_panel_of_weighted_kappa_explains_weights() -> None:
     text = render_panel("cohen_kappa_quadratic", ESTIMATE, Project())
     assert "<strong>Cohen’s kappa, quadratic weights</strong>" in text
-    assert "one step apart counts as 0.89 agreed" in text
+    assert "one step apart counts 0.89" in text
     assert "/glossary/#weighted_kappa" in text
-    assert "counts as 0.67" in render_panel("fleiss_kappa_linear", ESTIMATE, Project())
+    assert "one step apart counts 0.67" in render_panel("fleiss_kappa_linear", ESTIMATE, Project())
 
 
 def test_each_number_has_its_own_panel() -> None:

@@ -122,11 +122,11 @@ SETS = (
     ),
     ConstructedSet(rate_by_design_in_pairs, tuple("xyz"), (), ACCUSATIONS),
     ConstructedSet(
-        rate_without_common_items, tuple("xyz"), ("no item has two comparable ratings",),
+        rate_without_common_items, tuple("xyz"), ("no item has comparable ratings",),
         (*ACCUSATIONS, *VERDICTS),
     ),
     ConstructedSet(
-        say_yes_by_chance, YES_NO, (": kappa is ", "low agreement beyond chance"),
+        say_yes_by_chance, YES_NO, ("of ratings are “", "low agreement beyond chance"),
         (*ACCUSATIONS, *VERDICTS),
     ),
 )  # fmt: skip

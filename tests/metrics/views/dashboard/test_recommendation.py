@@ -79,7 +79,7 @@ def test_overview_shows_the_number_and_what_to_do(
     actions = get_actions(client, project)
     assert len(actions) <= 3
     reason, url = actions["Clarify none vs. minor"]
-    assert reason == "100% of 33 comparisons that differ"
+    assert reason == "100% of 33 disagreements"
     items = client.get(url).context["rows"]
     item_counts = [dict(row.counts) for row in items]
     assert item_counts
@@ -99,8 +99,8 @@ def test_target_is_compared_with_the_interval(
     client, address = client_for(lead), f"/projects/{project.pk}/"
     headline = client.get(address).context["headline"]
     middle = round((headline["low"] + headline["high"]) / 2, 2)
-    texts = {0.1: "Above the target of 0.10", 0.99: "Below the target of 0.99"}
-    texts[middle] = f"The interval contains the target of {middle:.2f}"
+    texts = {0.1: "Above the target, 0.10", 0.99: "Below the target, 0.99"}
+    texts[middle] = f"The interval contains the target, {middle:.2f}"
     for target, text in texts.items():
         Project.objects.filter(pk=project.pk).update(target_agreement=target)
         assert text in client.get(address).text, target
@@ -218,7 +218,7 @@ def test_models_alone_are_listed_without_status(
     keys: list[str], confused_question: Any, project: Any, client_for: Any, lead: Any, rate: Any
 ) -> None:
     """A single model has ratings and nothing to agree with; two models have both."""
-    client, alone = client_for(lead), "gpt: 40 ratings. One model can’t agree with itself."
+    client, alone = client_for(lead), "gpt: 40 ratings. Agreement needs two raters."
     for key in keys:
         Rater.objects.create(project=project, key=key, kind="model")
         for number in range(40):
@@ -448,11 +448,11 @@ def test_filtered_overview_shows_statuses_of_all_ratings(
         return page.context["overview_raters"].lines, "Check Ann" in page.text, card
 
     lines, is_named, card = read("")
-    assert is_named and "Status and impact cover" not in card
+    assert is_named and "Status covers" not in card
     filtered_lines, is_named, card = read("?from=2020-01-01")
-    assert is_named and "Status and impact cover all ratings." in card
-    assert [(row.key, row.status, row.impact) for row in filtered_lines] == [
-        (row.key, row.status, row.impact) for row in lines
+    assert is_named and "Status covers all ratings." in card
+    assert [(row.key, row.status) for row in filtered_lines] == [
+        (row.key, row.status) for row in lines
     ]
     assert [row.key for row in filtered_lines if row.is_paused] == ["bea"]
     assert card.count(">paused<") == 1

@@ -165,14 +165,14 @@ def rate_items_alike_by_number(rng: random.Random) -> Rows:
 CASES: dict[str, tuple[str, tuple[str, ...], str, Callable[..., Rows], Callable[..., Rows]]] = {
     # name: text, labels, scale, ratings where it is true, ratings where it is false but tempting
     "prevalence paradox": (
-        ": kappa is ", YES_NO, "nominal",
+        "of ratings are “", YES_NO, "nominal",
         rate_rarely_yes, rate_hard_items_often,
     ),
     "single ratings": (
-        "a single rating count for chance", YES_NO, "nominal", rate_single_yes, rate_single_alike,
+        "count for chance only: Fleiss’ kappa", YES_NO, "nominal", rate_single_yes, rate_single_alike,
     ),
     "unequal numbers": (
-        "ratings count equally for chance and", YES_NO, "nominal",
+        "ratings: Fleiss’ kappa is", YES_NO, "nominal",
         rate_few_items_often, rate_any_items_often,
     ),
     "few items": (
@@ -185,7 +185,7 @@ CASES: dict[str, tuple[str, tuple[str, ...], str, Callable[..., Rows], Callable[
         lambda rng: [*rate_alike(rng, 40), *([["yes", None, None], ["no", None, None]] * 20)],
     ),
     "rater bias": (
-        "rater pairs use the categories at different rates", YES_NO, "nominal",
+        "rater pairs use categories differently often", YES_NO, "nominal",
         rate_with_a_yes_sayer, rate_with_a_careless_rater,
     ),
     "consistent without agreeing": (
@@ -193,11 +193,11 @@ CASES: dict[str, tuple[str, tuple[str, ...], str, Callable[..., Rows], Callable[
         rate_one_grade_higher, rate_with_noise,
     ),
     "consistent but apart": (
-        "Raters are consistent but on different levels", GRADES, "interval",
+        "Raters are consistent on different levels", GRADES, "interval",
         rate_apart, rate_few_items_apart_by_chance,
     ),
     "pairs and all raters": (
-        "but the mean over pairs (weighted by shared items) is", YES_NO, "nominal",
+        "the mean over pairs (by shared items)", YES_NO, "nominal",
         rate_by_habit, rate_three_alike,
     ),
     "depends on the weights": (
@@ -209,7 +209,7 @@ CASES: dict[str, tuple[str, tuple[str, ...], str, Callable[..., Rows], Callable[
         rate_nearly_the_same, rate_near_misses,
     ),
     "definitions": (
-        "The definition matters", YES_NO, "nominal",
+        "Definitions matter", YES_NO, "nominal",
         rate_rare_items_often, rate_items_alike_by_number,
     ),
     "statistics agree": (
@@ -217,7 +217,7 @@ CASES: dict[str, tuple[str, tuple[str, ...], str, Callable[..., Rows], Callable[
         rate_three_alike, rate_rarely_yes,
     ),
     "statistics differ": (
-        "The statistics differ:", YES_NO, "nominal",
+        "Statistics differ:", YES_NO, "nominal",
         rate_by_chance, rate_three_alike,
     ),
     "three raters below the others": (
@@ -270,8 +270,8 @@ def test_only_the_most_active_raters_are_tested_for_bias(n_raters: int, make_que
         scheme="landis_koch",
         can_name_bands=True,
     )
-    assert "2 of 30 rater pairs use the categories at different rates." in sentence
-    assert ("Tested: the 40 raters with the most ratings." in sentence) == (n_raters == 40)
+    assert "2 of 30 rater pairs use categories differently often." in sentence
+    assert ("Tested: the 40 most active raters." in sentence) == (n_raters == 40)
 
 
 def test_percentage_is_that_of_all_comparisons(

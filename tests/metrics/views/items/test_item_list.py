@@ -81,7 +81,7 @@ def test_match_count_above_limit_is_shown_as_more(get_page: Any, monkeypatch: An
 
 def test_large_project_searches_first_items_only(get_page: Any, monkeypatch: Any) -> None:
     monkeypatch.setattr(item_search, "MAX_ITEMS_SCANNED", 40)
-    assert "30 of the first 40 items match; 70 in total" in get_page("?ratings=1")
+    assert "30 of the first 40 items match (70 in total)" in get_page("?ratings=1")
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_rater_filter_accepts_key_and_name(get_page: Any, rater: str) -> None:
 def test_ambiguous_rater_name_requires_key(get_page: Any, project: Any) -> None:
     Rater.objects.create(project=project, key="r9", name="Ann Lee")
     html = get_page("?rater=Ann+Lee")
-    assert "Several raters are called “Ann Lee”" in html
+    assert "Several raters named “Ann Lee”" in html
     assert "No matches." in html
 
 

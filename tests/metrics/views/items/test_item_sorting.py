@@ -86,7 +86,7 @@ def test_page_says_that_only_first_items_are_listed(
     client.get(address)
     filtered_jobs.FILTERED_RESULT_JOB.sweep()
     page = client.get(address)
-    assert "The first 7 of 40 items with ratings." in page.content.decode()
+    assert "The first 7 of 40 rated items." in page.content.decode()
     assert (
         list_item_keys(client, address)
         == sort_item_keys(large_question, compute_share_of_differing_pairs)[:7]

@@ -91,11 +91,11 @@ def test_cautions_are_those_of_the_ratings(make_project: Any, rate: Any) -> None
     claims = {name: " ".join(list_claims(each)) for name, each in (("few", few), ("many", many))}
     for text, is_of_many in (
         ("not 20.", False),
-        ("Anything about raters other than these two.", False),
-        ("Anything about the 5 items with fewer than two ratings", False),
-        ("That it is in one band: its interval reaches from", None),
-        ("That these raters are better or worse than others", True),
-        ("That answers are right", True),
+        ("Raters other than these two.", False),
+        ("The 5 items with fewer than two ratings", False),
+        ("A single band: the interval reaches from", None),
+        ("Better or worse raters", True),
+        ("Right answers", True),
     ):
         assert text in claims["few"], text
         if is_of_many is not None:
@@ -140,28 +140,28 @@ CAUTIONS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "Any degree of agreement: ": (
         {"value": {"value": None, "reason": "single_category"}}, {"value": {"value": 0.0}},
     ),
-    "How certain the value is: there is no interval.": (
+    "Its uncertainty: there is no interval.": (
         {"value": {"low": None, "high": None}}, {"value": {"low": -1.0, "high": 1.0}},
     ),
     "not 29.": (
         {"value": {"n_items": 29}}, {"value": {"n_items": 30}},
     ),
-    "That the interval is exact: there are only 4 clusters.": (
+    "An exact interval: only 4 clusters.": (
         {"cluster": CLUSTER}, {"cluster": CLUSTER | {"reliable": True}},
     ),
     "Agreement beyond chance.": (
         {"headline": {"name": "percent_agreement"}}, {"headline": {"name": "gwet_ac1"}},
     ),
-    "its interval reaches from substantial to almost perfect": (
+    "the interval reaches from substantial to almost perfect": (
         {"value": {"high": 0.82}}, {"value": {"high": 0.8}},
     ),
     "made for another coefficient": (
         {"headline": {"name": "krippendorff_alpha_nominal"}}, {},
     ),
-    "That the target of 0.65 is reached": (
+    "Reaching the target of 0.65": (
         {"bar": 0.65}, {"bar": 0.6},
     ),
-    "Anything about people: only models rated.": (
+    "People’s agreement: only models rated.": (
         {"headline": {"population": "models", "n_models": 2}},
         {"headline": {"population": "people", "n_models": 2}},
     ),
@@ -169,19 +169,19 @@ CAUTIONS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {"headline": {"population": "all", "n_models": 1}},
         {"headline": {"population": "all", "n_models": 0}},
     ),
-    "Anything about raters other than these two.": (
+    "Raters other than these two.": (
         {"headline": {"name": "cohen_kappa"}}, {"headline": {"name": "fleiss_kappa"}},
     ),
-    "Anything about the 7 items with fewer than two ratings": (
+    "The 7 items with fewer than two ratings": (
         {"details": {"by_ratings": {"3": 93, "1": 5}}}, {"details": {"by_ratings": {"3": 93, "2": 7}}},
     ),
-    "if items differ more, it is higher": (
+    "it is higher if items differ more": (
         {"headline": {"name": "icc2"}}, {},
     ),
     "the value depends on category frequencies": (
         {}, {"headline": {"name": "percent_agreement"}},
     ),
-    "That the coefficient was chosen before the ratings": (
+    "That the coefficient was chosen beforehand": (
         {"headline": {"why": "chosen"}}, {"headline": {"why": "nominal"}},
     ),
 }  # fmt: skip

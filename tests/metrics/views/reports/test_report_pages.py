@@ -96,7 +96,7 @@ def test_report_before_the_first_item_claims_no_coverage(
     text = client.get(address).content.decode()
     assert "No ratings yet." in text
     assert "Each item has two or more ratings" not in text
-    assert "Ratings as recorded then" in client.get("/".join(address.split("/")[:4]) + "/").text
+    assert "Ratings recorded by then" in client.get("/".join(address.split("/")[:4]) + "/").text
 
 
 def test_report_of_another_project_is_404(

@@ -105,8 +105,8 @@ def test_share_of_the_queue_is_gold_and_stored_as_check_answers(
 @pytest.mark.parametrize(
     ("n_gold", "text"),
     [
-        (1, "without 1 check or repeated answer"),
-        (4, "without 4 checks and repeated answers"),
+        (1, "without 1 check or repeat"),
+        (4, "without 4 checks and repeats"),
     ],
 )
 def test_lead_sees_how_many_checks_a_rater_answered(

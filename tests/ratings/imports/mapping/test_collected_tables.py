@@ -137,27 +137,27 @@ def test_every_rating_is_read(name: str, tmp_path: Path, lead: Any) -> None:
 REFUSED = {
     "a cross table whose rows are numbered": (
         '"",AR,NL,RS\n"1",12,2,4\n"2",3,20,5\n"3",1,2,21\n',
-        "may be “cross table of two raters”",
+        "“cross table of two raters” fits",
         "--layout crossed",
     ),
     "a cross table without names of its rows": (
         "AR,NL,RS\n12,2,4\n3,20,5\n1,2,21\n",
-        "looks like results: AR, NL, RS",
+        "look like results: AR, NL, RS",
         "--layout wide",
     ),
     "agreement of each pair of raters": (
         ",ann,ben,cy\nann,1.00,0.65,0.58\nben,0.65,1.00,0.71\ncy,0.58,0.71,1.00\n",
-        "looks like results: ann, ben, cy",
+        "look like results: ann, ben, cy",
         "--layout wide",
     ),
     "percentages of each label": (
         "Category,Rater 1 (%),Rater 2 (%)\nPositive,60%,55%\nNegative,30%,35%\nOther,10%,10%\n",
-        "looks like results",
+        "look like results",
         "--layout wide",
     ),
     "frequencies of each label": (
         "Category,Rater A,Rater B\nPositive,12,14\nNegative,10,9\nNeutral,8,7\n",
-        "looks like results",
+        "look like results",
         "--layout wide",
     ),
     "units are numbered anew in each group": (
@@ -167,7 +167,7 @@ REFUSED = {
     ),
     "quotation marks of a word processor": (
         "item,rater,label\n1,a,“yes”\n1,b,yes\n2,a,no\n2,b,“no”\n",
-        "These labels may be the same",
+        "Perhaps the same labels",
         "--similar=join",
     ),
     "columns of other names": (
@@ -187,7 +187,7 @@ REFUSED = {
     ),
     "items of a single rater in several rows": (
         "prompt_id,model,verdict\np1,x,pass\np1,y,fail\np2,x,pass\np2,y,pass\n",
-        "Items occur in several rows",
+        "Items have several rows",
         "--rater NAME --duplicates last",
     ),
     "labels of one model": (
@@ -202,7 +202,7 @@ REFUSED = {
     ),
     "labels of models beside another column of repeats": (
         "item,run,system,label\n1,a,x,pass\n1,b,y,fail\n2,a,x,pass\n2,b,y,pass\n",
-        "Items occur in several rows",
+        "Items have several rows",
         "--map rater=system",
     ),
 }

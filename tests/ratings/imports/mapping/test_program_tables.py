@@ -275,18 +275,18 @@ REFUSED = {
     ),
     "counts named as such": (
         "id,toxic_count,not_toxic_count\n1,3,2\n2,0,5\n3,5,0\n4,2,3\n",
-        "one column per label with counts",
+        "counts of labels in columns",
         "--layout counts",
     ),
     "spans of brat": (
         "T1\tPerson 0 5\tAlice\nT2\tPlace 10 16\tBerlin\n",
-        "brat file has no ratings of whole items",
+        "brat file lacks ratings of whole items",
         "whole items",
     ),
     "boxes of COCO": (
         '{"images": [{"id": 1}], "annotations": [{"id": 1, "category_id": 2, "bbox": [1, 2, 3, 4]}],'
         '"categories": [{"id": 2, "name": "cat"}]}',
-        "COCO file has no ratings of whole items",
+        "COCO file lacks ratings of whole items",
         "whole items",
     ),
     "(blank) and phrases of several words": (
@@ -312,17 +312,17 @@ REFUSED = {
     "zeros stand where workers did not answer": (
         "task,w1,w2,w3,w4\n"
         + "".join(f"{n},{','.join(map(str, row))}\n" for n, row in enumerate(MATRIX)),
-        "These may be missing values or labels: '0'",
+        "Missing values or labels: '0'?",
         "--missing=0",
     ),
     "a rare -1 beside 0 and 1": (
         "unit,R1,R2\n" + "".join(f"{n},{n % 2},{n % 3 and 1}\n" for n in range(12)) + "12,-1,0\n",
-        "These may be missing values or labels: '-1'",
+        "Missing values or labels: '-1'?",
         "--not-missing=-1",
     ),
     "names of other raters in each row": (
         "video,coder1_name,coder1,coder2_name,coder2\n1,X,y,Y,n\n2,Z,n,X,n\n3,X,y,Z,y\n",
-        "Labels seem to follow the names of raters",
+        "Labels seem to follow raters' names",
         "--map rater=COLUMN rater=COLUMN",
     ),
     "several raters in a cell": (
@@ -338,12 +338,12 @@ REFUSED = {
     ),
     "numbered questions": (
         "ID,Q1a,Q1b,Q2a\n1,1,2,3\n2,2,2,1\n3,3,1,1\n4,1,1,2\n",
-        "may be questions instead of raters: Q1a, Q1b, Q2a",
+        "may be questions, not raters: Q1a, Q1b, Q2a",
         "--layout wide",
     ),
     "an ID of prompts and no rater": (
         "prompt_id,model,run,verdict\np1,x,1,pass\np1,y,1,fail\np2,x,1,pass\np2,y,1,pass\n",
-        "Items occur in several rows",
+        "Items have several rows",
         "--map rater=model, --map question=model --rater NAME",
     ),
     "marks in a column for each label": (
@@ -353,12 +353,12 @@ REFUSED = {
     ),
     "agreements of codes": (
         "Code,Agreements,Disagreements,Percent\nA,8,2,80\nB,5,5,50\nC,9,1,90\n",
-        "looks like results: Agreements, Disagreements",
+        "look like results: Agreements, Disagreements",
         "--layout wide",
     ),
     "rows without their last cells": (
         "id,rater1,rater2,rater3\n1,a,b,a\n2,a,b\n3,b,b,b\n",
-        "Line 3: The header row has 4 cells, but this row has 3",
+        "Line 3: The header row has 4 cells, this row 3",
         "Add the missing cells",
     ),
     "a second rater behind the sample": (
@@ -376,7 +376,7 @@ REFUSED = {
     ),
     "numbers of votes in an object": (
         json.dumps([{"id": n, "text": f"Text {n}", "votes": {"yes": n, "no": 4 - n}} for n in range(5)]),
-        "one column per label with counts",
+        "counts of labels in columns",
         "--layout counts",
     ),
     "a rater without a label of the others": (
@@ -389,7 +389,7 @@ REFUSED = {
     ),
     "numbers of votes for each label": (
         "doc_id,category,n_votes\nd1,spam,3\nd1,ham,0\nd2,spam,1\nd2,ham,2\n",
-        "n_votes may be the number of raters",
+        "n_votes may count the raters per label",
         "--map count=n_votes, or --map count= rater=COLUMN",
     ),
     "several labels in every cell of doccano": (

@@ -201,17 +201,17 @@ REFUSED = {
     "counts beside their total": (
         "count,hate,offensive,neither,class,tweet\n"
         + "".join(f"3,{n % 3},{3 - n % 3},0,{n % 3},Tweet {n}\n" for n in range(6)),
-        "one column per label with counts",
+        "counts of labels in columns",
         "--layout counts",
     ),
     "the best and worst of several items": (
         "Item1,Item2,BestItem,WorstItem\nsun,tax,sun,tax\nwar,sun,sun,war\ntax,war,war,tax\n",
-        "may be questions instead of raters: Item2",
+        "may be questions, not raters: Item2",
         "--layout wide",
     ),
     "models that are compared": (
         "id,model_a,model_b,winner\n1,x,y,model_a\n2,y,x,tie\n3,x,y,model_a\n",
-        "raters among these columns: model_a, model_b, winner",
+        "rater columns: model_a, model_b, winner",
         "--map rater=model_a",
     ),
     "crosses in the columns of raters": (
@@ -221,12 +221,12 @@ REFUSED = {
     ),
     "models beside people": (
         "id,human_1,human_2,gpt-4o\n1,good,bad,good\n2,bad,bad,bad\n3,good,good,bad\n",
-        "gpt-4o have the raters' labels",
+        "gpt-4o are raters: their labels fit",
         "--map rater=human_1 rater=human_2 rater=gpt-4o, or --map ignore=gpt-4o",
     ),
     "the only column that is left has one number": (
         "item,rater,reward\n1,a,5\n1,b,5\n2,a,5\n2,b,5\n",
-        "Choose the label columns among these: reward",
+        "Choose the label columns: reward",
         "--map label=reward",
     ),
     "errors of spreadsheets": (
@@ -236,7 +236,7 @@ REFUSED = {
     ),
     "columns of photos": (
         "Photo 1,Photo 2,Photo 3\nreal,fake,real\nfake,fake,real\nreal,real,real\nfake,real,fake\n",
-        "may be questions instead of raters: Photo 1",
+        "may be questions, not raters: Photo 1",
         "--layout wide",
     ),
     "options to skip": (
@@ -246,57 +246,57 @@ REFUSED = {
     ),
     "counts of most of the raters": (
         "Unit,a,b,c\n1,4,0,0\n2,0,3,1\n3,0,4,0\n4,1,0,3\n5,0,3,0\n6,2,2,0\n",
-        "one column per label with counts",
+        "counts of labels in columns",
         "--layout counts",
     ),
     "two raters crossed": (
         "Ratings,Ectopic,AIU,NIU\nEctopic,13,0,0\nAIU,0,20,7\nNIU,0,4,56\n",
-        "may be “cross table of two raters”",
+        "“cross table of two raters” fits",
         "--layout crossed, or --layout wide",
     ),
     "two raters crossed, with totals": (
         "rater2,no,yes,All\nno,20,5,25\nyes,10,15,25\nAll,30,20,50\n",
-        "may be “cross table of two raters”",
+        "“cross table of two raters” fits",
         "--layout wide",
     ),
     "numbers of rows": (
         "rater1,rater2,Freq\nno,no,20\nyes,no,5\nno,yes,10\nyes,yes,15\n",
-        "number of items”, because of Freq",
+        "numbers of items” fits Freq",
         "--layout combinations, or --layout wide",
     ),
     "no names, long": (
         "a\t1\tstat\na\t2\tireq\nb\t1\tstat\nb\t2\tstat\nc\t1\tireq\nc\t2\tireq\n",
-        "Add the missing header row",
-        "missing header row, such as item,rater,label",
+        "Add a header row",
+        "header row, such as item,rater,label",
     ),
     "no names, wide": (
         "1,2,3\n2,2,2\n3,3,3\n1,1,2\n2,3,3\n",
-        "Add the missing header row",
+        "Add a header row",
         "--layout wide",
     ),
     "results": (
         "Code,File,Kappa,Agreement (%)\nTrust,I1,0.8,95\nFear,I1,0.5,90\nHope,I1,0.7,92\n",
-        "looks like results: Kappa",
+        "look like results: Kappa",
         "--layout wide",
     ),
     "a column without common values": (
         "Item,Anna,Ben,Topic\n1,a,a,x\n2,b,a,y\n3,a,b,z\n",
-        "raters among these columns: Anna, Ben, Topic",
+        "rater columns: Anna, Ben, Topic",
         "--map rater=Anna rater=Ben rater=Topic",
     ),
     "two columns that are named like labels": (
         "item,rater,category,severity\n1,a,F,minor\n1,b,none,none\n2,a,A,major\n2,b,A,minor\n",
-        "Choose the label columns among these: category, severity",
+        "Choose the label columns: category, severity",
         "--map label=category label=severity",
     ),
     "yes and y": (
         "id,rater_1,rater_2\n1,Yes,Y\n2,No,N\n3,Yes,Y\n4,No,Y\n",
-        "These labels may be the same",
+        "Perhaps the same labels",
         "--similar=join",
     ),
     "true and 1": (
         "id,rater_1,rater_2\n1,TRUE,1\n2,FALSE,0\n3,TRUE,1\n4,FALSE,1\n",
-        "These labels may be the same",
+        "Perhaps the same labels",
         "--similar=join",
     ),
     "phrases for no answer": (
@@ -418,7 +418,7 @@ def test_labels_beside_numbers_are_noted(tmp_path: Path, lead: Any) -> None:
     path = tmp_path / "marks.csv"
     path.write_text("case,rater1,rater2\n1,2,2*\n2,3,3\n3,1,1 (unsure)\n4,2,2\n5,4,3\n6,1,1\n")
     _status, report = import_case(lead, path)
-    assert any("these are not: '1 (unsure)', '2*'" in note for note in report["notes"])
+    assert any("aren't numbers: '1 (unsure)', '2*'" in note for note in report["notes"])
 
 
 def test_raters_that_differ_in_capitals_are_noted(tmp_path: Path, lead: Any) -> None:

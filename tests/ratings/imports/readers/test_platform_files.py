@@ -175,7 +175,7 @@ def test_merged_labels_of_scale_ai_are_rejected(import_text: Any) -> None:
     task = {"task_id": "t", "params": {"categories": ["a"]}, "response": {"category": "a"}}
     status, result = import_text([task])
     assert (status, get_source(result)) == (1, "scale_ai")
-    assert "such as the job's worker responses" in result["problems"][0]["message"]
+    assert "Import the job's worker responses" in result["problems"][0]["message"]
 
 
 def test_comments_and_scores_of_qualtrics_are_no_answers(import_text: Any) -> None:
@@ -215,7 +215,7 @@ def test_export_of_labelbox(lead: Any) -> None:
 def test_merged_labels_of_ground_truth_are_refused(lead: Any) -> None:
     status, result = import_case(lead, CASES / "ground_truth.jsonl")
     assert status == 1 and not Project.objects.exists()
-    assert "such as the job's worker responses" in result["problems"][0]["message"]
+    assert "Import the job's worker responses" in result["problems"][0]["message"]
 
 
 def test_workers_of_a_ground_truth_manifest(import_text: Any) -> None:

@@ -69,13 +69,13 @@ EXPECTED: dict[str, Any] = {
         {"spans": 1, "no_label": 1, "no_content": 1},
     ),
     "doccano/*example_overlapping.jsonl": ({"items": 1}, {"spans": 1}),
-    "doccano/*labeling.invalid.conll": "No label column found",
+    "doccano/*labeling.invalid.conll": "Choose a label column",
     "doccano/*labeling.trailing.conll": "CoNLL",
     "doccano/*data__text_classification__example.csv": (
         {"items": 2, "ratings": 1},
         {"no_label": 1, "no_content": 1},
     ),
-    "doccano/*example.invalid.2.csv": "The header row has 2 cells, but this row has 3",
+    "doccano/*example.invalid.2.csv": "The header row has 2 cells, this row 3",
     "doccano/*data__text_classification__example.json": (
         {"items": 3, "ratings": 1},
         {"several_labels": 1, "no_label": 1, "no_content": 1},
@@ -88,7 +88,7 @@ EXPECTED: dict[str, Any] = {
         {"items": 2, "ratings": 1},
         {"no_label": 1, "no_content": 1},
     ),
-    "label_studio/LICENSE.sdk": "only one column",
+    "label_studio/LICENSE.sdk": "Only one column",
     "label_studio/evalme_3annotators_bbox.json": ({"items": 5, "ratings": 0}, {"boxes": 20}),
     "label_studio/evalme_old_completions_format.json": (
         {"items": 2, "raters": 1, "ratings": 1},

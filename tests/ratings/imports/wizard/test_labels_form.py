@@ -25,12 +25,12 @@ def test_labels_are_decided_before_the_import(new_project_wizard: WizardClient) 
     wizard.upload_and_validate(FILE)
     page = wizard.get_page()
     assert page.context["labels_form"]["missing"].value() == "n/a"
-    assert "These labels may be the same: 'Yes / yes'" in get_page_text(page)
-    assert "Choose how to read some labels" in get_page_text(page)
+    assert "Perhaps the same labels: 'Yes / yes'" in get_page_text(page)
+    assert "Choose how to read these labels" in get_page_text(page)
     assert "No problems found" not in get_page_text(page)
     # Nothing starts before the decision.
     response = wizard.start_import()
-    assert response.status_code == 400 and "Choose how to read some labels" in get_page_text(
+    assert response.status_code == 400 and "Choose how to read these labels" in get_page_text(
         response
     )
     assert not Project.objects.exists()
@@ -67,7 +67,7 @@ def test_a_code_can_be_kept_as_a_label(new_project_wizard: WizardClient) -> None
 def test_a_number_that_may_be_missing_is_asked_about(new_project_wizard: WizardClient) -> None:
     wizard = new_project_wizard
     wizard.upload_and_validate(b"item,rater,label\n1,a,1\n1,b,-99\n2,a,2\n2,b,3\n")
-    assert "may be missing values" in get_page_text(wizard.get_page())
+    assert "Missing values or labels" in get_page_text(wizard.get_page())
     assert wizard.start_import().status_code == 400
     wizard.client.post(wizard.run_url, {"action": "labels", "missing": "-99"})
     wizard.run_worker()
@@ -80,4 +80,4 @@ def test_a_number_that_may_be_missing_is_asked_about(new_project_wizard: WizardC
 def test_alphabetical_order_is_stated(new_project_wizard: WizardClient) -> None:
     wizard = new_project_wizard
     wizard.upload_and_validate(b"item,rater,label\n1,a,cat\n1,b,dog\n2,a,bird\n2,b,bird\n")
-    assert "Arrange the labels if they have an order" in get_page_text(wizard.get_page())
+    assert "Arrange labels that have an order" in get_page_text(wizard.get_page())

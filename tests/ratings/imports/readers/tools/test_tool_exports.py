@@ -647,14 +647,14 @@ def test_free_texts_of_a_tool_are_skipped(import_content: Any) -> None:
 
 
 INVALID_FILES = {
-    "cut off": (json.dumps(TASKS)[:-40], "is cut off"),
+    "cut off": (json.dumps(TASKS)[:-40], "ends"),
     "a wrong time": (
         json.dumps(TASKS).replace("2026-03-01T10", "2999-03-01T10", 1),
         "is in the future",
     ),
     "a long key": (
         [{"id": "x" * 300, "text": "y", "label": ["z"]}],
-        "300 characters. The limit is 255",
+        "300 characters (limit: 255)",
     ),
     "half of a character": (
         '{"id": 1, "text": "\\ud800", "label": ["a"]}',
