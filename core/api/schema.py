@@ -269,7 +269,9 @@ def describe_file(
 
 # Part of the path -> area to which its operations belong.
 _AREAS = {
-    **dict.fromkeys(("archive", "invitations", "questions", "scales", "weights"), "projects"),
+    **dict.fromkeys(
+        ("archive", "copy", "invitations", "questions", "scales", "weights"), "projects"
+    ),
     **dict.fromkeys(("next", "export", "exports", "imports"), "ratings"),
     **dict.fromkeys(("appeals", "label-rules", "second-opinions"), "labels"),
     "deliveries": "webhooks",

@@ -185,6 +185,7 @@ class CopyView(ApiView):
         body=CopyIn,
         response=ProjectOut,
         status=201,
+        examples={"Next round": {"name": "Reviews, round 2"}},
     )
     def post(self, request: Request, project_id: int) -> Response:
         """Copy a project without its items, ratings, raters, members and exams.

@@ -15,6 +15,7 @@ from rest_framework.test import APIClient
 
 from metrics.filtered import filtered_jobs
 from metrics.filters import NO_FILTER
+from projects.models import Project
 from quality.alerts import services
 from tests.api.test_access import EXPECTED_STATUSES
 
@@ -132,9 +133,10 @@ RATER_TREND = "agreement/raters/ann/trend/"
 def rated_project_path(
     question: Any, rate: Callable[..., Any], make_alert: Callable[..., Any]
 ) -> str:
-    """Return the path of a project with ratings, results and an alert."""
+    """Return the path of a project with tags, ratings, results and an alert."""
     from metrics.jobs.question_updates import update_question
 
+    Project.objects.filter(pk=question.project_id).update(tags="medical, round 2")
     for rater, label in (("ann", "minor"), ("ben", "major"), ("cleo", "minor")):
         for item in ("i1", "i2"):
             rate(question, item, rater, label)

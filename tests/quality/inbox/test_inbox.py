@@ -373,11 +373,12 @@ def test_list_of_projects_computes_statuses_once(
     """Ranking all projects and describing those of the page need the same statuses."""
     compute = inbox_entries.get_raters_to_check
     scopes: list[Any] = []
-    monkeypatch.setattr(
-        inbox_entries,
-        "get_raters_to_check",
-        lambda projects: scopes.append(projects) or compute(projects),
-    )
+
+    def record(projects: Any) -> Any:
+        scopes.append(projects)
+        return compute(projects)
+
+    monkeypatch.setattr(inbox_entries, "get_raters_to_check", record)
     rows = client_for(lead).get("/").context["rows"]
     assert any(row.top_entry for row in rows)
     assert len(scopes) == 1
