@@ -42,7 +42,7 @@ def test_lead_creates_changes_and_deletes_a_gate(
     rules = (("gwet_ac1", "0.6", "kind=human&exclude=zoe"), ("open_alerts", "0", ""))
     response = client.post(url, build_form(*rules))
     assert response.status_code == 400
-    assert "Use one of ann, ben" in response.content.decode()
+    assert "is one of ann, ben" in response.content.decode()
     rules = (("gwet_ac1", "0.6", "kind=human&exclude=ben"), ("open_alerts", "0", ""))
     response = client.post(url, build_form(*rules))
     assert (response.status_code, response["Location"]) == (302, f"{url}release/")
