@@ -253,7 +253,7 @@ def build_invalid_value_error(name: str, value: str, allowed: Any) -> BadRequest
     if not values:
         text = _("“%(name)s” has no values yet, not “%(value)s”.")
     else:
-        text = _("“%(name)s” is one of %(allowed)s, not “%(value)s”.")
+        text = _("“%(name)s” must be one of %(allowed)s, not “%(value)s”.")
     return BadRequest(text % parameters)
 
 

@@ -212,4 +212,4 @@ def test_unknown_attribute_value_is_refused_with_valid_ones(
     get("?item.language=de")
     response = api.get(address("agreement/?item.language=fr"))
     assert response.status_code == 400
-    assert "Use one of de" in response.json()["error"]["fields"]["filter"]
+    assert "must be one of de" in response.json()["error"]["fields"]["filter"]

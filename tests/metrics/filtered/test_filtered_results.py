@@ -688,7 +688,7 @@ def test_drift_between_two_raters_is_reported(question: Any, utc: Any, open_page
     record_ratings({question: ratings}, by=None, source="import")
     update_question(question.pk)
     page = open_page({"period": "week"}, "pairs/?a=sinking&b=steady")
-    sentence = "Since 2026-03-09, steady has answered 0.75 higher relative to sinking."
+    sentence = "Since 2026-03-09, steady has answered 0.75 higher relative to sinking than before."
     assert sentence in page.content.decode()
 
 
