@@ -95,7 +95,9 @@ class QuestionAgreement:
 
 @dataclass(frozen=True)
 class AgreementParts:
-    """The parts of a QuestionAgreement as stored, with the intervals of independent items.
+    """The parts of a QuestionAgreement as they are stored.
+
+    Their intervals treat items as independent; ``join`` widens them for clusters.
 
     ``bootstrap``, ``bootstrap_people``: intervals of the coefficients without a standard error, for
     all raters and for people.

@@ -159,7 +159,7 @@ def _build_rows(
             status=status_texts.get_status_label(summary),
             reasons=status_texts.list_reason_texts(summary),
             other_reasons=status_texts.list_other_reason_texts(summary),
-            note="" if summary.reasons else status_texts.explain_unbiased_level(rater.result),
+            note="" if summary.reasons else status_texts.describe_why_not_biased(rater.result),
             interventions=[
                 intervention for intervention in interventions if intervention.rater_id == rater.pk
             ],

@@ -142,7 +142,8 @@ def build_matrix_rows(
 ) -> list[tuple[Rater, list[pair_results.PairAgreement | None]]]:
     """Return the pairs as a square table: (rater, cells) for each of ``raters``, in their order.
 
-    A cell is None where two raters share no item. Empty for more than MAX_MATRIX_RATERS raters.
+    A cell is None where two raters share no item, and on the diagonal. Empty for more than
+    MAX_MATRIX_RATERS raters.
     """
     if len(raters) > MAX_MATRIX_RATERS:
         return []
