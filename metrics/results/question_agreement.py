@@ -18,7 +18,7 @@ from metrics.models import CountState, PeriodUnit, Result
 from metrics.results.intervals import Intervals, QuestionClusters, add_intervals
 from projects.models import Question
 
-from .values import HeadlineResult, ResultDetails, Values
+from .stored_values import HeadlineResult, ResultDetails, Values
 
 # The columns that an agreement is stored in, and what its clusters depend on.
 COLUMNS = (

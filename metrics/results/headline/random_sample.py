@@ -23,7 +23,7 @@ from metrics.agreement.headline import ICCS, LEAD_CHOICE
 from metrics.models import CountState
 from metrics.question_scale import QuestionScale
 from metrics.results import intervals
-from metrics.results.values import (
+from metrics.results.stored_values import (
     SAMPLE_PARTS,
     HeadlineResult,
     RandomSample,

@@ -17,7 +17,7 @@ from metrics.question_scale import get_weighted_name, list_headline_coefficients
 from metrics.results import pair_results
 from metrics.results.headline import trends
 from metrics.results.question_agreement import QuestionAgreement
-from metrics.results.values import Value, get_number
+from metrics.results.stored_values import Value, get_number
 from metrics.views.common import display_names, headline_texts, heat_maps
 from metrics.views.common.headline_texts import build_cluster_note
 from metrics.views.common.insights import build_confusions

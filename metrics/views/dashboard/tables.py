@@ -18,7 +18,7 @@ from metrics.results import pair_results
 from metrics.results.pair_results import MIN_COMPARED_ITEMS
 from metrics.results.question_agreement import QuestionAgreement
 from metrics.results.rater_results import RaterAgreement
-from metrics.results.values import ResultDetails, Value
+from metrics.results.stored_values import ResultDetails, Value
 from metrics.views.common.rater_columns import (
     COLUMNS,
     SORTABLE_COLUMNS,
