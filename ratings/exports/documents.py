@@ -137,7 +137,7 @@ def build_disposition(file_name: str) -> str:
 # --- Kinds
 
 
-INVALID_EXPORT = "The export was not started."
+INVALID_EXPORT = "Export not started."
 Filters = dict[str, object]  # the contents of ``ExportRun.filters``
 
 

@@ -187,8 +187,8 @@ def test_attribution_of_a_population(
 @pytest.mark.parametrize(
     ("tail", "field", "message"),
     [
-        ("?kind=robot", "filter", "“kind” is one of human, model, not “robot”"),
-        ("?content_version=latest", "filter", "“content_version” is one of"),
+        ("?kind=robot", "filter", "“kind” must be one of human, model, not “robot”"),
+        ("?content_version=latest", "filter", "“content_version” must be one of"),
         ("?from=2026", "filter", "must be a date"),
         ("pairs/?nonsense=1", "nonsense", "unknown parameter"),
         ("trend/?coefficient=none", "coefficient", "one of"),
@@ -212,4 +212,4 @@ def test_unknown_attribute_value_is_refused_with_valid_ones(
     get("?item.language=de")
     response = api.get(address("agreement/?item.language=fr"))
     assert response.status_code == 400
-    assert "Use one of de" in response.json()["error"]["fields"]["filter"]
+    assert "must be one of de" in response.json()["error"]["fields"]["filter"]

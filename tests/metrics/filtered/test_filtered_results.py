@@ -333,12 +333,12 @@ INVALID_FILTERS: list[tuple[dict[str, str], str]] = [
     ({"item.id": "i1"}, "language, long"),
     ({"item.1": "x"}, "1=x"),
     ({"item.language": "x" * 201}, "language"),
-    ({"exclude": "a,nobody"}, "“exclude” is one of a,"),
+    ({"exclude": "a,nobody"}, "“exclude” must be one of a,"),
     ({"exclude": ", ,"}, "takes rater IDs"),
     ({"exclude": '"a'}, "takes rater IDs"),
     ({"exclude": ",".join(f"r{n}" for n in range(101))}, "Exclude at most 100 raters"),
     ({"group": "\0"}, "group"),
-    ({"item.a": "1", "item.b": "1", "item.c": "1", "item.d": "1"}, "Choose at most 3"),
+    ({"item.a": "1", "item.b": "1", "item.c": "1", "item.d": "1"}, "At most 3 item attributes"),
 ]
 
 
@@ -688,7 +688,7 @@ def test_drift_between_two_raters_is_reported(question: Any, utc: Any, open_page
     record_ratings({question: ratings}, by=None, source="import")
     update_question(question.pk)
     page = open_page({"period": "week"}, "pairs/?a=sinking&b=steady")
-    sentence = "Since 2026-03-09, steady has answered 0.75 higher relative to sinking."
+    sentence = "Since 2026-03-09, steady has answered 0.75 higher relative to sinking than before."
     assert sentence in page.content.decode()
 
 

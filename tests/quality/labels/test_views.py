@@ -49,7 +49,7 @@ def test_label_page_lists_labels_and_their_source(client: Client, base_url: str)
     first_page = client.get(f"{base_url}labels/")
     assert first_page.status_code == 200
     state = Consensus.objects.get()
-    assert f"Of {state.n_items} labels" in " ".join(first_page.text.split())
+    assert f"of {state.n_items} labels" in " ".join(first_page.text.split())
     assert "nan" not in first_page.text.lower().split()
     first_rows = first_page.context["rows"]
     second_page = client.get(f"{base_url}labels/?after={first_page.context['next_after']}")
