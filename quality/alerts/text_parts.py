@@ -137,5 +137,5 @@ def describe_gold_error_rate(alert: Alert) -> str:
     return _("Each is probably wrong, according to three or more raters who are right elsewhere.")
 
 
-def describe_count_error_rate(alert: Alert) -> str:
+def describe_absent_error_rate(alert: Alert) -> str:
     return _("A count: no chance involved.")
