@@ -159,8 +159,8 @@ def _list_late_problems(status: SystemStatus) -> list[str]:
     if number := status.late_questions:
         sentences.append(
             ngettext(
-                "%(number)s outdated question",
-                "%(number)s outdated questions",
+                "%(number)s question with outdated results",
+                "%(number)s questions with outdated results",
                 number,
             )
             % {"number": number}

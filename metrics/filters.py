@@ -91,7 +91,7 @@ class RatingFilter:
             if name.startswith(ITEM_PREFIX) and (value := query.get(name) or "")
         )
         if len(attributes) > MAX_ATTRIBUTES:
-            raise BadRequest(_("Choose at most %(n)s item attributes.") % {"n": MAX_ATTRIBUTES})
+            raise BadRequest(_("At most %(n)s item attributes.") % {"n": MAX_ATTRIBUTES})
         for name, value in attributes:
             if not is_filterable_attribute(name) or len(value) > MAX_VALUE_LENGTH or "\0" in value:
                 raise BadRequest(
@@ -251,7 +251,7 @@ def build_invalid_value_error(name: str, value: str, allowed: Any) -> BadRequest
     )
     parameters = {"name": name, "value": value[:60], "allowed": listed}
     if not values:
-        text = _("“%(name)s” has no values yet, not “%(value)s”.")
+        text = _("“%(name)s” has no values yet; remove “%(value)s”.")
     else:
         text = _("“%(name)s” must be one of %(allowed)s, not “%(value)s”.")
     return BadRequest(text % parameters)

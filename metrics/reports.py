@@ -33,7 +33,7 @@ from metrics.results.intervals import ClusterDescription
 from metrics.results.patterns import GroupedPatterns
 from metrics.results.question_agreement import QuestionAgreement
 from metrics.results.question_results import compute_details
-from metrics.results.values import HeadlineResult, ResultDetails, Values
+from metrics.results.stored_values import HeadlineResult, ResultDetails, Values
 from projects.models import Item, Project, Question, ScaleVersion
 from ratings.models import ImportRun
 

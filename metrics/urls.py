@@ -1,3 +1,5 @@
+"""URLs of the pages of results, from the list of projects to reports and saved views."""
+
 from django.urls import path
 from django.views.generic import RedirectView
 

@@ -1,3 +1,5 @@
+"""URLs of the API of raters' status, alerts, labels, review, exams, gates, gold and the inbox."""
+
 from django.urls import path
 
 from .alerts import api as alerts_api

@@ -1,3 +1,5 @@
+"""URLs of the inbox, raters' status, alerts, labels, review, plans, exams, gates and gold."""
+
 from django.urls import path
 
 from quality.alerts import views as alerts_views

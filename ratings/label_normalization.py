@@ -133,9 +133,10 @@ def get_similar_forms(labels: Collection[str]) -> dict[str, str]:
 def select_spelling(spellings: Collection[str], normal_form: str) -> str:
     """Return the spelling to show for a label that the file spells in these ways.
 
-    ``normal_form`` is the text that they share (``get_normal_form``). If the file uses a single
-    spelling, it is kept, as it may be intended: 01, +1, 1e3, TRUE. Not so a whole number written as
-    a decimal (1.0), which data frames write for a column with an empty cell.
+    ``normal_form`` is the text that they share (``get_normal_form``). A single spelling without a
+    decimal point or comma is kept, as it may be intended: 01, +1, 1e3, TRUE. A number with one gets
+    its normal form (1.0: 1, 2.50: 2.5), as data frames write 1.0 for 1 in a column with an empty
+    cell.
     """
     normalized = {normalize_text(spelling) for spelling in spellings}
     if len(normalized) != 1 or normal_form in normalized:

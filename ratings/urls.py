@@ -1,3 +1,5 @@
+"""URLs of the annotation pages, items, media, imports, exports and Label Studio."""
+
 from django.urls import path
 
 from ratings import rater_pseudonyms

@@ -71,7 +71,7 @@ class TranslatedMinimumLengthValidator(MinimumLengthValidator):
     """Django's validator with a translated message, which Django 5.2's catalogues lack."""
 
     def get_error_message(self) -> str:
-        message = _("Use at least %(n)s characters.")
+        message = _("At least %(n)s characters.")
         return message % {"n": self.min_length}
 
 

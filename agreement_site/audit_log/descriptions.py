@@ -231,7 +231,7 @@ FIELD_LABELS = {
     "request_ratings": _("Extra ratings for uncertain items"),
     "certain_from": _("Confidence threshold"),
     "max_ratings": _("Maximum ratings per item"),
-    "second_opinion_share": _("Share for a second adjudicator"),
+    "second_opinion_share": _("Share decided by two adjudicators"),
     "show_to_raters": _("Show raters decisions on their items"),
     "show_after_days": _("Delay in days"),
 }

@@ -26,7 +26,7 @@ from core.web.links import build_absolute_url
 from events import feed
 from metrics.views.common.number_formats import format_count
 from quality.inbox import inbox_entries
-from quality.rater_status import site_raters
+from quality.rater_status import raters_of_led_projects
 from quality.rater_status.reasons import RaterStatus
 
 MAX_ENTRIES = 10
@@ -75,7 +75,9 @@ def _list_raters(user: Any) -> list[Section]:
     """Return one section with the active raters to check, worst first; none without such raters."""
     people = [
         person
-        for person in site_raters.list_people(site_raters.query_results(user), "status")
+        for person in raters_of_led_projects.list_people(
+            raters_of_led_projects.query_results(user), "status"
+        )
         if person.status in (RaterStatus.ACT, RaterStatus.CHECK)
         and person.worst is not None
         and "paused" not in person.worst.entry.flags

@@ -262,7 +262,10 @@ def is_answering(host: str, port: int) -> bool:
 
 
 def run_installation(installation: Installation, *, end_with_parent: bool) -> int:
-    """Prepare the installation and run it until it receives a signal to stop."""
+    """Prepare the installation, run it until it receives a signal to stop, return the exit status.
+
+    ``end_with_parent``: also stop when the parent process ends.
+    """
     with lock_data_dir(installation.data_dir):
         host, port = resolve_address(installation.host, installation.port)
         installation = replace(installation, host=host, port=port)

@@ -84,6 +84,8 @@ def create_webhook(
         created_by=by,
         created_at=timezone.now(),
     )
+    if webhook.is_chat and not webhook.kinds:
+        webhook.kinds = list(DEFAULT_KINDS)
     _validate(webhook)
     if project is not None:
         Project.objects.select_for_update().get(pk=project.pk)
@@ -110,6 +112,8 @@ def change_webhook(*, webhook: Webhook, by: Any, **changes: Any) -> Webhook:
         setattr(row, name, value)
     if "robot_secret" not in changes and row.format not in chat.SIGNED_FORMATS:
         row.robot_secret = changes["robot_secret"] = ""
+    if row.is_chat and not row.kinds:
+        row.kinds = list(DEFAULT_KINDS)
     _validate(row, is_new_url="url" in changes)
     if is_paused != row.is_paused:
         row.paused_at = timezone.now() if is_paused else None
@@ -200,7 +204,7 @@ def pause_webhook(webhook: Webhook, reason: str) -> None:
 
 
 def _validate(webhook: Webhook, *, is_new_url: bool = True) -> None:
-    """Raise InvalidWebhook for an invalid value; set the default kinds of a chat without kinds."""
+    """Raise InvalidWebhook for an invalid value."""
     unknown = [kind for kind in webhook.kinds if kind not in KINDS]
     if unknown:
         raise InvalidWebhook(
@@ -217,8 +221,6 @@ def _validate(webhook: Webhook, *, is_new_url: bool = True) -> None:
     if len(secret) > MAX_ROBOT_SECRET_LENGTH or not (secret.isascii() and secret.isprintable()):
         message = _("Copy it from the robot's settings.")
         raise InvalidWebhook(robot_secret=message)
-    if webhook.is_chat and not webhook.kinds:
-        webhook.kinds = list(DEFAULT_KINDS)
     if is_new_url or secret:
         url = webhook.url
         if secret and webhook.format == Format.DINGTALK:  # what is requested

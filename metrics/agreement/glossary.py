@@ -44,7 +44,7 @@ TERMS: dict[str, tuple[str, str]] = {
     ),
     "band": (
         _("Label"),
-        _("A conventional name for a range. Labels for kappa fit other coefficients roughly."),
+        _("A conventional name for a range. Labels for kappa fit other coefficients only roughly."),
     ),
     "bar": (
         _("Target"),
@@ -56,7 +56,7 @@ TERMS: dict[str, tuple[str, str]] = {
     ),
     "expected": (
         _("By chance"),
-        _("Agreement that raters would reach blindly."),
+        _("Agreement that raters would reach without seeing items."),
     ),
     "rests_on": (
         _("Based on"),
@@ -91,5 +91,5 @@ TERMS: dict[str, tuple[str, str]] = {
         _("Impact"),
         _("Expected wrong ratings; near misses count by weight."),
     ),
-    "seconds": (_("Seconds per item"), _("Median time of a rater’s newest ratings.")),
+    "seconds": (_("Seconds per item"), _("Median time of a rater’s newest timed ratings.")),
 }

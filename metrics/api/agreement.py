@@ -31,7 +31,7 @@ from metrics.results import pair_results
 from metrics.results.headline.headline_computation import MODELS, PEOPLE
 from metrics.results.intervals import QuestionClusters, describe_clusters
 from metrics.results.question_agreement import QuestionAgreement
-from metrics.results.values import (
+from metrics.results.stored_values import (
     HeadlineResult,
     ResultDetails,
     Values,

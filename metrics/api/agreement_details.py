@@ -16,7 +16,7 @@ from metrics.models import Attribution, PeriodUnit, Result
 from metrics.question_scale import QuestionScale
 from metrics.results import disputed_items
 from metrics.results.findings import load_diagnosis
-from metrics.results.values import build_uncounted_value
+from metrics.results.stored_values import build_uncounted_value
 from projects.api.base import ApiView, ResultPending, get_question
 from projects.models import Member, Question, Rater
 

@@ -34,7 +34,7 @@ from metrics.results import rater_periods
 from metrics.results.headline import trends
 from metrics.results.headline.headline_computation import PEOPLE
 from metrics.results.intervals import QuestionClusters
-from metrics.results.values import build_uncounted_value
+from metrics.results.stored_values import build_uncounted_value
 from projects.api.base import ApiView
 from projects.models import Question, Rater
 

@@ -1,3 +1,5 @@
+"""URLs of the API of agreement and of saved views."""
+
 from django.urls import path
 
 from . import agreement, agreement_details, coefficients, saved_views, trends

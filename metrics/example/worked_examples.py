@@ -242,7 +242,10 @@ WORKED_EXAMPLES = (
     ),
     WorkedExample(
         "Worked: four grades, scored by gold",
-        _("By mean gold severities, Lin’s concordance is 0.721; the published ICC(A,1) is 0.724."),
+        _(
+            "With mean gold severities, Lin’s concordance is 0.721; the published ICC(A,1) is "
+            "0.724."
+        ),
         _("How severe is it?"),
         GRADES,
         _GRADE_CODES,

@@ -31,7 +31,7 @@ from metrics.results import other_weights
 from metrics.results.headline.headline_computation import ALL, MODELS, PEOPLE
 from metrics.results.intervals import Intervals, QuestionClusters, add_intervals, compute_intervals
 from metrics.results.other_weights import ScoredAgreement
-from metrics.results.values import (
+from metrics.results.stored_values import (
     CategoryAgreement,
     Values,
     build_icc_value,

@@ -24,7 +24,7 @@ from metrics.results.headline.headline_computation import build_headline_from_ra
 from metrics.results.intervals import QuestionClusters
 from metrics.results.patterns import compute_pooled_and_people_intervals
 from metrics.results.question_agreement import AgreementParts, QuestionAgreement
-from metrics.results.values import Values, copy_sample_sizes
+from metrics.results.stored_values import Values, copy_sample_sizes
 from ratings.services.rating_times import date_from_day
 
 from . import pair_results, rater_results

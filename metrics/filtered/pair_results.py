@@ -19,7 +19,7 @@ from metrics.question_scale import QuestionScale
 from metrics.results import pair_results
 from metrics.results.intervals import QuestionClusters
 from metrics.results.pair_results import PairAgreement
-from metrics.results.values import Values, build_pair_mean_value
+from metrics.results.stored_values import Values, build_pair_mean_value
 from projects.models import Rater
 from ratings.services.rating_times import date_from_day
 

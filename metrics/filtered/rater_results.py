@@ -18,7 +18,7 @@ from metrics.agreement.weights import get_weighted_name
 from metrics.question_scale import QuestionScale
 from metrics.results.intervals import QuestionClusters
 from metrics.results.rater_results import RaterAgreement
-from metrics.results.values import Values, copy_sample_sizes
+from metrics.results.stored_values import Values, copy_sample_sizes
 from projects.models import Rater
 from ratings.services.rating_times import date_from_day
 

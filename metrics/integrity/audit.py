@@ -23,7 +23,7 @@ from metrics.models import ALL_DAYS, CountState, Diagnosis, PairTally, PatternTa
 from metrics.question_scale import QuestionScale
 from metrics.results import disputed_items, findings
 from metrics.results.patterns import AllTimePatterns
-from metrics.results.values import Values
+from metrics.results.stored_values import Values
 from projects.models import Question
 from ratings.models import Rating
 from ratings.services import uncounted as services_uncounted

@@ -124,7 +124,11 @@ class AuditSummary(TypedDict):
 
 
 def get_audit_summary() -> AuditSummary | None:
-    """Return the age and result of the stored audits, or None before the first one."""
+    """Return the age and results of the stored audits, or None before the first one.
+
+    These are the seconds since the newest audit, the number of questions audited, and the number of
+    questions whose results differ.
+    """
     totals = AuditResult.objects.aggregate(
         at=Max("audited_at"),
         questions=Count("pk"),

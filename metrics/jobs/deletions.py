@@ -36,7 +36,7 @@ def process_deletion(deletion: Deletion, *, seconds: float = TURN_SECONDS) -> bo
             return False
     for question_id in removal.list_questions_to_count(deletion):
         update_question_for_seconds(question_id, seconds=seconds)
-    while removal.remove_next_rows(deletion):
+    while removal.delete_next_batch(deletion):
         if time.monotonic() > deadline:
             return False
     return not removal.list_questions_to_count(deletion) and removal.delete_target_object(deletion)

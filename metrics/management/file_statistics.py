@@ -29,7 +29,7 @@ from metrics.results.headline.headline_computation import (
 )
 from metrics.results.intervals import ClusterDescription, QuestionClusters
 from metrics.results.pair_details import PairDetails
-from metrics.results.values import Values, build_undefined_value
+from metrics.results.stored_values import Values, build_undefined_value
 
 MAX_LISTED_CATEGORIES = 50
 

@@ -31,7 +31,7 @@ from metrics.results.headline import trends
 from metrics.results.intervals import get_cluster_numbers
 from metrics.results.patterns import AllTimePatterns
 from metrics.results.question_agreement import QuestionAgreement
-from metrics.results.values import Values, get_all_ratings_headline, get_number
+from metrics.results.stored_values import Values, get_all_ratings_headline, get_number
 from projects.models import Project, Question
 from ratings.models import NO_CODE, Rating
 

@@ -36,7 +36,7 @@ from metrics.models import CountState
 from metrics.question_scale import QuestionScale
 from projects.models import Item, Project
 
-from .values import CategoryAgreement, HeadlineResult, ResultDetails, Value, Values
+from .stored_values import CategoryAgreement, HeadlineResult, ResultDetails, Value, Values
 
 CATEGORIES = "categories"  # the name of the effects of the categories' kappas
 MEAN_DIFFERENCES = ("vs_peers_bias", "mean_difference")

@@ -30,7 +30,7 @@ from metrics.results.headline.headline_computation import ALL, PEOPLE, CountedRa
 from metrics.results.patterns import GroupedPatterns, GroupValues
 from projects.models import Question
 
-from .values import Values, build_icc_value
+from .stored_values import Values, build_icc_value
 
 CATEGORY_VALUES = "values"  # the source of the scores; otherwise the name of an item attribute
 ICC_NAMES = ("icc2", "icc3")

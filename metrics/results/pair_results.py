@@ -24,7 +24,7 @@ from metrics.models import CountState, PairTally, RaterResult, build_number_expr
 from metrics.question_scale import QuestionScale, get_weighted_name
 from metrics.results.intervals import QuestionClusters
 from metrics.results.patterns import AllTimePatterns, GroupValues
-from metrics.results.values import (
+from metrics.results.stored_values import (
     Values,
     build_pair_mean_value,
     build_value,

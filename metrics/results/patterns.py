@@ -23,7 +23,7 @@ from metrics.question_scale import QuestionScale
 from metrics.results.intervals import Intervals, QuestionClusters, compute_intervals
 from ratings.services.rating_times import date_from_day
 
-from .values import Values
+from .stored_values import Values
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from metrics.models import CountState, PeriodUnit, Result
 from metrics.results.intervals import Intervals, QuestionClusters, add_intervals
 from projects.models import Question
 
-from .values import HeadlineResult, ResultDetails, Values
+from .stored_values import HeadlineResult, ResultDetails, Values
 
 # The columns that an agreement is stored in, and what its clusters depend on.
 COLUMNS = (
@@ -95,7 +95,9 @@ class QuestionAgreement:
 
 @dataclass(frozen=True)
 class AgreementParts:
-    """The parts of a QuestionAgreement as stored, with the intervals of independent items.
+    """The parts of a QuestionAgreement as they are stored.
+
+    Their intervals treat items as independent; ``join`` widens them for clusters.
 
     ``bootstrap``, ``bootstrap_people``: intervals of the coefficients without a standard error, for
     all raters and for people.

@@ -33,7 +33,7 @@ from metrics.question_scale import QuestionScale
 from . import pair_results
 from .headline.headline_computation import HeadlineBuilder
 from .patterns import GroupedPatterns, GroupValues, PeriodPatterns
-from .values import ResultDetails
+from .stored_values import ResultDetails
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from metrics.counting.store import CountScope
 from metrics.models import ALL_DAYS, CountState, PairTally, PeerTally, RaterResult
 from metrics.question_scale import QuestionScale
 from metrics.results.intervals import QuestionClusters
-from metrics.results.values import Values, build_pair_mean_value, copy_sample_sizes
+from metrics.results.stored_values import Values, build_pair_mean_value, copy_sample_sizes
 from projects.models import Rater
 from ratings.models import NO_CODE, Rating
 

@@ -52,7 +52,7 @@ from . import pair_results, question_results, rater_results
 from .headline import random_sample
 from .headline.headline_computation import CountedRaters, HeadlineBuilder
 from .patterns import AllTimePatterns, PeriodPatterns, compute_pooled_and_people_intervals
-from .values import HeadlineResult, get_all_ratings_headline, merge_sample_headline
+from .stored_values import HeadlineResult, get_all_ratings_headline, merge_sample_headline
 
 MAX_CUMULATIVE_DAYS = 62  # days of cumulative results that are computed at once; more are deferred
 

@@ -28,7 +28,7 @@ from metrics.results import pair_results
 from metrics.results.other_weights import CATEGORY_VALUES
 from metrics.results.pair_details import PairDetails, load_pair_table
 from metrics.results.question_agreement import QuestionAgreement
-from metrics.results.values import Value, Values
+from metrics.results.stored_values import Value, Values
 from metrics.views.common import display_names, live_updates
 from metrics.views.common.filter_bar import FilterBar
 from metrics.views.common.headline_texts import build_cluster_note

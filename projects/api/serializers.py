@@ -137,7 +137,7 @@ class InvitationOut(serializers.Serializer):
 
 
 class TagsField(BoundedListField):
-    """A list of tags in a request, which is validated to the text that is stored."""
+    """A list of tags in a request; its validated value is the text that is stored: "a, b"."""
 
     def __init__(self, **kwargs: Any) -> None:
         child = StrictCharField(max_length=MAX_TAG_LENGTH)

@@ -81,7 +81,7 @@ class InviteForm(forms.Form):
                 _("Duplicate names: %(names)s.") % {"names": ", ".join(duplicates)}
             )
         if len(names) > MAX_INVITATIONS:
-            raise forms.ValidationError(_("Enter at most %(n)s names.") % {"n": MAX_INVITATIONS})
+            raise forms.ValidationError(_("At most %(n)s names.") % {"n": MAX_INVITATIONS})
         return dict(people)
 
 

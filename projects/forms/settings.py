@@ -102,7 +102,7 @@ class GeneralSettingsForm(SettingsForm, GeneralForm):
         required=False,
         max_length=MAX_ATTRIBUTE_LENGTH,
         widget=forms.TextInput({"list": "item-attributes", "autocomplete": "off"}),
-        help_text=_("Intervals account for similar items, as of one patient."),
+        help_text=_("Intervals account for similar items, such as one patient’s."),
     )
     queue_order = forms.ChoiceField(
         label=_("Order of items"),

@@ -129,7 +129,7 @@ def validate_project(*, cluster_attribute: str = "", tags: str = "", **fields: A
         or not tags.isprintable()
         or any(len(tag) > MAX_TAG_LENGTH for tag in tags.split(", "))
     ):
-        problems["tags"] = _("Use at most %(n)s tags of at most %(length)s characters.") % {
+        problems["tags"] = _("At most %(n)s tags of at most %(length)s characters.") % {
             "n": MAX_TAGS,
             "length": MAX_TAG_LENGTH,
         }

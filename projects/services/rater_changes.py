@@ -270,7 +270,7 @@ def _reject_linked_user(rater: Rater, user_id: int) -> None:
     """Raise InvalidProjectChange for a user who is linked to another rater of the project."""
     linked_raters = Rater.objects.filter(project=rater.project_id, user=user_id)
     if linked_raters.exclude(pk=rater.pk).exists():
-        message = _("This user already is another rater.")
+        message = _("This user is already another rater.")
         raise InvalidProjectChange({"user": message})
 
 

@@ -85,7 +85,7 @@ def list_outlier_basis(alert: Alert) -> list[str]:
             "Mean agreement score, adjusted for the others: %(at)s (95%% interval %(low)s to "
             "%(high)s; median %(middle)s)."
         ),
-        _("Not flagged: raters from %(bound)s on."),
+        _("Not flagged: %(bound)s or above."),
     ]
     params = {
         **build_text_params(alert),
@@ -105,7 +105,7 @@ def list_outlier_explanations(alert: Alert) -> list[str]:
 
 
 def build_newcomer_brief_text(alert: Alert, _rater: int) -> str:
-    text = _("is new and agrees less than the team on %(n)s items")
+    text = _("is new and agrees less than the team on the first %(n)s items")
     return text % build_text_params(alert)
 
 
@@ -116,7 +116,7 @@ def list_newcomer_basis(alert: Alert) -> list[str]:
             "Mean agreement score, adjusted for the others: %(at)s (95%% interval %(low)s to "
             "%(high)s; median %(middle)s)."
         ),
-        _("Newcomers at or above %(bound)s aren't expected to be flagged."),
+        _("Rarely flagged: newcomers at %(bound)s or above."),
     ]
     params = {
         **build_text_params(alert),

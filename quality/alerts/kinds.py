@@ -198,7 +198,7 @@ KINDS: dict[str, AlertKindDefinition] = {
         basis=kind_texts.list_overlap_basis,
         explanations=kind_texts.list_overlap_explanations,
         link=get_members_link,
-        error_rate=text_parts.describe_count_error_rate,
+        error_rate=text_parts.describe_absent_error_rate,
         causes=OTHER_CAUSES,
         hint=_CLOSED_HINT,
     ),

@@ -172,7 +172,9 @@ def _build_reviews(rater: Rater, attempts: list[Exam]) -> list[ReviewedAttempt]:
     rows = Category.objects.filter(question__in=[exam.question_id for exam in attempts])
     labels = {(row.question_id, row.code): row.label for row in rows}
     appeals_of_items = appeals.get_gold_appeals(rater)
-    contestable = appeals.get_contestable_questions(rater, [exam.question_id for exam in attempts])
+    contestable = appeals.filter_questions_open_to_gold_appeals(
+        rater, [exam.question_id for exam in attempts]
+    )
     return [
         ReviewedAttempt(
             exam,

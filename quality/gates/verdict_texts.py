@@ -137,7 +137,7 @@ def _iter_sentences(rule: Mapping[str, Any]) -> Any:
     estimate, measure = rule["estimate"], get_measure(rule["measure"])
     if rule["measure"] == OPEN_ALERTS:
         parameters = {"n": format_count(estimate["value"]), "most": format_count(rule["at_most"])}
-        yield _("%(n)s open; the limit is %(most)s.") % parameters
+        yield _("%(n)s open (limit: %(most)s).") % parameters
         return
     if estimate["value"] is None:
         reason = estimate["reason"]
@@ -151,11 +151,11 @@ def _iter_sentences(rule: Mapping[str, Any]) -> Any:
             "limit": format_limit(rule[measure.limit_field]),
         }
         if estimate["low"] is None:
-            yield _("%(value)s, without an interval; the limit is %(limit)s.") % parameters
+            yield _("%(value)s, without interval (limit: %(limit)s).") % parameters
         else:
             if has_interval(rule):
                 parameters["value"] += f" [{parameters['low']}, {parameters['high']}]"
-            yield _("%(value)s; the limit is %(limit)s.") % parameters
+            yield _("%(value)s (limit: %(limit)s).") % parameters
     n = rule["needed_items"]
     if n and rule["measure"] == COVERAGE:  # counted, of the items that exist
         yield ngettext(

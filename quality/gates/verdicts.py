@@ -17,7 +17,7 @@ from metrics.agreement.estimate import Value, build_proportion, wilson_interval
 from metrics.agreement.rater_quality.gold import compute_team_accuracy
 from metrics.agreement.sample_size import compute_items_until_verdict
 from metrics.rating_history import HistoricalRatings
-from metrics.results.values import build_undefined_value
+from metrics.results.stored_values import build_undefined_value
 from quality.gates import signing
 from quality.models import Gate, VerdictValue
 

@@ -80,8 +80,8 @@ def describe_number(kind: str, n: int) -> str:
         UNCERTAIN_ITEMS: ngettext("%(n)s uncertain item", "%(n)s uncertain items", n),
         SKIPPED: ngettext("%(n)s skipped or flagged item", "%(n)s skipped or flagged items", n),
         WEBHOOKS: ngettext(
-            "%(n)s failing webhook",
-            "%(n)s failing webhooks",
+            "%(n)s webhook paused after failures",
+            "%(n)s webhooks paused after failures",
             n,
         ),
         APPROVALS: ngettext("%(n)s requested approval", "%(n)s requested approvals", n),

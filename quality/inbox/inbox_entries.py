@@ -40,8 +40,8 @@ from projects.models import Project, Question, Rater
 from projects.models.roles import Capability, list_roles_with
 from quality.alerts.kinds import KINDS
 from quality.models import Alert, RaterConfusion
+from quality.rater_status.raters_of_led_projects import RatersToCheck, get_raters_to_check
 from quality.rater_status.reasons import ReasonCode
-from quality.rater_status.site_raters import RatersToCheck, get_raters_to_check
 from quality.rater_status.status_texts import REASON_TEXTS, get_reason_text
 from ratings.models import Assignment
 

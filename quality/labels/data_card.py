@@ -12,7 +12,7 @@ from django.utils import translation
 
 from metrics.agreement.consensus import MIN_GOLD_ITEMS
 from metrics.results.question_agreement import load_question_agreement
-from metrics.results.values import HeadlineResult, Value
+from metrics.results.stored_values import HeadlineResult, Value
 from metrics.views.common import display_names
 from projects.models import Question, Rater
 from quality.models import Consensus, ConsensusMethod, ItemLabel, LabelSource

@@ -256,7 +256,7 @@ class LabelRulesForm(SettingsForm):
         help_text=_lazy("Then the item goes to review."),
     )
     second_opinion_share = forms.FloatField(
-        label=_lazy("Share for a second adjudicator"),
+        label=_lazy("Share decided by two adjudicators"),
         help_text=_lazy("From 0 to 1. Nobody sees which items."),
         widget=forms.NumberInput({"step": "any"}),
     )

@@ -18,7 +18,7 @@ from metrics.results.headline.trends import get_headline_weighting
 from metrics.results.intervals import QuestionClusters
 from metrics.results.patterns import AllTimePatterns
 from metrics.results.question_agreement import load_question_agreement
-from metrics.results.values import get_all_ratings_headline
+from metrics.results.stored_values import get_all_ratings_headline
 from projects.models import Question
 
 MAX_PATTERNS = 2_000  # possible patterns of the item with most ratings: some ten milliseconds

@@ -58,5 +58,5 @@ def _plan_study(form: StudyForm) -> StudyPlan | None:
     try:
         return plan_study(**form.cleaned_data)
     except ValueError:
-        form.add_error("kappa", _("Two raters can’t reach this kappa and share."))
+        form.add_error("kappa", _("Two raters can’t reach this kappa with this share."))
         return None

@@ -20,7 +20,7 @@ from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from core.text import parse_id
 from metrics.filters import build_invalid_value_error
-from metrics.results.values import build_uncounted_value
+from metrics.results.stored_values import build_uncounted_value
 from metrics.views.common.selection import get_choice
 from projects.models import Question, Rater
 from projects.selectors import MAX_SELECTED, build_selection_error

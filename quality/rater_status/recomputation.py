@@ -23,7 +23,7 @@ from metrics.question_scale import QuestionScale, get_weighted_name
 from metrics.results.headline.trends import get_headline_weighting
 from metrics.results.intervals import QuestionClusters
 from metrics.results.pair_results import load_tables_among
-from metrics.results.values import build_uncounted_value
+from metrics.results.stored_values import build_uncounted_value
 from projects.models import Question, Rater
 from quality import recomputation
 from quality.models import StoredRaterComparison

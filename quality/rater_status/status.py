@@ -16,7 +16,7 @@ from metrics.agreement.rater_quality.repeats import NO_REPEATS
 from metrics.models import RaterResult
 from metrics.question_scale import get_weighted_name
 from metrics.results.intervals import QuestionClusters
-from metrics.results.values import build_uncounted_value
+from metrics.results.stored_values import build_uncounted_value
 from projects.models import Question, Rater
 from quality.models import (
     Alert,

@@ -67,7 +67,7 @@ def _describe_missing_comparison(result: comparison.ComparedRater) -> str:
     }
 
 
-def explain_unbiased_level(result: comparison.ComparedRater | None) -> str:
+def describe_why_not_biased(result: comparison.ComparedRater | None) -> str:
     """Return why a rater who rates higher or lower is not called biased; "" for other raters."""
     if result is None or result.is_biased or result.level is None:
         return ""

@@ -20,7 +20,7 @@ from core.web.tables import get_page_size
 from metrics.filters import RatingFilter, join_keys
 from metrics.question_scale import get_weighted_name
 from metrics.results.question_agreement import load_question_agreement
-from metrics.results.values import Value
+from metrics.results.stored_values import Value
 from metrics.views.common import display_names, live_updates, vega_lite
 from metrics.views.common.selection import (
     Selection,
@@ -39,7 +39,7 @@ from quality.models import CHECKED_DAYS, Alert, GoldIntervention
 from quality.rater_status.comparison import MIN_ITEMS
 from quality.rater_status.status import RaterSummary, list_rater_summaries
 
-from . import funnel_plot, site_raters, status_texts
+from . import funnel_plot, raters_of_led_projects, status_texts
 from .message_views import build_message_url
 from .rater_list import (
     ITEM_COUNTS,
@@ -165,7 +165,7 @@ def _build_rows(
             status=status_texts.get_status_label(summary),
             reasons=status_texts.list_reason_texts(summary),
             other_reasons=status_texts.list_other_reason_texts(summary),
-            note="" if summary.reasons else status_texts.explain_unbiased_level(rater.result),
+            note="" if summary.reasons else status_texts.describe_why_not_biased(rater.result),
             interventions=[
                 intervention for intervention in interventions if intervention.rater_id == rater.pk
             ],
@@ -348,16 +348,19 @@ def show_all_raters(request: HttpRequest) -> HttpResponse:
     search = (request.GET.get("search") or "").strip()
     if "\0" in search or len(search) > MAX_SITE_SEARCH_LENGTH:
         raise BadRequest(_("Use a shorter search."))
-    choices = [*site_raters.SORT_KEYS, *(f"-{name}" for name in site_raters.SORT_KEYS)]
+    choices = [
+        *raters_of_led_projects.SORT_KEYS,
+        *(f"-{name}" for name in raters_of_led_projects.SORT_KEYS),
+    ]
     sort = get_choice(request.GET, "sort", choices) or "status"
-    results = site_raters.query_results(request.user, search)
-    people = site_raters.list_people(results, sort)
+    results = raters_of_led_projects.query_results(request.user, search)
+    people = raters_of_led_projects.list_people(results, sort)
     paginator = Paginator(people, get_page_size(RATERS_PER_PAGE))
     number = get_page_number(request)
     if number > paginator.num_pages:
         raise Http404(_("Page not found."))
     page = paginator.page(number)
     shown_people = list(page.object_list)
-    site_raters.add_question_results(shown_people, results)
+    raters_of_led_projects.add_question_results(shown_people, results)
     context = {"page": page, "people": shown_people, "search": search, "sorted_by": sort}
     return render(request, "quality/rater_status/all_raters.html", context)

@@ -196,7 +196,7 @@ def get_gold_appeals(rater: Rater) -> dict[tuple[int, int], Appeal]:
     return {(row.question_id, row.item_id): row for row in rows}
 
 
-def get_contestable_questions(rater: Rater, question_ids: Iterable[int]) -> set[int]:
+def filter_questions_open_to_gold_appeals(rater: Rater, question_ids: Iterable[int]) -> set[int]:
     """Return ids of the questions in which the rater may appeal against gold answers."""
     return {rules.question_id for rules in _get_visible_rules(rater)} & set(question_ids)
 
@@ -207,7 +207,7 @@ def create_gold_appeal(*, rater: Rater, question: Question, item: Item, text: st
     Raises InvalidAppeal for a gold answer that the rater may not see, for a second appeal, and
     for a text that is empty or too long.
     """
-    if not get_contestable_questions(rater, [question.pk]) or not _has_seen_gold(
+    if not filter_questions_open_to_gold_appeals(rater, [question.pk]) or not _has_seen_gold(
         rater, question, item
     ):
         raise InvalidAppeal(_("Nothing to appeal."))

@@ -67,7 +67,7 @@ def create_decision(
     _reject_claimed_item(question, item, by)
     previous = Decision.objects.filter(question=question, item=item).order_by("number").last()
     if code is None and (previous is None or previous.code is None):
-        raise InvalidDecision("label", _("there is no decision to undo"))
+        raise InvalidDecision("label", _("no decision to undo"))
     decision = Decision.objects.create(
         question=question,
         item=item,

@@ -158,10 +158,11 @@ def _list_settled_items(question: Question) -> list[int]:
 
 
 def _list_uncertain_items(question: Question, *, reconsider_all: bool) -> list[int]:
-    """Return ids of uncertain items with all planned ratings, the most uncertain first.
+    """Return ids of uncertain items without a free slot of the overlap, the most uncertain first.
 
-    Items in review are left out, except with ``reconsider_all``, and except those that are there
-    for lack of budget when there is budget again.
+    Empty unless the rules request ratings. Items in review are left out, except with
+    ``reconsider_all``, and except those that are there for lack of budget when there is budget
+    again.
     """
     rules = LabelRules.objects.get(question=question)
     if not rules.request_ratings:

@@ -70,6 +70,9 @@ def is_second_opinion(*, question: Question, item: Item, by: Any) -> bool:
 def find_next_label_to_review(*, question: Question, by: Any) -> ItemLabel | None:
     """Return the newest decided label on which this user can give a second opinion, or None.
 
+    Only the MAX_CANDIDATES newest are searched, without those that others have claimed and those
+    that are postponed.
+
     The caller holds the question's lock.
     """
     rules = LabelRules.objects.filter(question=question).first()

@@ -188,7 +188,7 @@ def _describe_agreement(
     result = rater_comparison.raters.get(rater.pk)
     codes = {reason.code for reason in summary.reasons}
     # The level is of all days: beside a drift it seems to contradict it.
-    note = "" if ReasonCode.DRIFT in codes else status_texts.explain_unbiased_level(result)
+    note = "" if ReasonCode.DRIFT in codes else status_texts.describe_why_not_biased(result)
     is_biased = not codes.isdisjoint(status_texts.BIAS_REASONS)
     has_cause = is_biased or bool(summary.alerts or note)
     agreement = status_texts.describe_agreement(

@@ -151,7 +151,7 @@ class SkipForm(forms.Form):
         max_length=300,
         error_messages={
             "required": _lazy("Enter a reason."),
-            "max_length": _lazy("Use at most %(limit_value)d characters."),
+            "max_length": _lazy("At most %(limit_value)d characters."),
         },
     )
 

@@ -148,7 +148,7 @@ def rate_undo(request: HttpRequest, rater: Rater) -> HttpResponse:
     if item is None:
         if rate_page.is_sheet_request(request):
             return HttpResponse(status=204)
-        messages.info(request, _("There is no earlier answer."))
+        messages.info(request, _("No earlier answer."))
         return redirect("rate", rater.project_id)
     if request.method == "POST":
         try:

@@ -1,3 +1,5 @@
+"""URLs of the API of annotation, ratings, items, raters and exports."""
+
 from django.urls import path
 
 from ratings.exports import api as export_api

@@ -12,16 +12,41 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from django.db.models import QuerySet
+from django.db.models import Case, F, QuerySet, When
 from django.http import StreamingHttpResponse
 
 from core.hooks import Hook
-from projects.models import Project, Question
+from projects.models import Project, Question, Rater
 from projects.permissions import MAX_ID
 from ratings.models import ExportRun
+from ratings.services.judgement import FIELDS, KEY_FIELDS
 
 ROWS_PER_CHUNK = 2_000  # rows that are fetched at a time and sent as one chunk
 ROWS_PER_PIECE = 20_000  # rows that a worker writes between two updates of its progress
+
+# Columns of the file of ratings. They are here, not in rating_files, because the import recognizes
+# them: a command that reads a file without the site must not load the API.
+# Name of the rater's model: a model without a name gets its key, so that readers of the file can
+# distinguish models from people.
+MODEL_NAME = Case(
+    When(rater__kind=Rater.Kind.MODEL, rater__model="", then=F("rater__key")),
+    default=F("rater__model"),
+)
+RATER_COLUMNS = {
+    "model": MODEL_NAME,
+    "prompt_version": F("rater__prompt_version"),
+    "group": F("rater__group"),
+}
+# The columns of the API's list in its order, then those that only files have.
+COLUMN_KINDS: dict[str, str] = {
+    **{field.name: field.kind for field in FIELDS},
+    **dict.fromkeys(RATER_COLUMNS, "text"),
+    "seconds": "decimal",
+}
+COLUMNS = tuple(COLUMN_KINDS)
+TIME_COLUMNS = [name for name, kind in COLUMN_KINDS.items() if kind == "time"]
+# Item, rater, question, label and the times come first; the other columns are texts and numbers.
+OTHER_COLUMNS = COLUMNS[len(KEY_FIELDS) + len(TIME_COLUMNS) :]
 
 Row = Any  # what ``Section.iter_rows`` yields and the functions of a format accept
 
@@ -137,7 +162,7 @@ def build_disposition(file_name: str) -> str:
 # --- Kinds
 
 
-INVALID_EXPORT = "The export was not started."
+INVALID_EXPORT = "Export not started."
 Filters = dict[str, object]  # the contents of ``ExportRun.filters``
 
 

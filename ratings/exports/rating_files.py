@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
-from django.db.models import Case, CharField, F, Func, Max, QuerySet, When
+from django.db.models import CharField, Func, Max, QuerySet
 from django.utils.text import slugify
 
 from core.api.errors import BadRequest
@@ -19,11 +19,16 @@ from projects.api.base import get_question
 from projects.models import Category, Project, Question, Rater
 from ratings.files import parquet_file
 from ratings.models import ExportRun, Rating
-from ratings.services.judgement import FIELDS, KEY_FIELDS
+from ratings.services.judgement import KEY_FIELDS
 
 from . import documents
 from .documents import (
+    COLUMN_KINDS,
+    COLUMNS,
     INVALID_EXPORT,
+    OTHER_COLUMNS,
+    RATER_COLUMNS,
+    TIME_COLUMNS,
     BinaryFormat,
     Document,
     ExportKind,
@@ -32,28 +37,6 @@ from .documents import (
     Section,
     TextFormat,
 )
-
-# Name of the rater's model: a model without a name gets its key, so that readers of the file can
-# distinguish models from people.
-MODEL_NAME = Case(
-    When(rater__kind=Rater.Kind.MODEL, rater__model="", then=F("rater__key")),
-    default=F("rater__model"),
-)
-RATER_COLUMNS = {
-    "model": MODEL_NAME,
-    "prompt_version": F("rater__prompt_version"),
-    "group": F("rater__group"),
-}
-# The columns of the API's list in its order, then those that only files have.
-COLUMN_KINDS: dict[str, str] = {
-    **{field.name: field.kind for field in FIELDS},
-    **dict.fromkeys(RATER_COLUMNS, "text"),
-    "seconds": "decimal",
-}
-COLUMNS = tuple(COLUMN_KINDS)
-TIME_COLUMNS = [name for name, kind in COLUMN_KINDS.items() if kind == "time"]
-# Item, rater, question, label and the times come first; the other columns are texts and numbers.
-OTHER_COLUMNS = COLUMNS[len(KEY_FIELDS) + len(TIME_COLUMNS) :]
 
 ExportRow = tuple[Any, ...]  # a value for each of COLUMNS
 

@@ -86,9 +86,9 @@ def start_export(request: HttpRequest, project_id: int) -> HttpResponse:
             by=request.user,
         )
     except services.TooManyExports:
-        messages.error(request, _("Wait until a running export is done, or cancel it."))
+        messages.error(request, _("Wait for a running export, or cancel it."))
     except BadRequest:
-        messages.error(request, _("The export was not started."))
+        messages.error(request, _("Export not started."))
     return redirect("data", project.pk)
 
 

@@ -23,7 +23,8 @@ from projects.permissions import get_project, require_can_create_projects
 def clean_upload_name(name: str) -> str:
     """Return an upload's name for display, never for use as a path.
 
-    Folders, control characters and characters that change the text's direction are removed.
+    Folders, control characters and characters that change the text's direction are removed. If
+    nothing is left, the name is "file.csv".
     """
     file_name = PurePath(name.replace("\\", "/")).name
     return (

@@ -69,7 +69,7 @@ def _parse_option(parse: Callable[[Any], Any], value: Any) -> Any:
 
 
 class ImportIn(StrictSerializer):
-    """The options are those of the command import_file; what is left out is guessed."""
+    """A file and the options of the command import_file; what is left out is guessed."""
 
     file = serializers.FileField(help_text="A table or the export of another tool")
     dry_run = serializers.BooleanField(

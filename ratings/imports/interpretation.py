@@ -251,13 +251,13 @@ def list_columns(mapping: ImportMapping, head: TableHead) -> list[InterpretedCol
         is_value = index not in role_by_index and index not in mapping.excluded_columns
         if is_value and mapping.layout in value_role:
             role = value_role[mapping.layout]
-            detail = _get_value_detail(mapping, index, name)
+            detail = _describe_value_column(mapping, index, name)
         reason = mapping.reasons.get(str(index), "no_role")
         columns.append(InterpretedColumn(name, role, reason, detail))
     return columns
 
 
-def _get_value_detail(mapping: ImportMapping, index: int, name: str) -> str:
+def _describe_value_column(mapping: ImportMapping, index: int, name: str) -> str:
     own_name = get_item_name(name) if mapping.layout == "raters" else name
     value, question = mapping.value_columns.get(str(index), (own_name, ""))
     return f"{value}, {question}" if question else value

@@ -10,7 +10,7 @@ ALLOWED_FORMATS = _("Use CSV, Excel, JSON or another tool's export, also as gzip
 _DAMAGED = _("The file is damaged or needs a password.")
 _ZIP_DAMAGED = _("'%(value)s' in the ZIP archive is damaged or needs a password.")
 _UNSUPPORTED = _("This file type isn't supported. %(allowed)s")
-_TOO_LONG = _("A cell, line or record has more than %(limit)s characters.")
+_TOO_LONG = _("A cell, line or record exceeds %(limit)s characters.")
 _QUOTES = _("Quotation marks must enclose the whole cell.")
 _INVALID_CHARACTER = _("'%(value)s' contains an invalid character, perhaps a line break.")
 _UNKNOWN = _("'%(value)s' is new, but new items and raters aren't allowed.")
@@ -27,7 +27,7 @@ MESSAGES: dict[str, str | Promise] = {
     "zip_manifests": _("Keep one of these tables in the ZIP archive: %(found)s."),
     "zip_broken": _ZIP_DAMAGED,
     "zip_cut": _DAMAGED,
-    "zip_many": _("The ZIP archive has more than %(limit)s files."),
+    "zip_many": _("The ZIP archive exceeds %(limit)s files."),
     "zip_name": _("'%(value)s' points outside the ZIP archive or isn't a file name."),
     "zip_duplicate_name": _("'%(value)s' occurs twice in the ZIP archive."),
     "zip_locked": _ZIP_DAMAGED,
@@ -43,14 +43,14 @@ MESSAGES: dict[str, str | Promise] = {
     "json": _("Invalid JSON: %(why)s. Use a list of objects, or one object per line."),
     "json_cut": _("The JSON ends in the middle of a record."),
     "json_object": _("Expected an object {...}, not %(found)s."),
-    "json_deep": _("The record has more than %(limit)s levels."),
+    "json_deep": _("The record exceeds %(limit)s levels."),
     "json_long": _TOO_LONG,
     "columns_differ": _("No record has the fields of the first ones."),
     # Workbooks and XML
     "xlsx_part": _(
-        "Part %(name)s of the workbook exceeds %(limit)s elements or bytes. Save it as CSV."
+        "Part %(name)s of the workbook exceeds %(limit)s elements or bytes. Save the sheet as CSV."
     ),
-    "xlsx_rows": _("Row %(found)s exceeds the limit of %(limit)s. Save it as CSV."),
+    "xlsx_rows": _("Row %(found)s exceeds the limit of %(limit)s. Save the sheet as CSV."),
     "xlsx_gap": _("Delete the empty rows above this row (limit: %(limit)s)."),
     "xlsx_formula": _("This formula has no value. Save the workbook in a spreadsheet program."),
     "xlsx_error": _("Spreadsheet error '%(value)s'. Enter a value instead."),
@@ -117,8 +117,8 @@ MESSAGES: dict[str, str | Promise] = {
 # Problem kind, or the value "step" of a problem -> (what to do, options of the commands that do
 # it); for problems whose message does not say it.
 NEXT_STEPS: dict[str, tuple[str | Promise, str]] = {
-    "quote_open": (_("Double quotation marks inside cells."), ""),
-    "invalid_quote": (_("Double quotation marks inside cells."), ""),
+    "quote_open": (_("Write quotation marks inside cells twice."), ""),
+    "invalid_quote": (_("Write quotation marks inside cells twice."), ""),
     "marks_in_items": (_("Import one label per item."), ""),
     "merged_labels": (
         _("Import the job's worker responses."),

@@ -207,10 +207,11 @@ def list_questions_to_count(deletion: Deletion) -> list[int]:
 
 
 @transaction.atomic
-def remove_next_rows(deletion: Deletion) -> int:
-    """Delete the next batch of withdrawn, uncounted ratings with their history; return its size.
+def delete_next_batch(deletion: Deletion) -> int:
+    """Delete a batch of withdrawn ratings that no count contains, with their history.
 
-    When a project has no ratings left, a batch of its items is deleted instead.
+    Returns the number of deleted ratings. When a project has no ratings left, a batch of its items
+    is deleted instead, and counted.
     """
     removable = _get_ratings(deletion.kind, deletion.target).filter(code=NO_CODE, counted=NO_CODE)
     ids = list(

@@ -34,7 +34,7 @@ ERROR_TEXTS = {
     "timeout": gettext_lazy("No response in time."),
     "connection": gettext_lazy("The connection failed."),
     "too_large": gettext_lazy("Label Studio’s response is too large."),
-    "no_json": gettext_lazy("Not Label Studio's API. Use your browser's address."),
+    "no_json": gettext_lazy("Not Label Studio's API. Use the address in your browser."),
     "redirect": gettext_lazy("This redirects to %(location)s. Use that address."),
     "token": gettext_lazy("Label Studio rejected the token. Enter another."),
     "token_key": gettext_lazy("SECRET_KEY changed. Enter the token again."),

@@ -33,7 +33,7 @@ class AssignmentQuerySet(models.QuerySet):
         """
         return self.exclude(kind="")
 
-    def planned_in(self, project: Any) -> AssignmentQuerySet:
+    def selected_by_answers_in(self, project: Any) -> AssignmentQuerySet:
         """Return the project's assignments that were selected because of other raters' answers.
 
         Served by the partial index.

@@ -87,7 +87,7 @@ def test_problems_are_listed(
         "The broker rejects writes",
         "No worker active for 3600 s",
         "A rating is uncounted after 3600 s",
-        "1 outdated question",
+        "1 question with outdated results",
     ]
     page = client.get("/system-status/").text
     assert f'href="/projects/{question.project_id}/?question=severity"' in page

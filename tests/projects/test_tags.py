@@ -63,7 +63,7 @@ def test_page_rejects_invalid_tags(project: Project, lead_client: Client, tags: 
 
     response = lead_client.post(address, data | {"tags": tags})
     assert response.status_code == 400
-    assert "Use at most 10 tags of at most 50 characters." in response.text
+    assert "At most 10 tags of at most 50 characters." in response.text
     project.refresh_from_db()
     assert project.tags == ""
 

@@ -86,7 +86,7 @@ def test_repeats_match_the_formulas_and_follow_new_answers(
     row = RepeatScore.objects.get(rater__key="ann")
     page = " ".join(client_for(lead).get(f"/projects/{project.pk}/raters/ann/").text.split())
     formatted_kappa = f"{row.kappa['value']:.2f}"
-    assert f"Agreement with own answers {formatted_kappa}, with the others" in page
+    assert f"Agreement with own answers {formatted_kappa}, with others’" in page
     assert "Repeated: 12 items, same answer " in page
     page = " ".join(client_for(lead).get(f"/projects/{project.pk}/raters/").text.split())
     assert "Repeated: 18 items, same answer" in page

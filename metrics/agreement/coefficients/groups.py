@@ -168,7 +168,7 @@ def peer_kappa(
     influence = w - observed[..., None, None] - (1 - point.value)[..., None, None] * slope
     influence = divide_or_nan(influence, (total * (1 - expected))[..., None, None])
     margins = Margins((rows + columns) / 2, expected, columns @ w.T + rows @ w)
-    model = _build_model(total, n_items, w, margins)
+    model = _build_variance_model(total, n_items, w, margins)
     df = np.where(has_constant_side(rows, columns), np.nan, np.asarray(n_items, float) - 1)
     return _build_clustered_estimate(
         point, influence, (tables, moments, n_items), model=model, limits_df=df
@@ -191,7 +191,7 @@ def peer_percent_agreement(
     point = ChanceCorrected.from_agreement(mean_weight(p, w), 0 * total, total > 0)
     influence = divide_or_nan(w - point.value[..., None, None], total[..., None, None])
     shares = (p.sum(axis=-1) + p.sum(axis=-2)) / 2
-    model = _build_model(total, n_items, w, Margins(shares, 0 * total, 0 * shares))
+    model = _build_variance_model(total, n_items, w, Margins(shares, 0 * total, 0 * shares))
     lowest = float(w.min())
     return _build_clustered_estimate(
         point, influence, (tables, moments, n_items), model=model, lowest=lowest
@@ -229,7 +229,7 @@ def _compute_proportions(tables: npt.ArrayLike) -> tuple[Floats, Floats]:
     return divide_or_nan(table, total[..., None, None]), total
 
 
-def _build_model(
+def _build_variance_model(
     total: Floats, n_items: npt.ArrayLike, w: Floats, margins: Margins
 ) -> CommonCorrelationModel:
     """Return the variance model of one rater against the mean number of peers per item.

@@ -182,7 +182,7 @@ MCNEMAR = Coefficient(
 BOWKER = Coefficient(
     name="bowker.chi2",
     label=_("Bowker’s test of symmetry"),
-    description=_("Tests whether disagreements go both ways equally often."),
+    description=_("Tests whether disagreements between categories go both ways equally often."),
     formula=(
         "sum of (n_jl - n_lj)^2 / (n_jl + n_lj) over pairs with n_jl + n_lj > 0, "
         "df = number of those pairs"

@@ -206,7 +206,7 @@ def calibrate_on_gold(
     ordered: bool = False,
     **options: Any,
 ) -> GoldCalibration | None:
-    """Return the calibration on gold answers, None for fewer than MIN_GOLD_ITEMS of them.
+    """Return the calibration on gold answers, None for fewer than MIN_GOLD_ITEMS or a failed fit.
 
     item, rater, code (M,): ratings; gold: items and codes (G,) of items with two ratings or more;
     ordered: whether labels are medians; options: of fit_dawid_skene, `fixed` gold is not used.

@@ -24,7 +24,7 @@ from metrics.counting import store
 from metrics.models import CountState, PairTally
 from metrics.question_scale import QuestionScale, list_headline_coefficients
 from metrics.results.patterns import GroupedPatterns, GroupValues
-from metrics.results.values import (
+from metrics.results.stored_values import (
     ALL,
     MODELS,
     PEOPLE,

@@ -23,7 +23,7 @@ from metrics.agreement.headline import ICCS, LEAD_CHOICE
 from metrics.models import CountState
 from metrics.question_scale import QuestionScale
 from metrics.results import intervals
-from metrics.results.values import (
+from metrics.results.stored_values import (
     SAMPLE_PARTS,
     HeadlineResult,
     RandomSample,
@@ -55,7 +55,9 @@ def build_targeted_mask(project_id: int, ratings: np.ndarray) -> np.ndarray:
     ``ratings`` (M,): array with item and rater.
     """
     assignments = (
-        Assignment.objects.planned_in(project_id).order_by().values_list("item_id", "rater_id")
+        Assignment.objects.selected_by_answers_in(project_id)
+        .order_by()
+        .values_list("item_id", "rater_id")
     )
     pairs = np.array(list(assignments), np.int64).reshape(-1, 2)
     if not len(pairs) or not len(ratings):
@@ -174,7 +176,7 @@ def compute_fields_from_ratings(
     """
     question = state.question
     project = question.project
-    has_planned = Assignment.objects.planned_in(project.pk).exists()
+    has_planned = Assignment.objects.selected_by_answers_in(project.pk).exists()
     if not has_planned and not project.cluster_attribute:
         return {"sample_headline": {}, "sample_is_stale": False}
     now = timezone.now()

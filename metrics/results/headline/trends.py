@@ -37,7 +37,7 @@ from metrics.models import PairTally, PatternTally, PeerTally, PeriodUnit, Popul
 from metrics.question_scale import QuestionScale
 from metrics.results import rater_periods
 from metrics.results.patterns import AllTimePatterns, GroupedPatterns
-from metrics.results.values import build_icc_value
+from metrics.results.stored_values import build_icc_value
 from projects.models import Question, Rater
 from ratings.services.rating_times import EPOCH, date_from_day
 

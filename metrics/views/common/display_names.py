@@ -38,7 +38,7 @@ UNDEFINED_REASONS: dict[str, Promise] = {
     "no_repeats": _("nothing was rated twice"),
     "too_short": _("too few items"),
     "no_peers": _("nobody else rated these items"),
-    "cannot_tell_who": _("two raters: unknown which changed"),
+    "cannot_tell_who": _("two raters: unclear who changed"),
     "tied": _("tied"),
     "no_scores": _("no item or category has this"),
     "equal_scores": _("all categories have the same score"),

@@ -10,7 +10,7 @@ from django.utils.translation import ngettext
 
 from metrics.agreement.counts.wider_intervals import MIN_CLUSTERS
 from metrics.results.intervals import describe_clusters
-from metrics.results.values import HeadlineResult, Value
+from metrics.results.stored_values import HeadlineResult, Value
 from metrics.views.common import display_names
 from metrics.views.common.number_formats import format_count, format_interval, format_number
 from projects.models import Project

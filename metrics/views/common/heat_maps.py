@@ -63,7 +63,7 @@ def build_pair_matrix(
             }
         )
     if not is_large:
-        ink = _build_ink("datum.wide", "value", low, high)
+        ink = _build_number_color("datum.wide", "value", low, high)
         layers.append(_build_numbers_layer(ink, "value", ".2f"))
     # Shared by cells and numbers: a number lies over its cell.
     encoding = {"href": {"field": "url"}, "tooltip": tooltip, **_build_rater_axes(raters, is_large)}
@@ -125,7 +125,7 @@ def _build_legend() -> Spec:
     }
 
 
-def _build_ink(pale_test: str, shade: str, low: float, high: float) -> Spec:
+def _build_number_color(pale_test: str, shade: str, low: float, high: float) -> Spec:
     """Return the color of a cell's number, which contrasts with the cell.
 
     ``pale_test``: condition for pale cells; ``shade``: field that determines the shade of the
@@ -161,7 +161,7 @@ def _build_share_layers(max_share: float) -> list[Spec]:
         condition={"test": diagonal_test, "value": {"expr": "diagonal"}},
     )
     mark = {"type": "rect", "cornerRadius": 1, "style": "tile"}
-    ink = _build_ink(diagonal_test, "disagreement_share", 0, max_share)
+    ink = _build_number_color(diagonal_test, "disagreement_share", 0, max_share)
     return [{"mark": mark, "encoding": {"color": color}}, _build_numbers_layer(ink, "n", ",d")]
 
 

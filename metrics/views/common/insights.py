@@ -207,7 +207,7 @@ def _describe_prevalence_paradox(finding: NamedFinding) -> str:
 def _describe_unequal_numbers(finding: NamedFinding) -> str:
     return _(
         "Items with %(fewest)s to %(most)s ratings: Fleiss’ kappa is %(pooled)s with chance "
-        "by rating, %(by_item)s with chance by item."
+        "by rating, %(by_item)s by item."
     ) % {
         "fewest": format_count(finding.figures["fewest_ratings"]),
         "most": format_count(finding.figures["most_ratings"]),
@@ -255,7 +255,7 @@ def _describe_rater_bias(finding: NamedFinding) -> str:
     a, b = (finding.rater_names.get(finding.figures[name], "?") for name in ("rater_a", "rater_b"))
     more, less = (a, b) if finding.figures["difference"] > 0 else (b, a)
     text = _(
-        "%(differing)s of %(tested)s rater pairs use categories differently often. Clearest: "
+        "%(differing)s of %(tested)s rater pairs use categories at different rates. Clearest: "
         "%(more)s chooses “%(label)s” %(points)s points more often than %(less)s on %(n)s "
         "shared items."
     ) % {
@@ -318,14 +318,14 @@ def _describe_weightings(finding: NamedFinding) -> str:
 
 
 def _describe_fleiss_and_pairs(finding: NamedFinding) -> str:
-    return _("Fleiss’ kappa is %(fleiss)s, the mean over pairs (by shared items) %(pairs)s.") % {
-        name: format_number(finding.figures[name]) for name in ("fleiss", "pairs")
-    }
+    return _(
+        "Fleiss’ kappa is %(fleiss)s, the mean over pairs (weighted by shared items) %(pairs)s."
+    ) % {name: format_number(finding.figures[name]) for name in ("fleiss", "pairs")}
 
 
 def _describe_consistency_without_agreement(finding: NamedFinding) -> str:
     return _(
-        "Raters are consistent on different levels: ICC(C,1) is %(consistency)s, ICC(A,1) "
+        "Raters are consistent but on different levels: ICC(C,1) is %(consistency)s, ICC(A,1) "
         "%(agreement)s; means differ by up to %(apart)s."
     ) % {
         "consistency": format_number(finding.figures["consistency"]),

@@ -17,7 +17,7 @@ from core.hooks import Hook
 from metrics.agreement.explain import bands
 from metrics.results.findings import Findings, is_band_withheld
 from metrics.results.question_agreement import QuestionAgreement, load_agreements
-from metrics.results.values import Value
+from metrics.results.stored_values import Value
 from projects.models import Project, Question
 
 from .insights import (

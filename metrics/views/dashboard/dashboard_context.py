@@ -17,7 +17,7 @@ from metrics.question_scale import get_weighted_name, list_headline_coefficients
 from metrics.results import pair_results
 from metrics.results.headline import trends
 from metrics.results.question_agreement import QuestionAgreement
-from metrics.results.values import Value, get_number
+from metrics.results.stored_values import Value, get_number
 from metrics.views.common import display_names, headline_texts, heat_maps
 from metrics.views.common.headline_texts import build_cluster_note
 from metrics.views.common.insights import build_confusions
@@ -82,6 +82,9 @@ class HeadlineContext:
         sample = get_random_sample_note(selection, agreement)
         name = selection.requested_coefficient or selection.headline["name"]
         unweighted = agreement.get_unweighted(name) if agreement else None
+        # Changes are those of all ratings: with a random sample, a fall may only be due to ratings
+        # that were requested for uncertain items.
+        change = None if sample else source.find_last_change()
         is_too_early = headline is not None and is_inconclusive(selection, headline)
         return cls(
             agreement,
@@ -94,9 +97,7 @@ class HeadlineContext:
             sample,
             # "Too early to say" is no word for the value, and is shown all the same.
             source.diagnosis.is_band_withheld and not is_too_early,
-            # Changes are those of all ratings: with a random sample, a fall may only be due to
-            # ratings that were requested for uncertain items.
-            [] if sample else source.list_recent_changes(),
+            [] if change is None else [change],
         )
 
 

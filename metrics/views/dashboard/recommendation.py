@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from metrics.agreement.explain import bands
-from metrics.results.values import Value
+from metrics.results.stored_values import Value
 from metrics.views.common import insights, number_formats
 from metrics.views.common.insights import build_items_url
 from metrics.views.common.selection import Selection

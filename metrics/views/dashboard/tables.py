@@ -18,7 +18,7 @@ from metrics.results import pair_results
 from metrics.results.pair_results import MIN_COMPARED_ITEMS
 from metrics.results.question_agreement import QuestionAgreement
 from metrics.results.rater_results import RaterAgreement
-from metrics.results.values import ResultDetails, Value
+from metrics.results.stored_values import ResultDetails, Value
 from metrics.views.common.rater_columns import (
     COLUMNS,
     SORTABLE_COLUMNS,
@@ -142,7 +142,8 @@ def build_matrix_rows(
 ) -> list[tuple[Rater, list[pair_results.PairAgreement | None]]]:
     """Return the pairs as a square table: (rater, cells) for each of ``raters``, in their order.
 
-    A cell is None where two raters share no item. Empty for more than MAX_MATRIX_RATERS raters.
+    A cell is None where two raters share no item, and on the diagonal. Empty for more than
+    MAX_MATRIX_RATERS raters.
     """
     if len(raters) > MAX_MATRIX_RATERS:
         return []

@@ -94,7 +94,7 @@ def _build_list_context(request: HttpRequest, selection: Selection) -> dict[str,
     page = (
         _get_sorted_page(request, selection, item_filters, order)
         if order
-        else _get_page_by_id(request, selection, item_filters, n_items=sizes.items)
+        else _get_page_in_id_order(request, selection, item_filters, n_items=sizes.items)
     )
     match_count = None
     if context["narrowed"] and not page.pending:
@@ -164,7 +164,7 @@ def _get_sorted_page(
     )
 
 
-def _get_page_by_id(
+def _get_page_in_id_order(
     request: HttpRequest, selection: Selection, item_filters: ItemFilters, *, n_items: int
 ) -> ListedItems:
     """Return a page of the project's items by id, after the id that the URL names."""

@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy
 from core.hooks import Hook
 from core.text import get_initials
 from metrics.results.question_agreement import QuestionAgreement
-from metrics.results.values import Value
+from metrics.results.stored_values import Value
 from metrics.views.common.getting_started import SetupStep
 from metrics.views.common.question_rows import QuestionRow
 from metrics.views.common.trends import recent_weeks

@@ -15,7 +15,7 @@ from metrics.agreement.explain import bands
 from metrics.agreement.headline import COHEN, LEAD_CHOICE, get_report_key, get_unweighted_name
 from metrics.agreement.weights import WEIGHTINGS
 from metrics.reports import ReportFacts
-from metrics.results.values import Value
+from metrics.results.stored_values import Value
 from metrics.views.common import display_names, headline_texts
 from metrics.views.common.headline_texts import format_cluster_note
 from metrics.views.common.number_formats import (

@@ -22,7 +22,7 @@ from metrics.agreement.headline import LEAD_CHOICE
 from metrics.question_scale import QuestionScale
 from metrics.reports import OutlyingFacts, ReportFacts
 from metrics.results.findings import is_band_withheld
-from metrics.results.values import Value
+from metrics.results.stored_values import Value
 from metrics.views.common import display_names, headline_texts, insights
 from metrics.views.common.headline_texts import format_estimate
 from metrics.views.common.number_formats import format_count, format_number

@@ -51,7 +51,7 @@ class FileSample:
     names: list[str] = field(default_factory=list)
 
     def has_fields(self, *fields: str) -> bool:
-        """Return whether each of the first records has all of these fields."""
+        """Return whether the first records have all of these fields; False without records."""
         return bool(self.records) and all(set(fields) <= record.keys() for record in self.records)
 
     def has_any_field(self, fields: Collection[str]) -> bool:

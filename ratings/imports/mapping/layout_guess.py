@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ratings.exports import rating_files
+from ratings.exports import documents
 from ratings.label_normalization import get_normal_form
 
 from . import rater_columns
@@ -56,14 +56,14 @@ def guess_columns(head: TableHead, *, labels: Iterable[str] = ()) -> ColumnGuess
 
     ``labels`` are those of the project's existing questions.
     """
-    if tuple(head.names) == rating_files.COLUMNS:
+    if tuple(head.names) == documents.COLUMNS:
         return _build_export_guess()
     return _ColumnGuesser(head, set(labels)).guess()
 
 
 def _build_export_guess() -> ColumnGuess:
     """Return the roles of the columns of Concord's own exports, whatever their values are."""
-    names = rating_files.COLUMNS
+    names = documents.COLUMNS
     columns = {role: names.index(role) for role in NAMES_BY_ROLE if role in names}
     reasons = {
         index: "name" if name in NAMES_BY_ROLE else "no_role" for index, name in enumerate(names)

@@ -225,7 +225,7 @@ def is_author_name(name: str) -> bool:
     return compact_name(name) in ("author", "creator", "createdby")
 
 
-def is_subject_name(name: str) -> bool:
+def may_name_rater_or_rated_person(name: str) -> bool:
     """Return whether the name, such as participant, may mean the rater or the person rated."""
     words = [word for word in normalize_name(name).split("_") if word not in role_words.ENDINGS]
     stem = "".join(words).removesuffix("id")

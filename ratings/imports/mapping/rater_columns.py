@@ -47,7 +47,7 @@ class ValueColumns:
     is_certain: bool = True
 
 
-def find_patterned_columns(head: TableHead, candidates: Sequence[int]) -> ValueColumns | None:
+def find_columns_named_by_rater(head: TableHead, candidates: Sequence[int]) -> ValueColumns | None:
     """Return those of the candidates whose names number raters, or name a rater and a question.
 
     None if there are no such columns.

@@ -82,7 +82,11 @@ class RespondentTables(LabelAndItemColumns):
         return guess
 
     def _list_survey_answers(self, used: Collection[int | None]) -> list[int]:
-        """Return the columns of short texts that are no comments and not in ``used``."""
+        """Return the columns of short texts that may be answers.
+
+        Left out are columns in ``used``, columns that have a reason already (``reasons``),
+        comments, columns without a name, and those that only surveys have, such as the time.
+        """
         used = {*used, *self.reasons, self.columns.get("comment")}
         return [
             index

@@ -18,7 +18,7 @@ from .name_tests import (
     is_difficulty_name,
     is_model_name,
     is_question_name,
-    is_subject_name,
+    may_name_rater_or_rated_person,
     split_numbered_name,
 )
 from .respondent_tables import RespondentTables
@@ -33,7 +33,7 @@ class WideTables(RespondentTables):
         """Return the wide guess if columns are named like raters, or None."""
         free = self.list_free_columns()
         single_rater = self.columns.get("rater")
-        values = rater_columns.find_patterned_columns(self.head, free)
+        values = rater_columns.find_columns_named_by_rater(self.head, free)
         if values is None or "question" in self.columns:
             return None
         stems = {
@@ -57,7 +57,7 @@ class WideTables(RespondentTables):
         They do if that column may mean the item's author, they number people, and no item has two
         rows.
         """
-        if not is_subject_name(self.head.names[self.columns["rater"]]):
+        if not may_name_rater_or_rated_person(self.head.names[self.columns["rater"]]):
             return False
         numbers = [split_numbered_name(rater) for rater, _question in values.places.values()]
         stems = {number[0] if number else "" for number in numbers}

@@ -152,8 +152,9 @@ def interpret_labels(
 ) -> LabelInterpretation:
     """Interpret the texts of one question's label column, with their numbers of ratings.
 
-    ``existing`` are the question's labels: none is a code for a missing value, and other spellings
-    in the file are read as these labels.
+    ``existing`` are the question's labels: none is read as a code for a missing value unless
+    ``options.missing`` names it, and other spellings in the file are read as these labels. They are
+    not used with ``options.is_exact``.
     """
     if options.is_exact:
         missing = set(options.missing)

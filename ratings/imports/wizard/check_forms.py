@@ -231,7 +231,7 @@ class StartForm(forms.Form):
     """
 
     duplicate_policy = forms.ChoiceField(
-        label=gettext_lazy("Repeated ratings of an item"),
+        label=gettext_lazy("Repeated ratings by the same rater"),
         choices=[*DUPLICATE_POLICIES.items(), KEEP_EXISTING_POLICY],
         widget=forms.RadioSelect,
     )
@@ -281,9 +281,9 @@ class StartForm(forms.Form):
             help_text=_get_scale_help(guess.scale, is_open=is_open),
         )
         self.fields[_get_field_name("categories", index)] = forms.CharField(
-            label=_("Ordered categories of %(question)s, one per line") % {"question": key}
+            label=_("Categories of %(question)s in order, one per line") % {"question": key}
             if is_one_of_several
-            else _("Ordered categories, one per line"),
+            else _("Categories in order, one per line"),
             widget=forms.Textarea({"rows": 6, "class": "mono"}),
             initial="\n".join(guess.labels),
             help_text=categories_help,
@@ -298,7 +298,7 @@ class StartForm(forms.Form):
             label=_("Scale"), choices=Scale.choices, required=False, initial=Scale.NOMINAL
         )
         self.fields["categories"] = forms.CharField(
-            label=_("Ordered categories, one per line"),
+            label=_("Categories in order, one per line"),
             widget=forms.Textarea({"rows": 4, "class": "mono"}),
             required=False,
             help_text=_("You can add questions later."),

@@ -94,7 +94,7 @@ def test_results_that_stay_stale_are_a_problem(question: Any, rate: Any) -> None
     status = json.loads(run_status("--json"))
     assert (status["uncounted"], status["problems"]) == (994, [])
     StaleQuestion.objects.update(since=get_past_time(90))
-    with pytest.raises(CommandError, match="1 outdated question"):
+    with pytest.raises(CommandError, match="1 question with outdated results"):
         run_status()
 
 

@@ -443,7 +443,7 @@ def test_undo_goes_several_steps_back_and_redo_forward(open_annotation, annotato
         expect_item(page, number)
     wait_for_value(get_stored_codes, {"i00": -1, "i01": -1, "i02": -1})
     page.keyboard.press("u")
-    expect(page.get_by_role("status")).to_contain_text("There is no earlier answer.")
+    expect(page.get_by_role("status")).to_contain_text("No earlier answer.")
     page.reload()  # the undone answer is still selected, and no other item comes first
     expect_item(page, 0)
     expect(page.get_by_label("none")).to_be_checked()

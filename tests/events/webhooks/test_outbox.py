@@ -203,9 +203,9 @@ def test_five_days_of_failures_pause_the_webhook(
             webhook.refresh_from_db()
             assert (webhook.pause_reason == "failing") == (days == 5)
     page = client_for(lead).get("/").content.decode()
-    assert "1 failing webhook" in page
+    assert "1 webhook paused after failures" in page
     services.change_webhook(webhook=webhook, by=lead, paused=False)
-    assert "failing webhook" not in client_for(lead).get("/").content.decode()
+    assert "paused after failures" not in client_for(lead).get("/").content.decode()
     webhook.refresh_from_db()
     assert (webhook.failing_since, webhook.pause_reason) == (None, "")
 

@@ -187,8 +187,8 @@ def test_attribution_of_a_population(
 @pytest.mark.parametrize(
     ("tail", "field", "message"),
     [
-        ("?kind=robot", "filter", "“kind” is one of human, model, not “robot”"),
-        ("?content_version=latest", "filter", "“content_version” is one of"),
+        ("?kind=robot", "filter", "“kind” must be one of human, model, not “robot”"),
+        ("?content_version=latest", "filter", "“content_version” must be one of"),
         ("?from=2026", "filter", "must be a date"),
         ("pairs/?nonsense=1", "nonsense", "unknown parameter"),
         ("trend/?coefficient=none", "coefficient", "one of"),

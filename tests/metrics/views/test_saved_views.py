@@ -595,7 +595,7 @@ def test_view_that_searches_for_raters_has_no_link_without_names(
     view = SavedView.objects.get()
     response = change_view(client, view, do="share", until=format_day_from_today(3))
     assert response.status_code == 400
-    assert "searches names" in response.content.decode()
+    assert "Remove the search for names" in response.content.decode()
     assert not ShareLink.objects.exists()
     response = change_view(
         client, view, do="share", until=format_day_from_today(3), shows_names="on"

@@ -134,7 +134,7 @@ INVALID_QUESTIONS = [
     ({"scale": 3}, ["scale"], "one of nominal, ordinal, interval, ratio"),
     ({"weights": "cubic"}, ["weights"], "one of none, linear, quadratic, custom"),
     ({"colour": "red"}, ["colour"], "unknown field; one of key, text, scale"),
-    ({"categories": [{"label": "only"}]}, ["categories"], "needs 2 to"),
+    ({"categories": [{"label": "only"}]}, ["categories"], "Enter 2 to"),
     ({"categories": [{"label": str(n)} for n in range(51)]}, ["categories"], "50"),
     ({"categories": [{"label": "a"}, {"label": "a"}]}, ["categories", "1", "label"], "stands"),
     ({"categories": [{"label": "a"}, {"label": ""}]}, ["categories", "1", "label"], "blank"),

@@ -535,6 +535,7 @@ def existing_rows(project, lead, stranger):
         Escalation,
         Appeal,
         DriftState,
+        RaterCheck,
         GoldScore,
         RepeatScore,
     )

@@ -130,7 +130,7 @@ def test_password_errors_are_shown_once(lead: Any, client_for: Any) -> None:
     main = html.unescape(page.split("<main", 1)[1])
     for message in (
         "entered incorrectly",
-        "Use at least",
+        "At least",
         "similar to the username",
     ):
         assert main.count(message) == 1

@@ -350,7 +350,7 @@ def test_labels_are_calibrated_on_gold_answers(
     html = client_for(lead).get(page).text
     assert "Without gold answers for 30 items" in html
     assert "Assuming independent errors:" in html
-    assert ("less than one is expected to be wrong" in html) == (before.expected_errors <= 0.5)
+    assert ("Less than one of" in html) == (before.expected_errors <= 0.5)
     categories = list(question.categories.order_by("position"))
     for number in range(30):
         item = Item.objects.get(key=f"i{number:02}")

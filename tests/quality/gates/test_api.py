@@ -77,7 +77,7 @@ def test_gate_is_created_changed_listed_and_deleted(
         ([{**RULE, "filter": {"kind": "robot"}}], "rules.0.filter", "human, model"),
         ([{**RULE, "filter": {"from": "soon"}}], "rules.0.filter", "2026-03-02"),
         ([{**RULE, "filter": {"group": 3}}], "rules.0.filter", "needs a text"),
-        ([{**RULE, "filter": {"exclude": ["zoe"]}}], "rules.0.filter", "is one of ann"),
+        ([{**RULE, "filter": {"exclude": ["zoe"]}}], "rules.0.filter", "must be one of ann"),
         ([{**RULE, "filter": {"group": "new"}}], "rules.0.filter", "no values yet"),
         ([{**RULE, "filter": {"item.lang": "en"}}], "rules.0.filter", "No item has"),
         (

@@ -42,7 +42,7 @@ def test_lead_creates_changes_and_deletes_a_gate(
     rules = (("gwet_ac1", "0.6", "kind=human&exclude=zoe"), ("open_alerts", "0", ""))
     response = client.post(url, build_form(*rules))
     assert response.status_code == 400
-    assert "is one of ann, ben" in response.content.decode()
+    assert "must be one of ann, ben" in response.content.decode()
     rules = (("gwet_ac1", "0.6", "kind=human&exclude=ben"), ("open_alerts", "0", ""))
     response = client.post(url, build_form(*rules))
     assert (response.status_code, response["Location"]) == (302, f"{url}release/")
@@ -55,7 +55,7 @@ def test_lead_creates_changes_and_deletes_a_gate(
     tasks.sweep_gates()
     page = client.get(f"{url}release/").content.decode()
     assert "No value: no item has comparable ratings" in page
-    assert "0 open; the limit is 0." in page
+    assert "0 open (limit: 0)." in page
     assert 'value="kind=human&amp;exclude=ben"' in page
     changed = build_form(("gwet_ac1", "0.6", ""), name="nightly", initial=2)
     assert client.post(f"{url}release/", changed)["Location"] == f"{url}nightly/"
@@ -112,7 +112,7 @@ def test_sentence_of_a_verdict_says_how_many_items_are_missing() -> None:
         "“release” is undecided: not enough data. About 1,460 more items needed."
     )
     assert verdict_texts.list_sentences(document) == [
-        "Headline coefficient, Fleiss’ kappa: 0.700 [0.500, 0.800]; the limit is 0.60."
+        "Headline coefficient, Fleiss’ kappa: 0.700 [0.500, 0.800] (limit: 0.60)."
         " About 1,460 more items needed."
     ]
 
@@ -162,7 +162,7 @@ def test_new_items_are_not_promised_to_reach_a_coverage() -> None:
     }  # fmt: skip
     document = {"gate": "release", "verdict": "fail", "rules": [rule]}
     assert verdict_texts.list_sentences(document) == [
-        "Coverage: 0.800; the limit is 0.90. 10 more complete items needed."
+        "Coverage: 0.800 (limit: 0.90). 10 more complete items needed."
     ]
     assert not verdict_texts.has_interval(rule)
     assert verdict_texts.has_interval(build_rule("pass", 0.8))
@@ -183,16 +183,16 @@ NO_VALUE = {"value": None, "low": None, "high": None}
 OF_ALERTS = {"measure": "open_alerts", "name": "open_alerts"}
 RULE_SENTENCES: dict[str, tuple[str, str]] = {
     # text: sentences where it is true, and where it is false but tempting
-    "4 open; the limit is 3.": (
+    "4 open (limit: 3).": (
         describe_rule({"value": 4}, **OF_ALERTS), describe_rule({"value": 3}, **OF_ALERTS),
     ),
     "No value: there is no item.": (
         describe_rule(NO_VALUE | {"reason": "no_items"}), describe_rule({"value": 0.0}),
     ),
-    "0.800, without an interval": (
+    "0.800, without interval": (
         describe_rule({"low": None, "high": None}), describe_rule({"low": -1.0, "high": 1.0}),
     ),
-    "Coverage: 0.800; the limit is": (
+    "Coverage: 0.800 (limit:": (
         describe_rule(), describe_rule({"low": 0.79}),
     ),
     "0.800 [0.790, 0.800]": (

@@ -122,7 +122,7 @@ def test_inbox_lists_entries_of_all_projects_by_impact(site: Any, client_for: An
         ("2 uncertain items", "Reviewed"),
         ("1 open appeal", "Several"),
         ("1 skipped or flagged item", "Several"),
-        ("1 failing webhook", "Several"),
+        ("1 webhook paused after failures", "Several"),
     ]
     page = client.get("/inbox/")
     for row in page.context["rows"]:

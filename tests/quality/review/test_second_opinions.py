@@ -174,5 +174,5 @@ def test_label_page_shows_agreement_of_adjudicators(
             by=second_adjudicator,
         )
     page = client_for(lead).get(f"/projects/{labelled_question.project_id}/labels/")
-    assert "of 2 decided items" in " ".join(page.text.split())
+    assert "of 2 decisions" in " ".join(page.text.split())
     assert "item=i01" in page.text

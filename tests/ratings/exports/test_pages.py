@@ -120,7 +120,7 @@ def test_too_many_exports_are_not_started(client: Client, rated_project: Project
     for _number in range(services.MAX_UNFINISHED):
         start(client, rated_project)
     response = start(client, rated_project)
-    assert "Wait until" in client.get(response["Location"]).content.decode()
+    assert "Wait for a running export" in client.get(response["Location"]).content.decode()
     assert ExportRun.objects.count() == services.MAX_UNFINISHED
 
 

@@ -171,7 +171,7 @@ def test_rating_added_meanwhile_is_deleted_too(rated_question: Any, lead: Any, r
         pass
     rate(rated_question, "i3", "late", "minor")
     update_question(rated_question.pk)
-    while removal.remove_next_rows(deletion):
+    while removal.delete_next_batch(deletion):
         pass
     assert not removal.delete_target_object(deletion)
     assert Item.objects.filter(pk=item.pk).exists()

@@ -130,8 +130,8 @@ class ProjectSource(ResultSource):
         """Return {rater id: weekly values of agreement with the peers} for these raters."""
 
     @abstractmethod
-    def list_recent_changes(self) -> list[RecentChange]:
-        """Return the recent changes of agreement."""
+    def find_last_change(self) -> RecentChange | None:
+        """Return the last change of agreement, or None."""
 
     @cached_property
     def outlier_raters(self) -> list[Rater]:

@@ -24,7 +24,6 @@ from metrics.views.common.live_updates import FilteredFreshness, Freshness
 from metrics.views.common.rater_columns import RaterColumn, Sparkline
 from metrics.views.common.selection import Selection
 from metrics.views.common.trends import trend_points
-from metrics.views.common.trends.period_comparison import RecentChange
 from projects.models import Rater
 from projects.selectors import count_items
 
@@ -187,9 +186,9 @@ class FilteredProjectSource(TrendSource[DashboardResults], ProjectSource):
         rows = self.body.raters if self.body else []
         return {row["id"]: row["weekly_values"].get(self.selection.vs_peers, []) for row in rows}
 
-    def list_recent_changes(self) -> list[RecentChange]:
-        """Return an empty list: changes are explained for all ratings only."""
-        return []
+    def find_last_change(self) -> None:
+        """Return None: changes are explained for all ratings only."""
+        return
 
 
 class CoefficientSource(ComputedSource[CoefficientResults]):

@@ -19,7 +19,7 @@ from metrics.views.common.live_updates import Freshness
 from metrics.views.common.rater_columns import RaterColumn, Sparkline
 from metrics.views.common.selection import Selection
 from metrics.views.common.trends import trend_points
-from metrics.views.common.trends.period_comparison import RecentChange, list_recent_changes
+from metrics.views.common.trends.period_comparison import RecentChange, find_last_change
 from projects.models import Rater
 from projects.selectors import count_items
 
@@ -130,8 +130,8 @@ class StoredProjectSource(ProjectSource):
             self.question, ids, self.selection.vs_peers, scale=self.selection.scale
         )
 
-    def list_recent_changes(self) -> list[RecentChange]:
-        return list_recent_changes(self.selection, self.diagnosis.findings)
+    def find_last_change(self) -> RecentChange | None:
+        return find_last_change(self.selection, self.diagnosis.findings)
 
 
 class StoredRaterSource(RaterSource):

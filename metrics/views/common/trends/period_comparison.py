@@ -255,10 +255,10 @@ class RecentChange:
     is_clear: bool = False  # whether the change is more than chance
 
 
-def list_recent_changes(
+def find_last_change(
     selection: Selection, findings: Sequence[Mapping[str, Any]]
-) -> list[RecentChange]:
-    """Return the last change of agreement, in a list of at most one.
+) -> RecentChange | None:
+    """Return the last change of agreement, or None.
 
     It comes from the stored finding of results.headline.trends, and is said to be a rise
     or fall only if it is more than chance. It names no rater: changes of raters are alerts, whose
@@ -272,8 +272,8 @@ def list_recent_changes(
         if finding["name"] == RECENT_CHANGE and name in figures["changes"]:
             before, after, _is_clear = figures["changes"][name]
             if None not in (before, after) and abs(after - before) >= MIN_SHOWN_CHANGE:
-                return [_build_change(selection, name, figures)]
-    return []
+                return _build_change(selection, name, figures)
+    return None
 
 
 def _build_change(selection: Selection, name: str, figures: Mapping[str, Any]) -> RecentChange:

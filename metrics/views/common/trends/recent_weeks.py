@@ -19,7 +19,7 @@ from metrics.question_scale import QuestionScale
 from metrics.results import rater_periods
 from metrics.results.headline import trends
 from metrics.results.question_agreement import QuestionAgreement
-from metrics.results.values import HeadlineResult
+from metrics.results.stored_values import HeadlineResult
 from projects.models import Question, Rater
 from ratings.services.rating_times import EPOCH, date_from_day
 

@@ -23,7 +23,7 @@ from metrics.question_scale import QuestionScale
 from metrics.results import rater_periods
 from metrics.results.headline import trends
 from metrics.results.intervals import QuestionClusters
-from metrics.results.values import Value
+from metrics.results.stored_values import Value
 from projects.models import Project, Question, Rater
 from ratings.services.rating_times import EPOCH, date_from_day
 

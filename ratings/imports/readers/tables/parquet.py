@@ -68,9 +68,9 @@ class ParquetLines(CountedLines):
                 columns = [column.to_pylist() for column in batch.columns]
                 for cells in zip(*columns, strict=True):
                     self.rows_read += 1
-                    yield self.rows_read + 1, [self._validate_cell(cell) for cell in cells]
+                    yield self.rows_read + 1, [self._clean_cell(cell) for cell in cells]
 
-    def _validate_cell(self, cell: Any) -> Any:
+    def _clean_cell(self, cell: Any) -> Any:
         if isinstance(cell, str):
             if len(cell) > MAX_CELL_LENGTH:
                 raise UnreadableFileError(

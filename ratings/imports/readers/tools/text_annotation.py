@@ -96,7 +96,10 @@ class DoccanoSource(ToolSource):
 
 
 def _parse_labels(line: int, key: str, fields: Fields, mapping: ImportMapping) -> Iterator[Record]:
-    """Yield the rating of a record that has the labels of one person."""
+    """Yield the rating of a record that has the labels of one person.
+
+    Without labels, yield a SkippedRecord, or nothing if other fields explain that there are none.
+    """
     labels = next((fields[name] for name in LABEL_FIELDS if name in fields), None)
     if labels is None:
         if not any(fields.get(name) for name in (*SKIPPED_FIELDS, "annotations")):

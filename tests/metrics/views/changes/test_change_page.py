@@ -300,7 +300,7 @@ def test_page_without_clear_change_compares_last_two_periods(
     address: str, lead: Any, client_for: Any, monkeypatch: Any
 ) -> None:
     client = client_for(lead)
-    hint = "The latest clear change."
+    hint = "The latest change beyond chance."
     assert hint in get_text(client.get(address))
     assert hint not in get_text(client.get(f"{address}?{WEEKS}"))
     tasks.sweep_all()
@@ -337,7 +337,7 @@ def test_page_says_that_none_of_many_changes_is_clear(
     context = client.get(address).context
     many_changes = dataclasses.replace(context["change"], n_changes=52)
     sentences = views.build_sentences(many_changes, context["found"])
-    assert sentences[1].startswith("None of the last 52 changes is clear.")
+    assert sentences[1].startswith("None of the last 52 changes is beyond chance.")
     few_changes = dataclasses.replace(context["change"], n_changes=0)
     sentences = views.build_sentences(few_changes, context["found"])
     assert sentences[1] == "May be chance."
@@ -434,7 +434,7 @@ CHANGE_SENTENCES: dict[str, tuple[str, str]] = {
         describe_change(*FALL, is_clear=False, n_changes=1),
         describe_change(*FALL, is_clear=False, n_changes=2),
     ),
-    "None of the last 2 changes is clear": (
+    "None of the last 2 changes is beyond chance": (
         describe_change(*FALL, is_clear=False, n_changes=2), describe_change(*FALL, n_changes=2),
     ),
     "The mean difference of ann and ben changed from +0.10": (

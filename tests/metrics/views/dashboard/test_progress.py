@@ -42,6 +42,6 @@ def test_recent_ratings_are_those_given_in_the_last_seven_days(
     client = client_for(lead)
     page = client.get(f"/projects/{project.pk}/")
     assert page.context["progress"].n_recent == 10
-    assert "10 ratings in 7 days" in page.text
+    assert "Last 7 days: 10 ratings" in page.text
     filtered = client.get(f"/projects/{project.pk}/?to={now.date() - datetime.timedelta(days=30)}")
-    assert "in 7 days" not in filtered.text
+    assert "Last 7 days" not in filtered.text

@@ -185,7 +185,7 @@ CASES: dict[str, tuple[str, tuple[str, ...], str, Callable[..., Rows], Callable[
         lambda rng: [*rate_alike(rng, 40), *([["yes", None, None], ["no", None, None]] * 20)],
     ),
     "rater bias": (
-        "rater pairs use categories differently often", YES_NO, "nominal",
+        "rater pairs use categories at different rates", YES_NO, "nominal",
         rate_with_a_yes_sayer, rate_with_a_careless_rater,
     ),
     "consistent without agreeing": (
@@ -193,11 +193,11 @@ CASES: dict[str, tuple[str, tuple[str, ...], str, Callable[..., Rows], Callable[
         rate_one_grade_higher, rate_with_noise,
     ),
     "consistent but apart": (
-        "Raters are consistent on different levels", GRADES, "interval",
+        "Raters are consistent but on different levels", GRADES, "interval",
         rate_apart, rate_few_items_apart_by_chance,
     ),
     "pairs and all raters": (
-        "the mean over pairs (by shared items)", YES_NO, "nominal",
+        "the mean over pairs (weighted by shared items)", YES_NO, "nominal",
         rate_by_habit, rate_three_alike,
     ),
     "depends on the weights": (
@@ -270,7 +270,7 @@ def test_only_the_most_active_raters_are_tested_for_bias(n_raters: int, make_que
         scheme="landis_koch",
         can_name_bands=True,
     )
-    assert "2 of 30 rater pairs use categories differently often." in sentence
+    assert "2 of 30 rater pairs use categories at different rates." in sentence
     assert ("Tested: the 40 most active raters." in sentence) == (n_raters == 40)
 
 

@@ -82,11 +82,11 @@ INVALID_UPLOADS = {
     ),
     "cell of 2 MB": (
         HEADER + b"a,b," + b"x" * (2 << 20) + b"\n",
-        "Line 2: A cell, line or record has more than 1048576 characters",
+        "Line 2: A cell, line or record exceeds 1048576 characters",
     ),
     "line of 10 MB": (
         HEADER + b"a,b," + b"x" * (10 << 20) + b"\n",
-        "Line 2: A cell, line or record has more than 4194304 characters",
+        "Line 2: A cell, line or record exceeds 4194304 characters",
     ),
     "a million columns": (
         b"a," * 1_000_000 + b"b\n1\n",

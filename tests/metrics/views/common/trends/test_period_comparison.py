@@ -99,7 +99,7 @@ def test_a_change_that_may_be_chance_is_no_fall(
     for values in finding["figures"]["changes"].values():
         values[1] = values[0]
     selection = SimpleNamespace(coefficient="fleiss_kappa")
-    assert period_comparison.list_recent_changes(selection, [finding]) == []  # type: ignore[arg-type]
+    assert period_comparison.find_last_change(selection, [finding]) is None  # type: ignore[arg-type]
 
 
 def make_estimate(value: float | None, se: float = 0.05, n_items: int = 100) -> Any:

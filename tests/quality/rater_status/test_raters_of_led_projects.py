@@ -10,8 +10,8 @@ from django.contrib.auth.models import User
 
 from metrics.jobs.question_updates import update_question
 from projects.models import Member, Question, Rater
+from quality.rater_status import raters_of_led_projects
 from quality.rater_status import recomputation as rater_recomputation
-from quality.rater_status import site_raters
 from quality.rater_status.rater_list import RaterFilter, RaterList
 from quality.rater_status.reasons import STATUS_ORDER
 from tests.cast import LABELS, make_project, rate_many
@@ -73,7 +73,7 @@ def test_people_are_sorted_by_each_column_and_found_by_name(client_for: Any, lea
     assert names == ["Zoe Benson", "dan", "cem", "ann"]
     matches = client.get("/raters/?search=benson").context["people"]
     assert [person.username for person in matches] == ["ben"]
-    for column in site_raters.SORT_KEYS:
+    for column in raters_of_led_projects.SORT_KEYS:
         assert len(client.get(f"/raters/?sort={column}").context["people"]) == 4
     assert client.get("/raters/?sort=odd").status_code == 404
 
@@ -98,7 +98,7 @@ def test_statuses_are_left_out_beyond_the_limit(
 ) -> None:
     for name in ("One", "Two"):
         add_rated_project(name, lead, n_items=4)
-    monkeypatch.setattr(site_raters, "MAX_QUESTIONS_WITH_STATUS", 1)
+    monkeypatch.setattr(raters_of_led_projects, "MAX_QUESTIONS_WITH_STATUS", 1)
     people = client_for(lead).get("/raters/").context["people"]
     assert len(people) == 8
     assert all(person.worst is None for person in people)
