@@ -25,6 +25,7 @@ from .models import (
     ItemLabel,
     LabelRules,
     NameReveal,
+    RaterCheck,
     RaterConfusion,
     RepeatScore,
     RepeatState,
@@ -116,6 +117,9 @@ register_read_only(
 
 
 register_read_only(AlertSettings, "project sensitivity")
+
+
+register_read_only(RaterCheck, "rater question by checked_at", search="=rater__key")
 
 
 register_read_only(AlertScan, "question n_ratings reason computed_at", search="question__key")

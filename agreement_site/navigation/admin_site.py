@@ -142,6 +142,7 @@ MODEL_NAMES = {
     "quality.ItemLabel": gettext_noop("Item labels"),
     "quality.LabelRules": gettext_noop("Label rules"),
     "quality.NameReveal": gettext_noop("identity views"),
+    "quality.RaterCheck": gettext_noop("checked raters"),
     "quality.RaterConfusion": gettext_noop("rater confusions"),
     "quality.RepeatScore": gettext_noop("repeat scores"),
     "quality.RepeatState": gettext_noop("repeat states"),

@@ -179,7 +179,11 @@ def _search_items(project: Any, text: str) -> Iterator[PaletteResult]:
 
 
 def _search_projects(user: Any, text: str) -> Iterator[PaletteResult]:
-    projects = Project.objects.visible_to(user).filter(name__icontains=text).order_by("-pk")
+    projects = (
+        Project.objects.visible_to(user)
+        .filter(Q(name__icontains=text) | Q(tags__icontains=text))
+        .order_by("-pk")
+    )
     roles = dict(Member.objects.filter(user=user.pk).values_list("project_id", "role"))
     for project in projects.only("name")[:RESULTS_PER_KIND]:
         role = Member.Role.LEAD if user.is_superuser else roles[project.pk]

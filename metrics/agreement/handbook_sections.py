@@ -657,7 +657,8 @@ known. A question with more than 5,000,000 comparisons (`too_many_comparisons`) 
   `same_answer`, `too_fast`, `copies`), or the evidence on gold has reached the threshold of a pause
   (`gold`). A confirmed alert stays acknowledged until the rater is paused or somebody resolves it.
   Every rater with this status is in the inbox, unless paused: by the alert, by a proposed warning
-  or pause, or by name. Raters to check are one row per question, with the impact of the first.
+  or pause, or by name. Raters to check are one row per question, with the impact of the first;
+  a rater whom a lead marks as checked, or whose alert is resolved, leaves it for 30 days.
 * `check`: an alert about the rater is muted, or the evidence of drift has reached 250 and is not
   that of a common fall (`drift`), or the 95% interval of the accuracy on five or more gold answers
   is below the pass mark (`gold`). Also if the rater answers opposite to the others (`reversed`),

@@ -6,6 +6,7 @@ Each change is stored as a step and recorded as an event.
 from __future__ import annotations
 
 import datetime
+from collections.abc import Iterable
 from typing import Any
 
 from django.db import transaction
@@ -16,7 +17,7 @@ from django.utils.translation import gettext as _
 from core.text import describe_length
 from projects.models import Rater
 from projects.services.rater_changes import set_rater_paused
-from quality.models import Alert, AlertCause, AlertState, AlertStep
+from quality.models import Alert, AlertCause, AlertState, AlertStep, RaterCheck
 
 from .kinds import KINDS
 from .storage import record_alert_event
@@ -51,8 +52,8 @@ def change_alert_state(
     ``muted_until``: the day on which a muted alert reopens, None for no end. ``cause``: for
     resolved one of the causes of the alert's kind; for acknowledged ``real`` or ""
     (Alert.is_confirmed). The cause ``not_rater`` makes the next scan compare other raters with
-    this one's ratings again. Each change is stored as a step; repeating the current state
-    without a reason changes nothing. Raises InvalidAlertStep. Locks the alert's row.
+    this one's ratings again. Raters of a resolved alert are marked as checked. Repeating the
+    current state without a reason changes nothing. Raises InvalidAlertStep.
     """
     stored_alert = Alert.objects.select_for_update().get(pk=alert.pk)
     reason = reason.strip()
@@ -62,21 +63,43 @@ def change_alert_state(
         return stored_alert
     stored_alert.state, stored_alert.cause, stored_alert.muted_until = state, cause, muted_until
     stored_alert.save(update_fields=["state", "cause", "muted_until"])
+    _record_step(stored_alert, reason=reason, by=by)
+    if state == AlertState.RESOLVED:
+        rater_ids = filter(None, (stored_alert.rater_id, stored_alert.other_rater_id))
+        mark_raters_checked(question_id=stored_alert.question_id, rater_ids=rater_ids, by=by)
+    return stored_alert
+
+
+def _record_step(alert: Alert, *, reason: str, by: Any) -> None:
+    """Store the present state of an alert as a step, and record its event."""
     AlertStep.objects.create(
-        alert=stored_alert,
+        alert=alert,
         by=by,
         at=timezone.now(),
-        state=state,
-        cause=cause,
-        muted_until=muted_until,
+        state=alert.state,
+        cause=alert.cause,
+        muted_until=alert.muted_until,
         reason=reason,
     )
-    event_kind = "alert.reopened" if state == AlertState.OPEN else f"alert.{state}"
-    muted_until_text = None if muted_until is None else muted_until.isoformat()
+    event_kind = "alert.reopened" if alert.state == AlertState.OPEN else f"alert.{alert.state}"
+    until = None if alert.muted_until is None else alert.muted_until.isoformat()
     record_alert_event(
-        stored_alert, event_kind, by=by, reason=reason, cause=cause, muted_until=muted_until_text
+        alert, event_kind, by=by, reason=reason, cause=alert.cause, muted_until=until
     )
-    return stored_alert
+
+
+def mark_raters_checked(*, question_id: int, rater_ids: Iterable[int], by: Any) -> None:
+    """Record that ``by`` (None: the site) has looked at the status of raters in a question."""
+    now = timezone.now()
+    RaterCheck.objects.bulk_create(
+        (
+            RaterCheck(question_id=question_id, rater_id=rater_id, by=by, checked_at=now)
+            for rater_id in rater_ids
+        ),
+        update_conflicts=True,
+        unique_fields=["question", "rater"],
+        update_fields=["by", "checked_at"],
+    )
 
 
 def _validate_step(

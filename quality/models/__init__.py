@@ -4,6 +4,7 @@ It imports no other module of quality.
 """
 
 from .alert import (
+    CHECKED_DAYS,
     Alert,
     AlertCause,
     AlertKind,
@@ -13,6 +14,7 @@ from .alert import (
     AlertState,
     AlertStep,
     DriftState,
+    RaterCheck,
     Sensitivity,
 )
 from .consensus import Consensus, ConsensusMethod, ItemLabel, LabelSource, RaterConfusion
@@ -47,6 +49,7 @@ from .review import (
 )
 
 __all__ = [
+    "CHECKED_DAYS",
     "MAX_GATE_NAME_LENGTH",
     "Alert",
     "AlertCause",
@@ -75,6 +78,7 @@ __all__ = [
     "LabelRules",
     "LabelSource",
     "NameReveal",
+    "RaterCheck",
     "RaterConfusion",
     "RecomputedResult",
     "RepeatScore",

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import datetime
 from typing import Any, NoReturn, Self
 
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from projects.models import Project, Question, Rater
 
 from .recomputed import RecomputedResult
+
+CHECKED_DAYS = 30  # how long a checked rater stays out of the inbox
 
 
 class AlertKind(models.TextChoices):
@@ -282,3 +286,34 @@ class DriftState(models.Model):
 
     def __str__(self) -> str:
         return f"{self.rater_id}: {self.evidence:.0f}"
+
+
+class RaterCheckQuerySet(models.QuerySet["RaterCheck"]):
+    def recent(self) -> Self:
+        """Return the checks of the last CHECKED_DAYS days."""
+        since = timezone.now() - datetime.timedelta(days=CHECKED_DAYS)
+        return self.filter(checked_at__gt=since)
+
+
+class RaterCheck(models.Model):
+    """The last time that a lead looked at the status of a rater in a question.
+
+    The rater then leaves the inbox for CHECKED_DAYS days; the status stays.
+    """
+
+    question = models.ForeignKey(Question, models.CASCADE, related_name="+", db_index=False)
+    rater = models.ForeignKey(Rater, models.CASCADE, related_name="+")
+    by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    checked_at = models.DateTimeField()
+
+    objects = RaterCheckQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["question", "rater"], name="rater_check_unique")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.rater_id}: {self.checked_at:%Y-%m-%d}"

@@ -74,9 +74,19 @@ def list_report_notes(question: Question) -> list[str]:
 
 
 def _select_raters_to_check(raters: Iterable[RaterListEntry]) -> list[RaterListEntry]:
-    """Return the raters whose status asks for an action, unless they are paused."""
-    statuses = (RaterStatus.ACT, RaterStatus.CHECK)
-    return [rater for rater in raters if rater.status in statuses and "paused" not in rater.flags]
+    """Return the raters whose status asks for an action, unless they are paused.
+
+    Those with the status check are left out, too, if a lead has checked them recently.
+    """
+    return [
+        rater
+        for rater in raters
+        if "paused" not in rater.flags
+        and (
+            rater.status == RaterStatus.ACT
+            or (rater.status == RaterStatus.CHECK and "checked" not in rater.flags)
+        )
+    ]
 
 
 def _build_line(rater: RaterListEntry, filtered: FilteredAgreements | None) -> OverviewRater:

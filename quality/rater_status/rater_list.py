@@ -24,7 +24,7 @@ from metrics.results.stored_values import build_uncounted_value
 from metrics.views.common.selection import get_choice
 from projects.models import Question, Rater
 from projects.selectors import MAX_SELECTED, build_selection_error
-from quality.models import Alert, AlertKind, DriftState, GoldScore, RepeatScore
+from quality.models import Alert, AlertKind, DriftState, GoldScore, RaterCheck, RepeatScore
 from quality.rater_status import comparison, recomputation
 from quality.rater_status.reasons import (
     FailedExam,
@@ -63,6 +63,7 @@ FLAGS: dict[str, Promise] = {
     "gold": gettext_lazy("Below pass mark"),
     "not_enough": gettext_lazy("Not enough data"),
     "paused": gettext_lazy("Paused"),
+    "checked": gettext_lazy("Checked"),
 }
 
 
@@ -177,6 +178,8 @@ class RaterList:
         gold_of = {row.rater_id: row for row in gold_scores}
         repeats_of = find_inconsistent_scores([*load_repeat_scores(self.question).values()])
         failed_exams = get_failed_exams_by_rater(self.question)
+        checks = RaterCheck.objects.recent().filter(question=self.question)
+        checked = set(checks.values_list("rater_id", flat=True))
         listed = []
         for rater in people.order_by().only("key", "name", "group", "paused"):
             pk = rater.pk
@@ -189,6 +192,7 @@ class RaterList:
                     repeats=repeats_of.get(pk),
                     failed_exam=failed_exams.get(pk),
                     alerts=alerts.get(pk, []),
+                    is_checked=pk in checked,
                 )
             )
         return listed
@@ -241,8 +245,13 @@ def build_entry(
     repeats: RepeatScore | None,
     failed_exam: FailedExam | None,
     alerts: Sequence[Alert],
+    is_checked: bool,
 ) -> RaterListEntry:
-    """Return the entry of a rater; keyword arguments are passed to ``list_reasons``."""
+    """Return the entry of a rater.
+
+    ``is_checked``: whether a lead has checked the rater recently; the other keyword arguments are
+    passed to ``list_reasons``.
+    """
     result = rater_comparison.raters.get(rater.pk)
     reasons = list_reasons(
         rater.pk,
@@ -255,8 +264,7 @@ def build_entry(
         alerts=alerts,
     )
     flags = _list_flags(reasons, rater, is_outlying=rater.pk in rater_comparison.outlying)
-    if alerts:
-        flags.add("alert")
+    flags |= {flag for flag, holds in (("alert", alerts), ("checked", is_checked)) if holds}
     return RaterListEntry(
         rater.pk,
         rater.key,

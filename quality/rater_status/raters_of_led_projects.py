@@ -30,7 +30,7 @@ from metrics.models import Diagnosis, PeriodUnit, RaterResult, Result
 from metrics.results.findings import OUTLYING_RATERS
 from projects.models import Project, Question, Rater
 from projects.permissions import get_led_memberships
-from quality.models import DriftState, GoldScore, RepeatScore, StoredRaterComparison
+from quality.models import DriftState, GoldScore, RaterCheck, RepeatScore, StoredRaterComparison
 from quality.repeats import find_inconsistent_scores
 from ratings.models import Exam
 
@@ -213,8 +213,8 @@ class RatersToCheck(NamedTuple):
 def get_raters_to_check(projects: QuerySet[Project]) -> dict[int, RatersToCheck]:
     """Return {question id: raters to check} of these projects' questions that have any.
 
-    Paused raters and those with a muted alert are left out. Empty if there are more than
-    MAX_QUESTIONS_WITH_STATUS questions.
+    Paused and checked raters and those with a muted alert are left out. Empty if there are more
+    than MAX_QUESTIONS_WITH_STATUS questions.
     """
     questions = Question.objects.filter(project__in=projects).order_by()
     question_ids = list(questions.values_list("pk", flat=True)[: MAX_QUESTIONS_WITH_STATUS + 1])
@@ -249,15 +249,16 @@ def _filter_by_signs(questions: QuerySet[Question]) -> QuerySet[Question]:
 
 
 def _is_set_aside(rater: RaterListEntry) -> bool:
-    """Return whether a rater with the status check is paused, or has that status by an alert.
+    """Return whether a rater with the status check is paused, checked, or has it by an alert.
 
     Such an alert has been muted: an open one gives the status act.
     """
-    return "paused" in rater.flags or any(reason.alert for reason in rater.reasons)
+    is_left_out = bool(rater.flags & {"paused", "checked"})
+    return is_left_out or any(reason.alert for reason in rater.reasons)
 
 
 def _list_raters_with_status(question_ids: Collection[int]) -> list[RaterWithStatus]:
-    """Return the status of each person in each question of their project, in nine queries."""
+    """Return the status of each person in each question of their project, in ten queries."""
     questions = list(Question.objects.filter(pk__in=question_ids).select_related("project"))
     comparisons = get_comparisons(questions)
     people_of: dict[int, list[Rater]] = {}
@@ -278,6 +279,8 @@ def _list_raters_with_status(question_ids: Collection[int]) -> list[RaterWithSta
     scores_of: dict[int, list[RepeatScore]] = {}
     for score in RepeatScore.objects.filter(question__in=questions).defer("table", "months"):
         scores_of.setdefault(score.question_id, []).append(score)
+    checks = RaterCheck.objects.recent().filter(question__in=questions)
+    checked = set(checks.values_list("question_id", "rater_id"))
     raters: list[RaterWithStatus] = []
     for question in questions:
         repeats = find_inconsistent_scores(scores_of.get(question.pk, []))
@@ -290,6 +293,7 @@ def _list_raters_with_status(question_ids: Collection[int]) -> list[RaterWithSta
                 repeats=repeats.get(rater.pk),
                 failed_exam=failed_exams.get((question.pk, rater.pk)),
                 alerts=alerts.get((question.pk, rater.pk), []),
+                is_checked=(question.pk, rater.pk) in checked,
             )
             raters.append(RaterWithStatus(question, entry))
     return raters

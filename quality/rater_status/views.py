@@ -10,7 +10,7 @@ from django.contrib.auth.decorators import login_required
 from django.core.exceptions import BadRequest
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse, QueryDict
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -22,14 +22,20 @@ from metrics.question_scale import get_weighted_name
 from metrics.results.question_agreement import load_question_agreement
 from metrics.results.stored_values import Value
 from metrics.views.common import display_names, live_updates, vega_lite
-from metrics.views.common.selection import Selection, get_choice, get_page_number, get_selection
+from metrics.views.common.selection import (
+    Selection,
+    get_choice,
+    get_page_number,
+    get_selection,
+)
 from metrics.views.common.sources.filtered import FilteredProjectSource
 from projects.models import Member, Project, Rater
 from projects.permissions import get_project
 from projects.selectors import build_selection_error
 from projects.services.rater_changes import set_raters_paused
 from quality.alerts.kinds import get_brief_text
-from quality.models import Alert, GoldIntervention
+from quality.alerts.services import mark_raters_checked
+from quality.models import CHECKED_DAYS, Alert, GoldIntervention
 from quality.rater_status.comparison import MIN_ITEMS
 from quality.rater_status.status import RaterSummary, list_rater_summaries
 
@@ -251,15 +257,25 @@ def render_funnel(request: HttpRequest, project: Project) -> HttpResponse:
     return JsonResponse({"spec": spec, "rows": rows, "locale": vega_lite.build_locale()})
 
 
+# Value of ``do`` -> role that may do it.
+RATER_ACTIONS = {
+    "checked": Member.Role.LEAD,
+    "pause": Member.Role.LEAD,
+    "resume": Member.Role.LEAD,
+    "message": Member.Role.LEAD,
+    "without": Member.Role.VIEWER,
+    "csv": Member.Role.VIEWER,
+}
+
+
 @login_required
 @require_POST
 def run_rater_action(request: HttpRequest, project_id: int) -> HttpResponse:
-    """Apply an action to the selected raters: ``do`` is pause, resume, message, without or csv."""
+    """Apply an action to the selected raters: ``do`` is one of RATER_ACTIONS."""
     action = request.POST.get("do", "")
-    if action not in ("pause", "resume", "message", "without", "csv"):
+    if action not in RATER_ACTIONS:
         raise BadRequest(_("Choose an action."))
-    role = Member.Role.LEAD if action in ("pause", "resume", "message") else Member.Role.VIEWER
-    project = get_project(request.user, project_id, role=role)
+    project = get_project(request.user, project_id, role=RATER_ACTIONS[action])
     ids = parse_rater_ids(request.POST.getlist("rater"))
     selected = list(project.raters.filter(pk__in=ids).order_by("key"))
     if len(selected) != len(set(ids)):
@@ -280,11 +296,31 @@ def run_rater_action(request: HttpRequest, project_id: int) -> HttpResponse:
     elif action == "without":
         list_query["exclude"] = join_keys(rater.key for rater in selected)
     else:
-        _set_paused(request, selected, action == "pause", list_query)
+        if action == "checked":
+            _mark_checked(request, project, selected, list_query)
+        else:
+            _set_paused(request, selected, action == "pause", list_query)
         if request.POST.get("back") == "rater":
             url = reverse("rater", args=[project.pk, selected[0].key])
             return redirect(f"{url}?{urlencode({'question': list_query.get('question', '')})}")
     return redirect(f"{reverse('raters', args=[project.pk])}?{list_query.urlencode()}")
+
+
+def _mark_checked(
+    request: HttpRequest, project: Project, selected: list[Rater], list_query: QueryDict
+) -> None:
+    """Mark the raters as checked in the question of the list."""
+    key = list_query.get("question")
+    questions = project.questions.all()
+    question = get_object_or_404(questions, key=key) if key else questions[0]
+    ids = [rater.pk for rater in selected]
+    mark_raters_checked(question_id=question.pk, rater_ids=ids, by=request.user)
+    text = ngettext(
+        "%(n)s rater is out of the inbox for %(days)s days.",
+        "%(n)s raters are out of the inbox for %(days)s days.",
+        len(selected),
+    )
+    messages.success(request, text % {"n": len(selected), "days": CHECKED_DAYS})
 
 
 def _set_paused(

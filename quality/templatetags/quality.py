@@ -22,6 +22,7 @@ from quality.models import (
     ItemLabel,
     LabelRules,
     LabelSource,
+    RaterCheck,
     RepeatScore,
     RepeatState,
 )
@@ -136,7 +137,8 @@ class RaterDescription:
     """The head of a person's page: status, its first reason ("" for none), and sentences.
 
     ``gold``: the score if gold answers are a reason for the status, else None; ``is_reversed``:
-    whether the rater answers the scale upside down.
+    whether the rater answers the scale upside down; ``checked``: the check of a lead because of
+    which the rater is out of the inbox, if any.
     """
 
     status: str
@@ -145,6 +147,7 @@ class RaterDescription:
     sentences: str
     gold: GoldScore | None
     is_reversed: bool
+    checked: RaterCheck | None
 
 
 @register.simple_tag
@@ -167,6 +170,7 @@ def describe_rater(question: Question, rater: Rater) -> RaterDescription | None:
         _describe_agreement(question, summary, rater_comparison),
         summary.gold if ReasonCode.GOLD in {reason.code for reason in summary.reasons} else None,
         summary.is_reversed,
+        RaterCheck.objects.recent().filter(question=question, rater=rater).first(),
     )
 
 

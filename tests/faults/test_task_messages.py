@@ -93,8 +93,8 @@ def test_every_task_is_covered_here() -> None:
     other_tasks = {"ratings.tasks.run_import", "core.jobs.wakeup.wake_sweeps"}
     event_tasks = {"events.tasks.publish_events", "events.tasks.deliver_to_webhook"}
     gate_tasks = {"quality.tasks.compute_gate_verdict"}
-    connection_tasks = {"ratings.tasks.pull_connection"}  # tests/ratings/label_studio
-    assert metrics_tasks | other_tasks | event_tasks | gate_tasks | connection_tasks == OWN_TASKS
+    own_tests = {"ratings.tasks.pull_connection", "ratings.tasks.run_export"}  # tests/ratings
+    assert metrics_tasks | other_tasks | event_tasks | gate_tasks | own_tests == OWN_TASKS
 
 
 def test_sweeps_do_the_work_of_lost_messages() -> None:

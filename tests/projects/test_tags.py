@@ -82,3 +82,10 @@ def test_api_sets_and_returns_tags(project: Project, lead_client: Client) -> Non
         assert response.status_code == 400
         assert "tags" in response.json()["error"]["fields"]
     assert patch({"tags": []}).json()["tags"] == []
+
+
+@pytest.mark.django_db
+def test_search_of_the_header_finds_tags(project: Project, lead_client: Client) -> None:
+    Project.objects.update(tags="medical, round 2")
+    page = lead_client.get(reverse("search"), {"q": "round 2"})
+    assert project.name in page.text

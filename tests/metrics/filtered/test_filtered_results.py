@@ -601,8 +601,8 @@ def test_number_of_queries(
 ) -> None:
     open_page({"kind": "human"})
     client = client_for(lead)
-    # Ten of them are about the statuses of raters, and what to do, which are those of all ratings.
-    with django_assert_num_queries(27):
+    # Eleven of them are about the statuses of raters, and what to do, which are those of all ratings.
+    with django_assert_num_queries(28):
         client.get(f"/projects/{rated_question.project_id}/?kind=human")
 
 

@@ -61,6 +61,7 @@ from quality.models import (
     GoldState,
     ItemLabel,
     LabelRules,
+    RaterCheck,
     RaterConfusion,
     RepeatScore,
     ReviewAssignment,
@@ -263,6 +264,7 @@ VIOLATIONS: dict[str, tuple[type[Model], dict[str, Any]]] = {
     "alert_sensitivity_known": (AlertSettings, {"sensitivity": "odd"}),
     "alert_step_state_known": (AlertStep, {"state": "odd"}),
     "drift_state_unique": (DriftState, {}),
+    "rater_check_unique": (RaterCheck, {}),
 }
 
 
@@ -460,6 +462,7 @@ def existing_rows(project, lead, stranger):
         Alert: alert_fields,
         AlertSettings: {"project": project},
         AlertStep: {"alert": stored_alert, "state": "open", "at": NOW},
+        RaterCheck: {"question": question, "rater": early, "checked_at": NOW},
         DriftState: {
             "question": question,
             "rater": early,
@@ -532,6 +535,7 @@ def existing_rows(project, lead, stranger):
         Escalation,
         Appeal,
         DriftState,
+        RaterCheck,
         GoldScore,
         RepeatScore,
     )

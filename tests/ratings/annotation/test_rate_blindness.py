@@ -144,6 +144,7 @@ def request_all_urls(client, project, question, keys=("i0", "i3", "i4", "i6")):
         "approval_id": [1],
         "message_id": [1],
         "intervention_id": [1],
+        "export_id": [1],
         "view_id": [1],
         "link_id": [1],
         "secret": ["x"],
