@@ -139,7 +139,7 @@ def _list_scales(*, ordered: bool, numeric: bool) -> tuple[str, ...]:
 _UNORDERED = _list_scales(ordered=False, numeric=False)
 _RANKED = _list_scales(ordered=True, numeric=False)
 _NUMERIC = _list_scales(ordered=True, numeric=True)
-_ANY_TEXT, _OTHERS_TEXT = gettext_noop("any"), gettext_noop("others")
+_ANY_TEXT, _MORE_TEXT = gettext_noop("any"), gettext_noop("three or more")
 _TWO_TEXT = gettext_noop("two")
 TABLE = (
     HeadlineTableRow("two_raters", _UNORDERED, _TWO_TEXT, _ANY_TEXT,
@@ -148,13 +148,13 @@ TABLE = (
          gettext_noop("weighted kappa; quadratic unless declared")),
     HeadlineTableRow("two_raters", _NUMERIC, _TWO_TEXT, _ANY_TEXT,
          gettext_noop("weighted kappa if weights are declared")),
-    HeadlineTableRow("nominal", _UNORDERED, _OTHERS_TEXT, _ANY_TEXT,
+    HeadlineTableRow("nominal", _UNORDERED, _MORE_TEXT, _ANY_TEXT,
          gettext_noop("Fleiss’ kappa; custom weights if set")),
-    HeadlineTableRow("ordinal", _RANKED, _OTHERS_TEXT, _ANY_TEXT,
+    HeadlineTableRow("ordinal", _RANKED, _MORE_TEXT, _ANY_TEXT,
          gettext_noop("Fleiss’ kappa; quadratic weights unless declared")),
-    HeadlineTableRow("complete", _NUMERIC, _OTHERS_TEXT, gettext_noop("yes"),
+    HeadlineTableRow("complete", _NUMERIC, _MORE_TEXT, gettext_noop("yes"),
          gettext_noop("ICC(A,1), also ICC(C,1)")),
-    HeadlineTableRow("incomplete", _NUMERIC, _OTHERS_TEXT, gettext_noop("no"),
+    HeadlineTableRow("incomplete", _NUMERIC, _MORE_TEXT, gettext_noop("no"),
          gettext_noop("Krippendorff’s alpha for the scale")),
 )  # fmt: skip
 

@@ -104,7 +104,7 @@ def test_unsupported_file_is_refused_and_nothing_is_stored(
 ) -> None:
     response = upload_files(("good.png", PNG), (name, content))
     assert response.status_code == 400
-    assert "Not saved" in response.content.decode()
+    assert "Nothing was saved" in response.content.decode()
     assert not Item.objects.exists()
     assert list_stored_files(data_dir) == []
 

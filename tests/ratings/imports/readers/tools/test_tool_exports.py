@@ -660,7 +660,7 @@ INVALID_FILES = {
         '{"id": 1, "text": "\\ud800", "label": ["a"]}',
         "contains half a character",
     ),
-    "a bomb": ('{"id": 1, "label": [' + "[" * 90_000, "more than 100 levels"),
+    "a bomb": ('{"id": 1, "label": [' + "[" * 90_000, "exceeds 100 levels"),
 }
 
 
