@@ -26,8 +26,10 @@ WEIGHTS_PREVIEW: Hook[Callable[[int, list[list[float]]], dict[str, object] | Non
 )
 # After raters got new keys: (project id, {old key: new key})
 RATERS_RENAMED: Hook[Callable[[int, Mapping[str, str]], None]] = Hook("raters_renamed")
-# After a project was copied, with {question of the original: its copy} and the acting user
-PROJECT_COPIED: Hook[Callable[[Mapping[Question, Question], Any], None]] = Hook("project_copied")
+# After a project was copied: (original, copy, {question of the original: its copy}, acting user)
+PROJECT_COPIED: Hook[Callable[[Project, Project, Mapping[Question, Question], Any], None]] = Hook(
+    "project_copied"
+)
 # After a new version of the guidelines, and after a pause or its end, with the acting user
 GUIDELINES_CHANGED: Hook[Callable[[Project, Any], None]] = Hook("guidelines_changed")
 RATER_PAUSED: Hook[Callable[[Rater, Any], None]] = Hook("rater_paused")

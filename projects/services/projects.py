@@ -135,12 +135,12 @@ def copy_project(*, project: Project, name: str, by: Any) -> Project:
     )
     copy.allows_corrections = project.allows_corrections
     copy.save(update_fields=["allows_corrections"])
-    copies = list(copy.questions.all())
-    for original, question in zip(originals, copies, strict=True):
+    copies = dict(zip(originals, copy.questions.all(), strict=True))
+    for original, question in copies.items():
         for field in ("headline", "headline_note", "headline_pooled", "gold_tolerance"):
             setattr(question, field, getattr(original, field))
         question.save()
-    hooks.PROJECT_COPIED.call(dict(zip(originals, copies, strict=True)), by)
+    hooks.PROJECT_COPIED.call(project, copy, copies, by)
     return copy
 
 

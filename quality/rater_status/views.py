@@ -10,7 +10,7 @@ from django.contrib.auth.decorators import login_required
 from django.core.exceptions import BadRequest
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse, QueryDict
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import get_list_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -311,8 +311,8 @@ def _mark_checked(
 ) -> None:
     """Mark the raters as checked in the question of the list."""
     key = list_query.get("question")
-    questions = project.questions.all()
-    question = get_object_or_404(questions, key=key) if key else questions[0]
+    questions = project.questions.filter(key=key) if key else project.questions.all()
+    question = get_list_or_404(questions)[0]
     ids = [rater.pk for rater in selected]
     mark_raters_checked(question_id=question.pk, rater_ids=ids, by=request.user)
     text = ngettext(

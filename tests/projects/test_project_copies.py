@@ -75,6 +75,16 @@ def test_removed_categories_are_not_copied(question: Question, lead: Any) -> Non
     assert labels == [category.label for category in categories[1:]]
 
 
+def test_project_without_questions_is_copied(project: Project, lead: Any) -> None:
+    project.questions.all().delete()
+    set_sensitivity(project=project, sensitivity="high", by=lead)
+
+    copy = copy_project(project=project, name="Copy", by=lead)
+
+    assert not copy.questions.exists()
+    assert get_sensitivity(copy.pk) == "high"
+
+
 def test_page_copies_the_project(project: Project, question: Question, lead: Any) -> None:
     client = Client()
     client.force_login(lead)

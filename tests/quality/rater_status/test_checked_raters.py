@@ -91,6 +91,13 @@ def test_unknown_question_is_not_found(
     assert not RaterCheck.objects.exists()
 
 
+def test_project_without_questions_has_no_raters_to_check(
+    project: Project, lead: User, client_for: Callable[..., Client]
+) -> None:
+    project.questions.all().delete()
+    assert mark_checked(client_for(lead), project.raters.get()).status_code == 404
+
+
 def test_resolving_an_alert_marks_its_rater(
     question: Question, bob: Rater, lead: User, make_alert: Any, client_for: Callable[..., Client]
 ) -> None:
