@@ -101,11 +101,7 @@ def resume_stalled_exports() -> int:
 
 def delete_old_exports(before: datetime.datetime) -> int:
     """Delete exports that ended before this time, and their files; return their number."""
-    old = ExportRun.objects.filter(finished_at__lt=before)
-    paths = list(old.values_list("path", flat=True))
-    old.delete()
-    export_files.delete_files(paths)
-    return len(paths)
+    return export_files.delete_exports(ExportRun.objects.filter(finished_at__lt=before))
 
 
 def _update(run: ExportRun, **changes: Any) -> None:

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.db import transaction
-from django.db.models import QuerySet
 
 from core import security_log
 from core.api.errors import BadRequest
@@ -73,21 +72,13 @@ def _delete_oldest_exports(project: Project) -> None:
     """Make room for an export: leave the newest MAX_FINISHED - 1 of those that have ended."""
     ended = project.exports.exclude(state__in=ExportRun.UNFINISHED).order_by("-pk")
     oldest = list(ended.values_list("pk", flat=True)[MAX_FINISHED - 1 :])
-    _delete_exports(ExportRun.objects.filter(pk__in=oldest))
-
-
-def _delete_exports(runs: QuerySet[ExportRun]) -> int:
-    """Delete exports, and after the commit their files; return their number."""
-    paths = list(runs.values_list("path", flat=True))
-    n_deleted, _each = runs.delete()
-    transaction.on_commit(lambda: export_files.delete_files(paths))
-    return n_deleted
+    export_files.delete_exports(ExportRun.objects.filter(pk__in=oldest))
 
 
 @transaction.atomic
 def delete_export(*, run: ExportRun) -> None:
     """Delete an export and its file. A worker that is writing it stops at the next piece."""
-    _delete_exports(ExportRun.objects.filter(pk=run.pk))
+    export_files.delete_exports(ExportRun.objects.filter(pk=run.pk))
 
 
 def can_delete(run: ExportRun, project: Any, user: Any) -> bool:

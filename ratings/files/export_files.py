@@ -8,6 +8,7 @@ from pathlib import Path
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import QuerySet
 
 from ratings.models import ExportRun
 
@@ -33,16 +34,21 @@ def delete_files(paths: Iterable[str]) -> None:
             get_absolute_path(path).unlink(missing_ok=True)
 
 
+def delete_exports(runs: QuerySet[ExportRun]) -> int:
+    """Delete exports, and after the commit their files; return their number."""
+    paths = list(runs.values_list("path", flat=True))
+    runs.delete()
+    transaction.on_commit(lambda: delete_files(paths))
+    return len(paths)
+
+
 def discard_project_exports(project_id: int, *_changes: object) -> None:
     """Delete the exports of a project, unfinished ones too, and after the commit their files.
 
     Called when data are deleted for good, and when raters get other keys: a file must not show
     what the project no longer shows.
     """
-    runs = ExportRun.objects.filter(project=project_id)
-    paths = list(runs.values_list("path", flat=True))
-    runs.delete()
-    transaction.on_commit(lambda: delete_files(paths))
+    delete_exports(ExportRun.objects.filter(project=project_id))
 
 
 def delete_abandoned_exports() -> None:

@@ -358,7 +358,13 @@ def test_removed_account_leaves_its_exports_without_a_name(
 
 
 @pytest.mark.parametrize(("days", "is_left"), [(7, False), (8, True), (0, True)])
-def test_files_expire(days: int, is_left: bool, rated_project: Project, lead: User) -> None:
+def test_files_expire(
+    days: int,
+    is_left: bool,
+    rated_project: Project,
+    lead: User,
+    django_capture_on_commit_callbacks: Any,
+) -> None:
     run = start(rated_project, lead)
     jobs.run_export(run.pk)
     unfinished_run = start(rated_project, lead)
@@ -367,7 +373,8 @@ def test_files_expire(days: int, is_left: bool, rated_project: Project, lead: Us
     with override_settings(KEEP_EXPORTS_DAYS=days):
         run.refresh_from_db()
         assert (run.expires_at is None) == (days == 0)
-        housekeeping.apply_retention_rules()
+        with django_capture_on_commit_callbacks(execute=True):
+            housekeeping.apply_retention_rules()
     assert ExportRun.objects.filter(pk=run.pk).exists() == is_left
     assert len(list_files()) == is_left
     assert ExportRun.objects.filter(pk=unfinished_run.pk).exists()
