@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from django.urls import reverse
 from django.utils.http import urlencode
@@ -48,7 +48,7 @@ def select_overview_raters(
     raters = RaterList(selection.question).select(RaterFilter())
     if filtered is not None:
         raters = [rater for rater in raters if rater.pk in filtered]
-    to_check = _select_raters_to_check(raters)
+    to_check = [rater for rater in raters if rater.needs_action]
     return OverviewRaters(
         [_build_line(rater, filtered) for rater in raters[:max_lines]],
         len(raters),
@@ -67,26 +67,10 @@ def list_report_notes(question: Question) -> list[str]:
     Empty if there are none.
     """
     n_alerts = get_open_alerts().filter(question=question).count()
-    n_raters = len(_select_raters_to_check(RaterList(question).raters))
+    n_raters = sum(rater.needs_action for rater in RaterList(question).raters)
     counts = {entry_counts.RATERS: n_raters, entry_counts.ALERTS: n_alerts}
     texts = [entry_counts.describe_number(kind, n) for kind, n in counts.items() if n]
     return [_("Now: %(what)s.") % {"what": get_list_separator().join(texts)}] if texts else []
-
-
-def _select_raters_to_check(raters: Iterable[RaterListEntry]) -> list[RaterListEntry]:
-    """Return the raters whose status asks for an action, unless they are paused.
-
-    Those with the status check are left out, too, if a lead has checked them recently.
-    """
-    return [
-        rater
-        for rater in raters
-        if "paused" not in rater.flags
-        and (
-            rater.status == RaterStatus.ACT
-            or (rater.status == RaterStatus.CHECK and "checked" not in rater.flags)
-        )
-    ]
 
 
 def _build_line(rater: RaterListEntry, filtered: FilteredAgreements | None) -> OverviewRater:

@@ -83,6 +83,17 @@ class RaterListEntry(NamedTuple):
     flags: set[str]  # keys of FLAGS
     reasons: list[StatusReason]  # the most severe first
 
+    @property
+    def needs_action(self) -> bool:
+        """Return whether the status asks for an action of a lead.
+
+        Not of a paused rater, and not if a lead has recently checked a rater with the status check.
+        """
+        if "paused" in self.flags:
+            return False
+        is_unchecked = self.status == RaterStatus.CHECK and "checked" not in self.flags
+        return self.status == RaterStatus.ACT or is_unchecked
+
 
 @dataclass(frozen=True)
 class RaterFilter:

@@ -223,7 +223,7 @@ def get_raters_to_check(projects: QuerySet[Project]) -> dict[int, RatersToCheck]
     candidates = list(_filter_by_signs(questions).values_list("pk", flat=True))
     raters_of: dict[Question, list[RaterListEntry]] = {}
     for rater in _list_raters_with_status(candidates) if candidates else ():
-        if rater.entry.status == RaterStatus.CHECK and not _is_set_aside(rater.entry):
+        if _is_to_check(rater.entry):
             raters_of.setdefault(rater.question, []).append(rater.entry)
     return {
         question.pk: RatersToCheck(
@@ -248,13 +248,13 @@ def _filter_by_signs(questions: QuerySet[Question]) -> QuerySet[Question]:
     return questions.filter(functools.reduce(operator.or_, map(Q, signs)))
 
 
-def _is_set_aside(rater: RaterListEntry) -> bool:
-    """Return whether a rater with the status check is paused, checked, or has it by an alert.
+def _is_to_check(rater: RaterListEntry) -> bool:
+    """Return whether a rater with the status check needs an action.
 
-    Such an alert has been muted: an open one gives the status act.
+    Not if an alert gives that status: it has been muted, because an open one gives the status act.
     """
-    is_left_out = bool(rater.flags & {"paused", "checked"})
-    return is_left_out or any(reason.alert for reason in rater.reasons)
+    is_muted = any(reason.alert for reason in rater.reasons)
+    return rater.status == RaterStatus.CHECK and rater.needs_action and not is_muted
 
 
 def _list_raters_with_status(question_ids: Collection[int]) -> list[RaterWithStatus]:
