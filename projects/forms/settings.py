@@ -17,6 +17,7 @@ from core.web.forms import SettingsForm
 from projects.models import Project, Question, QueueOrder, Scale, Weights
 from projects.services.project_validation import (
     MAX_ATTRIBUTE_LENGTH,
+    MAX_TAGS_LENGTH,
     QUALITY_CHECK_BOUNDS,
     normalize_tags,
     normalize_time_zone,
@@ -69,7 +70,7 @@ class GeneralForm(forms.Form):
     tags = forms.CharField(
         label=_("Tags"),
         required=False,
-        max_length=520,
+        max_length=MAX_TAGS_LENGTH,
         help_text=_("Separate with commas. Search finds them."),
     )
 

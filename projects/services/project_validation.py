@@ -24,6 +24,7 @@ MAX_OVERLAP = 1000
 MAX_ATTRIBUTE_LENGTH = 100  # characters; for the attribute of clusters
 MAX_TAGS = 10
 MAX_TAG_LENGTH = 50  # characters
+MAX_TAGS_LENGTH = MAX_TAGS * (MAX_TAG_LENGTH + len(", "))  # of Project.tags
 MAX_TEXT_LENGTH = 200_000  # characters; for the description and the guidelines
 # Integer settings: (lowest, highest).
 QUALITY_CHECK_BOUNDS = {
@@ -124,11 +125,9 @@ def validate_project(*, cluster_attribute: str = "", tags: str = "", **fields: A
     problems = find_project_problems(**fields)
     if len(cluster_attribute) > MAX_ATTRIBUTE_LENGTH or has_control_character(cluster_attribute):
         problems["cluster_attribute"] = describe_line(MAX_ATTRIBUTE_LENGTH)
-    if tags and (
-        tags.count(", ") >= MAX_TAGS
-        or not tags.isprintable()
-        or any(len(tag) > MAX_TAG_LENGTH for tag in tags.split(", "))
-    ):
+    names = tags.split(", ")
+    is_too_long = len(names) > MAX_TAGS or max(map(len, names)) > MAX_TAG_LENGTH
+    if is_too_long or not tags.isprintable():
         problems["tags"] = _("At most %(n)s tags of at most %(length)s characters.") % {
             "n": MAX_TAGS,
             "length": MAX_TAG_LENGTH,
