@@ -53,7 +53,7 @@ def change_alert_state(
     resolved one of the causes of the alert's kind; for acknowledged ``real`` or ""
     (Alert.is_confirmed). The cause ``not_rater`` makes the next scan compare other raters with
     this one's ratings again. Raters of a resolved alert are marked as checked. Repeating the
-    current state without a reason changes nothing. Raises InvalidAlertStep.
+    current state without a reason changes nothing. Raises InvalidAlertStep. Locks the alert's row.
     """
     stored_alert = Alert.objects.select_for_update().get(pk=alert.pk)
     reason = reason.strip()

@@ -85,8 +85,8 @@ class TextFormat:
         """Yield the chunks of a complete file."""
         lines = self.format_lines(rows)
         first = itertools.islice(lines, 1)
-        others = (f"{self.separator}{line}" for line in lines) if self.separator else lines
-        return join_lines(filter(None, itertools.chain([self.head], first, others, [self.tail])))
+        rest = (f"{self.separator}{line}" for line in lines) if self.separator else lines
+        return join_lines(filter(None, itertools.chain([self.head], first, rest, [self.tail])))
 
 
 @dataclass(frozen=True)

@@ -100,8 +100,8 @@ def _is_explained_by_items(drift: DriftResult, rater: int) -> bool:
     compared = np.bincount(all_days.rater, weights=all_days.n, minlength=n_raters)
     if items[rater] < max(MIN_ITEMS_TO_TEST, compared[rater] / 2):
         return False
-    others = (items >= MIN_ITEMS_TO_TEST) & (np.arange(n_raters) != rater)
-    levels = np.append(total[others] / items[others], 0.0)
+    is_tested_other = (items >= MIN_ITEMS_TO_TEST) & (np.arange(n_raters) != rater)
+    levels = np.append(total[is_tested_other] / items[is_tested_other], 0.0)
     _median, limits = compute_medians_and_lower_bounds(levels, least=settings.tolerated_gap)
     if not np.isfinite(limits[-1]):
         return False
@@ -125,9 +125,9 @@ def compute_medians_and_lower_bounds(
         return median, limit
     multiple = -float(special.stdtrit(size - 2, tail)) * np.sqrt(1 + 1 / (size - 1))
     for index in range(size):
-        others = np.delete(level, index) if size < 100 else level
-        median[index] = np.median(others)
-        robust_sd = MAD_TO_SD * float(np.median(np.abs(others - median[index])))
+        other_levels = np.delete(level, index) if size < 100 else level
+        median[index] = np.median(other_levels)
+        robust_sd = MAD_TO_SD * float(np.median(np.abs(other_levels - median[index])))
         limit[index] = median[index] - max(least, multiple * robust_sd)
         if size >= 100:  # leaving out one of so many has no effect
             return np.full(size, median[0]), np.full(size, limit[0])

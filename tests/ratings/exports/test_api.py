@@ -114,10 +114,10 @@ def test_viewer_may_export_and_delete_only_own_exports(
     api: APIClient, viewer: User, address: str
 ) -> None:
     body = {"kind": "ratings", "format": "csv"}
-    others = api.post(address, body, format="json").json()
+    second_export = api.post(address, body, format="json").json()
     viewer_api = make_client(viewer)
     own = viewer_api.post(address, body, format="json").json()
-    assert viewer_api.delete(others["url"]).status_code == 403
+    assert viewer_api.delete(second_export["url"]).status_code == 403
     assert viewer_api.delete(own["url"]).status_code == 200
 
 
