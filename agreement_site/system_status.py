@@ -154,7 +154,7 @@ def _list_late_problems(status: SystemStatus) -> list[str]:
         sentences.append(_("No worker active for %(seconds)d s") % {"seconds": round(last_sweep)})
     oldest = status.oldest_uncounted_seconds
     if oldest is not None and oldest > heartbeat.LATE_SECONDS:
-        template = _("A rating is uncounted after %(seconds)d s")
+        template = _("A rating is still uncounted after %(seconds)d s")
         sentences.append(template % {"seconds": round(oldest)})
     if number := status.late_questions:
         sentences.append(

@@ -211,5 +211,5 @@ def raise_if_under_legal_hold(project_id: int) -> None:
     """Raise PermissionDenied where nothing of the project may be deleted."""
     if is_under_legal_hold(project_id):
         raise PermissionDenied(
-            _("Until an administrator ends the legal hold, nothing can be deleted.")
+            _("Nothing can be deleted until an administrator ends the legal hold.")
         )

@@ -266,7 +266,7 @@ def compose_news(mail: QueuedMail, row: NotificationSettings) -> MailContent | N
     if not lines:
         return None
     n = len(lines)
-    subject = _("%(project)s: %(text)s") % {"project": project.name, "text": lines[0].text}
+    subject = _("%(what)s: %(value)s") % {"what": project.name, "value": lines[0].text}
     if n > 1:
         subject = ngettext(
             "%(project)s: %(n)s new alert or failed gate",

@@ -71,7 +71,7 @@ def describe_why_not_biased(result: comparison.ComparedRater | None) -> str:
     """Return why a rater who rates higher or lower is not called biased; "" for other raters."""
     if result is None or result.is_biased or result.level is None:
         return ""
-    return _("Peers explain the bias; own level: %(level)s.") % {
+    return _("Explained by who rated the same items; adjusted bias: %(level)s.") % {
         "level": format_signed(result.level)
     }
 

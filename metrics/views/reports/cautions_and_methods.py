@@ -120,7 +120,7 @@ def _list_band_cautions(facts: ReportFacts) -> list[str]:
             )
     if not bands.is_designed_for(headline["name"], scheme):
         caution_texts.append(
-            _("Fit of the labels of %(scheme)s: made for another coefficient.")
+            _("That labels of %(scheme)s fit: they were made for another coefficient.")
             % {"scheme": BandScheme(scheme).label}
         )
     return caution_texts
@@ -151,7 +151,7 @@ def _list_item_cautions(facts: ReportFacts) -> list[str]:
             % {"n": format_count(n_not_comparable)}
         )
     if facts["headline"]["name"].startswith("icc"):
-        caution_texts.append(_("Other items: it is higher if items differ more."))
+        caution_texts.append(_("Agreement on other items: it is higher if items differ more."))
     elif facts["headline"]["name"] != "percent_agreement":
         caution_texts.append(
             _("Better or worse raters than elsewhere: the value depends on category frequencies.")
