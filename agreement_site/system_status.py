@@ -208,7 +208,7 @@ MAX_LISTED_QUESTIONS = 20  # maximum number of late questions that the page list
 def show_system_status(request: HttpRequest) -> HttpResponse:
     """Show the status of the site to superusers."""
     if not request.user.is_superuser:
-        raise PermissionDenied(_("Only administrators can open this."))
+        raise PermissionDenied(_("Only administrators can do this."))
     status, now = collect_status(), timezone.now()
     late = Question.objects.filter(pk__in=status.late).select_related("project")
     context = {

@@ -126,7 +126,7 @@ def get_project_or_site(user: Any, project_id: int | None, *, token: Any = None)
     if project_id is not None:
         return get_project(user, project_id, role=Member.Role.LEAD, token=token)
     if not user.is_superuser or (token is not None and token.project_id is not None):
-        raise PermissionDenied(_("Only administrators can open this."))
+        raise PermissionDenied(_("Only administrators can do this."))
     return None
 
 

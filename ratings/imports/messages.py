@@ -39,7 +39,7 @@ MESSAGES: dict[str, str | Promise] = {
     "binary": _UNSUPPORTED,
     # JSON
     "json": _("Invalid JSON: %(why)s. Use a list of objects, or one object per line."),
-    "json_cut": _("The JSON ends in the middle of a record."),
+    "json_cut": _("The JSON ends within a record."),
     "json_object": _("Expected an object {...}, not %(found)s."),
     "json_deep": _("The record exceeds %(limit)s levels."),
     "json_long": _TOO_LONG,
@@ -79,7 +79,7 @@ MESSAGES: dict[str, str | Promise] = {
     "only_names": _("No ratings below the header row."),
     # Rows
     "cells": _("The header row has %(wanted)s cells, this row %(found)s."),
-    "key_empty": _("The cell is empty. Rows need an item, rater and label."),
+    "key_empty": _("The cell is empty."),
     "key_long": _("'%(value)s…' has %(found)s characters (limit: %(limit)s)."),
     "surrogate": _("'%(value)s' contains half a character."),
     "invalid_item": _("The item can't be saved: %(why)s."),

@@ -218,11 +218,9 @@ class GuidelineEffect:
     high: float
 
     @property
-    def direction(self) -> str:
-        """Return "rose", "fell", or "unclear" where the change may be chance."""
-        if self.low > 0:
-            return "rose"
-        return "fell" if self.high < 0 else "unclear"
+    def is_clear(self) -> bool:
+        """Return whether chance alone does not explain the change."""
+        return self.low > 0 or self.high < 0
 
 
 @login_required

@@ -178,7 +178,7 @@ def _suggest_discussion(selection: Selection, name: str, headline: Value) -> lis
 
 def _suggest_labels(selection: Selection) -> NextAction:
     url = _build_question_url("labels", selection)
-    return NextAction(ActionKind.LABELS, _("Export labels"), _("no open tasks"), url)
+    return NextAction(ActionKind.LABELS, _("Export labels"), _("No open tasks."), url)
 
 
 def _build_question_url(name: str, selection: Selection) -> str:

@@ -10,6 +10,7 @@ from django.utils import translation
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from core.text import lower_first
 from metrics.agreement import registry
 from metrics.agreement.explain import bands
 from metrics.agreement.headline import COHEN, LEAD_CHOICE, get_report_key, get_unweighted_name
@@ -264,7 +265,7 @@ def _describe_estimate(facts: ReportFacts) -> str:
 _GROUP_NAMES = {
     "people": lambda: _("the people"),
     "models": lambda: _("the models"),
-    "all": lambda: _("all raters together"),
+    "all": lambda: lower_first(_("All raters together")),
 }
 
 

@@ -280,10 +280,7 @@ def _build_groups(facts: ReportFacts) -> ReportSection:
 
 
 def _build_hash(facts: ReportFacts) -> ReportSection:
-    explanation = _("SHA-256 of the ratings at that time.")
-    return ReportSection(
-        _("Hash of the ratings"), paragraphs=_build_paragraphs(facts["hash"], explanation)
-    )
+    return ReportSection(_("SHA-256 of the ratings"), paragraphs=_build_paragraphs(facts["hash"]))
 
 
 # --- Markdown
