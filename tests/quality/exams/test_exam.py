@@ -104,11 +104,7 @@ def test_eleven_right_answers_pass_and_are_no_ratings(
     last = submit(annotator_client, project, page.context["item"], question, RIGHT)
     assert last["Location"] == f"/projects/{project.pk}/exam/"
     review = annotator_client.get(last["Location"]).text
-    verdict = (
-        "11 of 11 answers were right."
-        " At most 1 in 5 such exams passes someone right only 6 times in 10."
-    )
-    assert verdict in " ".join(review.split())
+    assert "11 of 11 answers were right." in " ".join(review.split())
     assert review.count("You answered <strong>minor</strong>") == 11
     exam = Exam.objects.get()
     assert (exam.state, exam.n_right, len(exam.answers)) == ("passed", 11, 11)
@@ -431,7 +427,7 @@ def test_exam_warns_where_one_answer_often_passes(
     set_gold_answer(item=items[0], question=question, answer=[WRONG], by=lead)
     page = client_for(lead).get(f"/projects/{project.pk}/exams/")
     assert page.context["power"].loophole.share == pytest.approx(23 / 24)
-    assert "of gold items accept it" in page.text
+    assert "of exams. Add other gold answers." in page.text
     for item in items[1:12]:
         set_gold_answer(item=item, question=question, answer=[WRONG], by=lead)
     assert client_for(lead).get(f"/projects/{project.pk}/exams/").context["power"].loophole is None

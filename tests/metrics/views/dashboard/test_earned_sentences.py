@@ -153,7 +153,7 @@ def test_a_clear_change_is_described(
     rate_items(question, build_period(rng, errors[1]), start=later, prefix="late")
     html = get_page(client, question)
     assert f"Fleiss’ kappa {verb} from" in html
-    assert "this may be chance" not in html
+    assert "May be chance." not in html
     page = client.get(f"/projects/{question.project_id}/change/").content.decode()
     assert page  # computed on request
 
@@ -267,7 +267,7 @@ def test_statistics_without_a_value_do_not_agree(
     page = client.get(f"/projects/{question.project_id}/statistics/?coefficient=gwet_ac1").text
     assert "No insights." in page
     assert "The statistics agree" not in page
-    assert "Statistics differ" not in page
+    assert "The statistics differ" not in page
 
 
 def test_percentages_state_their_comparisons(

@@ -217,7 +217,7 @@ CASES: dict[str, tuple[str, tuple[str, ...], str, Callable[..., Rows], Callable[
         rate_three_alike, rate_rarely_yes,
     ),
     "statistics differ": (
-        "Statistics differ:", YES_NO, "nominal",
+        "The statistics differ.", YES_NO, "nominal",
         rate_by_chance, rate_three_alike,
     ),
     "three raters below the others": (
@@ -271,7 +271,7 @@ def test_only_the_most_active_raters_are_tested_for_bias(n_raters: int, make_que
         can_name_bands=True,
     )
     assert "2 of 30 rater pairs use categories at different rates." in sentence
-    assert ("Tested: the 40 most active raters." in sentence) == (n_raters == 40)
+    assert ("Only the 40 most active raters." in sentence) == (n_raters == 40)
 
 
 def test_percentage_is_that_of_all_comparisons(
