@@ -121,7 +121,7 @@ def _list_band_cautions(facts: ReportFacts) -> list[str]:
             )
     if not bands.is_designed_for(headline["name"], scheme):
         caution_texts.append(
-            _("That labels of %(scheme)s fit: they were made for another coefficient.")
+            _("That labels of %(scheme)s fit: they are for another coefficient.")
             % {"scheme": BandScheme(scheme).label}
         )
     return caution_texts
