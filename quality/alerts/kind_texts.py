@@ -336,5 +336,5 @@ def list_gold_basis(alert: Alert) -> list[str]:
 def list_gold_explanations(alert: Alert) -> list[str]:
     return [
         _("Raters understand the guidelines differently from the gold author."),
-        _("Some items have several right answers, which gold can allow."),
+        _("Some items have several right answers; gold can allow them."),
     ]

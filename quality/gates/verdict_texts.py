@@ -24,7 +24,7 @@ BADGE_STYLES = {
     VerdictValue.NOT_ENOUGH.value: "warn",
 }
 _REASONS: dict[str, Promise] = {
-    "no_items": gettext_lazy("there is no item"),
+    "no_items": gettext_lazy("there are no items"),
     "no_confidence": gettext_lazy("the label method gives no confidence"),
 }
 

@@ -95,7 +95,7 @@ class ColumnsForm(ImportOptionsForm):
         gettext_lazy("Rating time"),
     )
     zone = forms.CharField(
-        label=gettext_lazy("Zone of times without one"),
+        label=gettext_lazy("Default time zone"),
         max_length=64,
         required=False,
         widget=forms.TextInput({"list": "time-zones", "autocomplete": "off"}),

@@ -708,7 +708,7 @@ def test_oversized_body_is_refused_without_reading_it(wizard: WizardClient, sett
 def test_upload_without_a_file_is_refused(wizard: WizardClient) -> None:
     response = wizard.client.post(wizard.upload_url, {})
     assert response.status_code == 400
-    assert "Choose a file or paste data." in get_page_text(response)
+    assert "Choose a file or paste data, not both." in get_page_text(response)
 
 
 def test_number_of_unfinished_imports_is_limited(

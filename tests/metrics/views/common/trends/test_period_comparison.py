@@ -87,7 +87,7 @@ def test_a_change_that_may_be_chance_is_no_fall(
     (change,) = client_for(lead).get(f"/projects/{project.pk}/").context["changes"]
     assert re.fullmatch(
         "Fleiss’ kappa, quadratic weights went from 0.84 to 0.65 in the week of 2026-05-11; this "
-        "may be chance.",
+        "May be chance.",
         change.text,
     )
     # The same items again differ by nothing.
