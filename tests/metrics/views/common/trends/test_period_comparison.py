@@ -86,7 +86,7 @@ def test_a_change_that_may_be_chance_is_no_fall(
     update_question(question.pk)
     (change,) = client_for(lead).get(f"/projects/{project.pk}/").context["changes"]
     assert re.fullmatch(
-        "Fleiss’ kappa, quadratic weights went from 0.84 to 0.65 in the week of 2026-05-11; this "
+        "Fleiss’ kappa, quadratic weights went from 0.84 to 0.65 in the week of 2026-05-11. "
         "May be chance.",
         change.text,
     )
