@@ -482,7 +482,7 @@ def test_few_agreeing_items_claim_no_certainty(
         for rater in "ab":
             rate(question, f"i{number}", rater, ("none", "major")[number % 2])
     update_question(question.pk)
-    assert "the interval of 7 items is wide" in get_caveat(client_for(lead), project)
+    assert "with only 7 items, the interval is wide" in get_caveat(client_for(lead), project)
     headline = client_for(lead).get(f"/projects/{project.pk}/").context["headline"]
     assert headline["value"] == 1
     assert headline["low"] < 0.4
