@@ -45,10 +45,11 @@ def record_label_changes(question_id: int, items: Sequence[int]) -> None:
 
 
 def record_completion(consensus: Consensus, question: Question) -> None:
-    """Record an event when all items have their ratings, once for each number of items.
+    """Record the event question.complete if every item has its ratings.
 
-    Call it in the transaction that stores the question's labels. An item has its ratings if its
-    label is a decision or is made of as many ratings as the project wants per item.
+    It is not recorded again while the number of items is the same. An item has its ratings if its
+    label is a decision, or is based on as many ratings as the project's overlap. Call it in the
+    transaction that stores the labels.
     """
     project = question.project
     has_label = ItemLabel.objects.filter(question=question, item=OuterRef("pk")).filter(
@@ -132,9 +133,9 @@ def store_labels(
 
 
 def lock_consensus(question_id: int) -> Consensus:
-    """Lock and return the question's row of labels, which is created where it is missing.
+    """Lock and return the question's Consensus row, which is created if it is missing.
 
-    Whoever writes labels or decisions holds this lock, so that they are written one after
+    Code that writes labels or decisions holds this lock, so that they are written one after
     another.
     """
     Consensus.objects.get_or_create(question_id=question_id)

@@ -78,7 +78,10 @@ class ExamRulesForm(SettingsForm):
         preset.choices = _list_preset_choices(max_answers)
 
     def clean(self) -> dict[str, Any]:
-        """Replace the numbers by those of a newly chosen preset; changed numbers become custom."""
+        """Return the values, with the numbers of the preset if a different one was chosen.
+
+        Adds a form error if the user also typed numbers that are not those of the preset.
+        """
         cleaned = super().clean()
         changes = self.get_changes()
         numbers = exam_rules.PRESETS.get(cleaned.pop("preset", ""))
@@ -91,8 +94,9 @@ class ExamRulesForm(SettingsForm):
 
 
 def _list_preset_choices(max_answers: int) -> list[tuple[str, str]]:
-    """Return (name, description) of each preset: accuracies that pass and fail, usual length.
+    """Return (name, description) of each preset, and last of CUSTOM.
 
+    A description has the accuracies that pass and fail, and the expected number of items.
     ``max_answers``: answers that an attempt has at most.
     """
     labels = {"easy": _("Easy"), "standard": _("Standard"), "strict": _("Strict")}

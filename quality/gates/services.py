@@ -43,9 +43,10 @@ def get_gate(project: Project, name: str) -> Gate:
 
 @transaction.atomic
 def create_gate(*, project: Project, question: Question, name: str, rules: Any, by: Any) -> Gate:
-    """Create a gate of a question and return it; a worker decides it soon. Raises InvalidGate.
+    """Create a gate and return it; a worker decides it soon.
 
-    ``rules``: as the API takes them (quality.gates.rules).
+    ``rules``: as the API takes them (quality.gates.rules). Raises InvalidGate for an invalid name
+    or rule, and beyond MAX_GATES gates in the project.
     """
     Project.objects.select_for_update().get(pk=project.pk)
     name, stored_rules = _validate(project, question, name=name, rules=rules)
@@ -121,7 +122,10 @@ def _rename_in_rule(rule: StoredRule, renamed: Mapping[str, str]) -> StoredRule:
 def _validate(
     project: Project, question: Question, *, name: str, rules: Any, gate: Gate | None = None
 ) -> tuple[str, list[StoredRule]]:
-    """Return name and rules as they are stored; raise InvalidGate, which names every error."""
+    """Return the stripped name and the rules as they are stored.
+
+    ``gate``: the gate to change, None for a new one. Raises InvalidGate, which names every error.
+    """
     errors: dict[str, Any] = {}
     name = name.strip()
     if not name or len(name) > MAX_GATE_NAME_LENGTH:

@@ -56,7 +56,10 @@ def _encode(value: Any) -> str:
 
 
 def _format_number(value: float) -> str:
-    """Return a number as ECMAScript writes it: the shortest digits that give the same number."""
+    """Return a number as ECMAScript writes it: the shortest digits that give the same number.
+
+    Raises ValueError for NaN and infinity.
+    """
     if not math.isfinite(value):
         raise ValueError(f"{value} is no number of JSON")
     if value == 0:

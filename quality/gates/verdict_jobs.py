@@ -104,7 +104,10 @@ EVENT_RULE_FIELDS = ("measure", "name", "at_least", "at_most", "verdict", "neede
 
 
 def get_input_versions(only: int | None = None) -> recomputation.InputVersions:
-    """Return {question id: input version of its gates}, of all questions with gates or of one."""
+    """Return {question id: version of everything on which the verdicts of its gates are based}.
+
+    ``only``: the id of one question; None: all questions that have gates.
+    """
     gates = Gate.objects.filter(**recomputation.build_question_filter(only)).order_by()
     changed = dict(gates.values_list("question_id").annotate(Max("changed_at")))
     counts = recomputation.get_count_versions(
@@ -166,7 +169,7 @@ def _decide_and_store(state: GateState) -> None:
 
 @transaction.atomic
 def _store_verdict(gate: Gate, document: Document) -> None:
-    """Store a gate's signed verdict, and record an event if pass or fail differs from the last.
+    """Store a gate's signed verdict, and record an event if it differs from the previous one.
 
     Nothing is stored if the gate was changed or deleted meanwhile.
     """

@@ -48,7 +48,7 @@ def get_verdict_label(gate: Gate) -> str:
 
 
 def describe_verdict(document: Mapping[str, Any]) -> str:
-    """Return one sentence on the verdict of the gate."""
+    """Return a sentence on the verdict, with the further items that it needs if that is known."""
     parameters = {"gate": document["gate"]}
     if document["verdict"] == VerdictValue.PASS:
         return _("“%(gate)s” passes: every rule is met.") % parameters
@@ -116,7 +116,7 @@ def describe_rule(rule: Mapping[str, Any]) -> str:
 
 
 def describe_filter(rule: Mapping[str, Any]) -> str:
-    """Return the filter of a rule in words."""
+    """Return the filter of a rule in words; "" if the rule has none."""
     parameters = parse_filter(rule.get("filter", {})).parameters
     return ", ".join(format_filter_part(name, value) for name, value in parameters.items())
 

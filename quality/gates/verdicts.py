@@ -27,9 +27,9 @@ from .signing import Document
 
 
 def compute_measure(rule: Rule, inputs: GateInputs) -> tuple[str, Value]:
-    """Return the name of the measured quantity, and its Value with the usual 95% interval.
+    """Return (name, value): the quantity that a rule measures, and its value with the 95% interval.
 
-    The name of the measure HEADLINE is that of the current headline coefficient.
+    For the measure HEADLINE, the name is that of the current headline coefficient.
     """
     name = rule.measure.name
     if name == GOLD_ACCURACY:
@@ -80,7 +80,8 @@ def compute_document(
     """Return the signed verdict on a gate at a moment, which must not be in the future.
 
     It is the same whenever it is computed, if the ratings, scale, gold answers, decisions and
-    alerts of that moment and the question's present tolerance of gold answers are the same.
+    alerts of that moment, and the question's present tolerance, are the same. ``inputs``: those of
+    the moment, if they are loaded already; None: load them.
     """
     inputs = inputs or GateInputs(gate.question, moment)
     rules = [Rule.from_stored(stored) for stored in gate.rules]
@@ -103,7 +104,7 @@ def compute_document(
 
 
 def combine_verdicts(verdicts: Iterable[str]) -> str:
-    """Return the verdict of a gate from those of its rules.
+    """Return the verdict of a gate from the verdicts of its rules.
 
     It is fail if one fails, pass if all pass, else not enough data.
     """

@@ -200,7 +200,7 @@ def show_gate(request: HttpRequest, project_id: int, gate_name: str) -> HttpResp
 @login_required
 @require_POST
 def delete_gate(request: HttpRequest, project_id: int, gate_name: str) -> HttpResponse:
-    """Delete a gate."""
+    """Delete the gate of this name and return to the list. For leads."""
     project = get_project(request.user, project_id, role=LEAD)
     services.delete_gate(gate=services.get_gate(project, gate_name), by=request.user)
     messages.success(request, _("Deleted."))

@@ -38,13 +38,13 @@ def set_gold_rules(
     rule: str | None = None,
     tolerance: str | float | None = None,
 ) -> GoldState:
-    """Set the pass mark of raters on gold, the consequence below it, and the tolerance.
+    """Set the pass mark on gold, the consequence below it, and the tolerance of gold answers.
 
-    ``pass_mark``: an accuracy; ``rule``: GoldState.Rule; ``tolerance``:
-    Question.gold_tolerance; None leaves a value unchanged. The next sweep recomputes scores and
-    evidence; earlier answers in exams keep their outcome. Records a security event. Raises
-    ValueError for a pass mark outside 0.05 to 0.99, for an unknown rule, and for a tolerance on
-    a scale without order or so large that every answer is right.
+    ``pass_mark``: an accuracy; ``rule``: GoldState.Rule; ``tolerance``: Question.gold_tolerance;
+    None leaves a value unchanged. The next sweep recomputes scores and evidence; earlier answers in
+    exams keep their outcome. Records a security event. Raises ValueError for a pass mark outside
+    0.05 to 0.99, for an unknown rule, and for a tolerance on a scale without order or so large that
+    every answer is right.
     """
     if rule is not None and rule not in GoldState.Rule.values:
         raise ValueError(_("Choose an action."))
@@ -115,7 +115,7 @@ def get_evidence_starts(question_id: int) -> dict[int, datetime.datetime]:
 
 @transaction.atomic
 def override_resumed_pauses(question_id: int) -> None:
-    """Override the pauses of raters who were resumed on another page, as a lead's decision."""
+    """Override the pauses by gold of raters whom a lead has resumed on another page."""
     rows = GoldIntervention.objects.filter(question=question_id, step=Step.PAUSE, state=State.DONE)
     for intervention in rows.filter(rater__paused=False).select_related("rater", "question"):
         _override(intervention, reason=RESUMED, by=None)
@@ -126,8 +126,8 @@ def create_interventions(
 ) -> list[GoldIntervention]:
     """Create the warnings and pauses that the evidence calls for, unless they exist; return them.
 
-    ``rule``: GoldState.Rule, whether they are proposed, carried out at once, or not created.
-    Runs in the transaction that stores the scores.
+    ``rule``: a GoldState.Rule, whether they are proposed, carried out at once, or not created. Call
+    it in the transaction that stores the scores.
     """
     if rule == Rule.OFF:
         return []
@@ -174,9 +174,10 @@ def carry_out_intervention(*, intervention: GoldIntervention, by: Any) -> GoldIn
 def override_intervention(
     *, intervention: GoldIntervention, reason: str, by: Any
 ) -> GoldIntervention:
-    """Override all interventions against the rater in this question.
+    """Override all interventions against the intervention's rater in its question; return it.
 
-    The rater may continue, and the evidence starts again. Raises InvalidIntervention.
+    The rater may continue, and the evidence starts again. Raises InvalidIntervention for an empty
+    or too long reason, and if it was overridden before.
     """
     reason = reason.strip()
     if problem := find_required_reason_error(reason, max_length=MAX_REASON_LENGTH):

@@ -72,12 +72,15 @@ class InboxScope:
 
     @cached_property
     def raters_to_check(self) -> dict[int, RatersToCheck]:
-        """{question id: raters to check}; statuses are computed once per scope."""
+        """Return {question id: raters to check}; their statuses are computed once per scope."""
         return get_raters_to_check(self.results)
 
     @classmethod
     def for_user(cls, user: Any, project_ids: Collection[int] | None = None) -> InboxScope:
-        """Return the user's active projects, if given only of ``project_ids``; never examples."""
+        """Build the scope of the user's active projects, without examples.
+
+        ``project_ids``: only of these projects; None: of all.
+        """
         projects = Project.objects.filter(archived_at=None, is_example=False)
         if project_ids is not None:
             projects = projects.filter(pk__in=project_ids)
@@ -153,7 +156,7 @@ def select_entries(scope: InboxScope) -> QuerySet[Any, Any]:
 
 
 def _select_raters_to_check(checks: Mapping[int, RatersToCheck]) -> QuerySet[Any, Any]:
-    """Return an entry for each question with raters to check.
+    """Return a query with one entry for each question that has raters to check.
 
     Only its impact is in the SQL, for the order; `_complete_entry` adds the rater and the number.
     """
@@ -203,9 +206,10 @@ def _list_count_queries(scope: InboxScope) -> list[QuerySet[Any, Any]]:
 
 
 def _get_largest_impact(of_raters: Q, otherwise: Any) -> Coalesce:
-    """Build the expression for the largest impact of a row's raters (``of_raters``).
+    """Build the SQL expression for the largest impact among the raters of a row.
 
-    ``otherwise``: its value before the impacts are estimated.
+    ``of_raters``: condition that selects the RaterConfusion rows of these raters; ``otherwise``:
+    the value while no impact has been estimated.
     """
     errors = RaterConfusion.objects.filter(of_raters, question=OuterRef("question"))
     largest = Subquery(errors.order_by("-impact").values("impact")[:1])
@@ -231,10 +235,10 @@ def _select_each(rows: QuerySet[Any], kind: str, impact: Any, **row_ids: F) -> Q
 def _build_count_query(
     rows: QuerySet[Any], kind: str, impact: Any = None, *, project: Any = None
 ) -> QuerySet[Any, Any]:
-    """Return a query with one entry for each question, with its number of rows.
+    """Return a query with one entry for each question, with the number of ``rows`` in it.
 
-    ``project``: the expression for the project id, if the rows have no question; the query then has
-    one entry for each project.
+    ``impact``: expression for the impact, None for the number of rows. ``project``: expression for
+    the project id, if the rows have no question; the query then has one entry for each project.
     """
     annotated = rows.order_by().annotate(
         entry_kind=Value(kind),
@@ -278,7 +282,7 @@ class InboxEntry:
 
     @property
     def text(self) -> str:
-        """Sentence on what needs an action."""
+        """Return the sentence that says what needs an action."""
         if self.alert is not None:
             return str(KINDS[self.alert.kind].sentence(self.alert))
         number = entry_counts.describe_number(self.stored.entry_kind, self.stored.number)
@@ -289,7 +293,7 @@ class InboxEntry:
 
     @property
     def url(self) -> str:
-        """URL of the page on which the user can act."""
+        """Return the URL of the page on which the user can act."""
         if self.alert is not None:
             return reverse("alert", args=[self.project.pk, self.alert.pk])
         page, parameters = self.stored.entry_kind, {}
@@ -309,7 +313,7 @@ class InboxEntry:
 
 
 def load_entries(rows: Sequence[tuple[Any, ...]], scope: InboxScope) -> list[InboxEntry]:
-    """Return the rows with the objects that they are about, loaded in four queries."""
+    """Return the entries of these query rows, with the objects they are about, in four queries."""
     stored_entries = [_complete_entry(StoredEntry(*row), scope) for row in rows]
     projects = Project.objects.in_bulk({row.in_project for row in stored_entries})
     questions = Question.objects.in_bulk({row.in_question for row in stored_entries} - {0})
@@ -375,7 +379,7 @@ class ProjectInbox:
         return count_entries(self.scope).n_projects
 
     def get_top_entries(self, project_ids: Collection[int]) -> dict[int, TopEntry]:
-        """Return {project id: its top entry}, without projects that have no entries."""
+        """Return {project id: entry with the most impact}, of projects that have entries."""
         if not project_ids:
             return {}
         by_project: dict[int, list[StoredEntry]] = {}

@@ -77,7 +77,11 @@ def _format_gold(gold: GoldAnswer, labels: dict[tuple[int, int], str]) -> str:
 @login_required
 @require_POST
 def submit_gold_appeal(request: HttpRequest, project_id: int, item_id: int) -> HttpResponse:
-    """Create an appeal against the gold answer of an item: ``question`` (its key) and ``text``."""
+    """Create an appeal against an item's gold answer.
+
+    Posted are ``question`` (its key) and ``text``. Raises Http404 for an item that the rater has
+    not been given.
+    """
     rater = get_own_rater_or_404(request, project_id)
     question_key = request.POST.get("question", "")
     question = get_object_or_404(Question, project=rater.project_id, key=question_key)
@@ -99,7 +103,10 @@ def submit_gold_appeal(request: HttpRequest, project_id: int, item_id: int) -> H
 @login_required
 @require_POST
 def submit_appeal(request: HttpRequest, project_id: int, item_id: int) -> HttpResponse:
-    """Create an appeal against the decision on an item: ``question`` (its key) and ``text``."""
+    """Create an appeal against the decision on an item.
+
+    Posted are ``question`` (its key) and ``text``.
+    """
     rater = get_own_rater_or_404(request, project_id)
     visible = appeals.get_visible_decisions(rater).filter(
         item=item_id, question__key=request.POST.get("question", "")
@@ -158,7 +165,7 @@ class AppealCard:
 
 
 def _build_cards(appeals: Sequence[Appeal], labels: dict[tuple[int, int], str]) -> list[AppealCard]:
-    """Return the cards of a page of appeals. Answers are current ratings and check answers.
+    """Return a card for each appeal, with the raters' current ratings and check answers.
 
     ``labels``: {(question id, code): label}.
     """
@@ -186,7 +193,7 @@ def _get_contested_labels(project: Project) -> QuerySet[ItemLabel]:
 
 
 def _format_contested_answer(appeal: Appeal, labels: dict[tuple[int, int], str]) -> str:
-    """Return the label of the decision or gold answer that an appeal is about."""
+    """Return the label of the decision or gold answer that an appeal is about; "" if it is gone."""
     if appeal.about == Appeal.About.GOLD:
         gold_answers = GoldAnswer.objects.filter(question=appeal.question, item=appeal.item)
         latest = gold_answers.order_by("version").last()

@@ -19,7 +19,11 @@ FLAGS = ("flagged", "split", "escalated", "contested")
 
 @dataclass(frozen=True)
 class ReviewFilter:
-    """Filter of the items to review; the default selects all. ``items``: attributes of items."""
+    """Filter of the items to review; the default selects all.
+
+    ``items``: filter by the items' attributes; ``max_confidence``: a key of CONFIDENCE_LIMITS or
+    "".
+    """
 
     items: RatingFilter = field(default_factory=RatingFilter)
     max_confidence: str = ""
