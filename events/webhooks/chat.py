@@ -121,9 +121,9 @@ class ChatMessage:
 
 
 def describe_event(event: Event | None, project_id: int | None) -> ChatMessage:
-    """Return the message of an event, or a test message for None, in the active language.
+    """Return the chat message of an event, in the active language; for None, a test message.
 
-    ``project_id``: project of the webhook, None for one of the site.
+    ``project_id``: the project of the webhook, None for one of the site.
     """
     if event is None:
         path = reverse("dashboard", args=[project_id]) if project_id else reverse("projects")
@@ -195,7 +195,7 @@ class ChatRequest:
 
 
 def build_request(webhook: Webhook, event: Event | None, *, now: datetime.datetime) -> ChatRequest:
-    """Build the request that sends an event to the webhook's chat; a test message for None."""
+    """Build the request that sends an event to the webhook's chat; for None, a test message."""
     with translation.override(webhook.language or "en"):
         body = FORMATTERS[Format(webhook.format)](describe_event(event, webhook.project_id))
     url = webhook.url
@@ -226,7 +226,10 @@ def interpret_answer(webhook: Webhook, answer: Answer) -> Answer:
 
 
 def format_for_slack(message: ChatMessage) -> Body:
-    """Return the message as blocks of plain text, and a link; ``text`` is for notifications."""
+    """Return the message as Slack blocks: plain text and a link.
+
+    ``text`` is for notifications.
+    """
     blocks: list[Body] = [{"type": "header", "text": _build_slack_text(message.title)}]
     if message.lines:
         text = _build_slack_text("\n".join(message.lines))
