@@ -181,7 +181,10 @@ def _store_answers(
 def _build_judgement(
     rater: Rater, item: Item, page_versions: PageVersions, seconds: float | None
 ) -> Judgement:
-    """Return a judgement of the item with NO_CODE, to be completed with a code and a comment."""
+    """Return a judgement of the item with NO_CODE, to be completed with a code and a comment.
+
+    ``seconds``: time that the rater needed, None if it is unknown.
+    """
     return Judgement(
         item.pk,
         rater.pk,
@@ -217,7 +220,11 @@ def _build_judgements(
 def _validate_may_answer(
     rater: Rater, item: Item, assignment: Assignment | None, due_exam_question_id: int | None
 ) -> None:
-    """Raise ItemNotAssigned, or ExamRequired if an exam is due and the item is not part of it."""
+    """Raise ItemNotAssigned, or ExamRequired if an exam is due and the item is not part of it.
+
+    Without an assignment, the rater may answer only an item that they have rated.
+    ``due_exam_question_id`` is None if no exam is due.
+    """
     if assignment is not None and assignment.kind == Assignment.Kind.EXAM:
         if assignment.state != State.DONE and exams.get_open_exam(rater, item) is None:
             raise ItemNotAssigned
@@ -304,7 +311,7 @@ def _compute_seconds(
     """Return the seconds that the item was visible, by the server's clock, at most LEASE_SECONDS.
 
     The time starts when the item was assigned or, if it was prefetched, when the previous item was
-    closed.
+    closed (None: there was no previous item).
     """
     visible_since = (
         assignment.created_at

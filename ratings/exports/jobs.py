@@ -197,7 +197,10 @@ def _copy_complete_pieces(run: ExportRun, file: IO[bytes]) -> bool:
 def _write_pieces(
     run: ExportRun, document: Document, file_format: TextFormat, file: IO[bytes]
 ) -> None:
-    """Write the pieces after the position of the run, before them the head, after them the tail."""
+    """Write the remaining pieces: the head before the first, and the tail after the last.
+
+    The run holds the position up to which an earlier task has written.
+    """
     if not run.bytes_written:
         file.write(file_format.head.encode())
     for piece in iter_pieces(
@@ -226,7 +229,7 @@ def _flush(file: IO[bytes]) -> None:
 
 
 def _encode_json_rows(run: ExportRun, file_format: BinaryFormat) -> None:
-    """Encode the stored rows as the file, in place of theirs."""
+    """Encode the rows, which are stored as JSON lines, as a new file that replaces theirs."""
     json_path, path = run.path, export_files.generate_path()
     try:
         with (

@@ -74,7 +74,7 @@ def build_sections(questions: Iterable[Question], last_id: int | None = None) ->
 
     Times are texts such as 2026-03-01T09:30:00Z, with microseconds if there are any. The order is
     by creation of the item and by the rater's key, so that a project that imports the file exports
-    it in the same order. ``last_id``: leave out ratings with a larger id.
+    it in the same order. ``last_id``: leave out ratings with a larger id (None: none).
     """
     questions = list(questions)
     keys = _RaterKeys({question.project_id for question in questions})
@@ -202,7 +202,7 @@ def build_document(
 ) -> Document:
     """Return the file of the questions' ratings in a format of FORMATS.
 
-    ``last_id``: leave out ratings with a larger id.
+    ``last_id``: leave out ratings with a larger id (None: none).
     """
     file_format, content_type = FORMATS[kind]
     file_name = f"{slugify(project.name) or 'project'}-{project.pk}.{kind}"

@@ -119,7 +119,7 @@ def build_list_context(project: Project, user: Any) -> dict[str, object]:
 @login_required
 @require_POST
 def delete_export(request: HttpRequest, project_id: int, export_id: int) -> HttpResponse:
-    """Cancel an export, or delete its file."""
+    """Cancel an export, or delete its file. Raises PermissionDenied if the user may not."""
     project = get_project(request.user, project_id, role=Member.Role.VIEWER)
     run = get_object_or_404(project.exports, pk=export_id)
     if not services.can_delete(run, project, request.user):

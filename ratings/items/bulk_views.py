@@ -56,7 +56,10 @@ MAX_ITEMS_PER_REQUEST = 1_000
 @login_required
 @require_POST
 def run_bulk_action(request: HttpRequest, project_id: int) -> HttpResponse:
-    """Withdraw, restore or delete the selected items, request ratings, or set a gold answer."""
+    """Withdraw, restore or delete the selected items, request ratings, or set a gold answer.
+
+    Raises BadRequest for another action.
+    """
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
     item_ids = [
         item_id for text in request.POST.getlist("item") if (item_id := parse_id(text)) is not None

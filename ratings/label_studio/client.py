@@ -160,8 +160,9 @@ class Client:
     ) -> TaskPage:
         """Return the next page of tasks with annotations and predictions, ordered by ID.
 
-        ``after``: only tasks with a greater ID; ``since``: only tasks updated at this time or
-        later (None: all); ``only``: if not empty, only tasks with these IDs.
+        ``after``: only tasks with a greater ID; ``since``: only tasks updated at this time or later
+        (None: all); ``only``: if not empty, only tasks with these IDs. Raises LabelStudioError,
+        also for a page that does not follow ``after``.
         """
         query = _build_task_query(after, since, only)
         path = (
@@ -227,7 +228,7 @@ class Client:
         return status == 200
 
     def _create(self, path: str, content: Fields) -> int:
-        """Create an object; return its ID."""
+        """Create an object and return its ID. Raises LabelStudioError."""
         status, body = self._call("POST", path, content)
         if status not in (200, 201):
             raise _build_status_error(status)
@@ -368,7 +369,8 @@ def _build_status_error(status: int) -> LabelStudioError:
 def _parse_body(response: http_client.Response) -> Any:
     """Return the JSON of a response, or None if it has none.
 
-    Raises LabelStudioError if it is too large, or not JSON although the request succeeded.
+    Raises LabelStudioError if it has too many parts, or is not JSON (or nested too deeply) although
+    the request succeeded.
     """
     if not response.content or response.status == 204:
         return None

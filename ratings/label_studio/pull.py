@@ -88,7 +88,10 @@ def _get_lease_end() -> datetime.datetime:
 
 
 def _run(connection: LabelStudioConnection) -> None:
-    """Do what the connection's state requires, and store the outcome."""
+    """Do the work that the connection's state requires, and store when it is due again.
+
+    A failure is stored; only LeaseLost is raised.
+    """
     try:
         delay = _do_work(connection)
     except LeaseLost:
@@ -131,7 +134,10 @@ def _update(connection: LabelStudioConnection, **columns: Any) -> None:
 
 
 def _do_work(connection: LabelStudioConnection) -> datetime.timedelta:
-    """Do the work that is due; return the time until the next run. Raises LabelStudioError."""
+    """Do the work that is due; return the time until the next run.
+
+    Raises LabelStudioError if Label Studio cannot be read, LeaseLost and ProjectArchived.
+    """
     if connection.state == State.MAPPING and not _activate_if_confirmed(connection):
         return CONFIRMATION_INTERVAL
     client = build_client(

@@ -202,7 +202,10 @@ def open_check_assignment(rater: Rater, item_id: int, kind: str) -> None:
 
 
 def _draw_kind(rater: Rater, n_assigned: int) -> str:
-    """Return the pseudo-random kind of check of the rater's item after ``n_assigned`` others."""
+    """Return the kind (gold, repeat or ordinary) of the rater's item after ``n_assigned`` others.
+
+    It is pseudo-random: the same for each call.
+    """
     percentile = _draw_fraction(rater, n_assigned, "test") * 100
     if percentile < rater.project.gold_percent:
         return Kind.GOLD

@@ -36,7 +36,7 @@ _RATER_NAME = re.compile(r"(.+?)[\s_.-]+(?:id|name|initials|email|who)", re.IGNO
 
 @dataclass
 class ValueColumns:
-    """Columns with ratings: index -> (rater, question), the question empty if there is one.
+    """Columns with ratings: index -> (rater, question), the question empty if all answer one.
 
     ``reason`` is a key of COLUMN_REASONS; ``is_certain`` is False if raters and questions may have
     been confused.

@@ -99,12 +99,12 @@ class QuestionLabels:
 
     @property
     def is_new(self) -> bool:
-        """True for a new question, whose labels come from the file."""
+        """Return whether the question is new, so that its labels come from the file."""
         return self.question is None
 
     @property
     def is_full(self) -> bool:
-        """True if the file has too many different texts, so that no further one is collected."""
+        """Return whether the file has too many different texts: no further one is collected."""
         return len(self.ids) - len(self.existing) >= MAX_TEXTS
 
     def add_labels(self, labels: Sequence[str]) -> None:

@@ -109,7 +109,7 @@ def _continue_columns(above: Sequence[TableLine], below: Sequence[TableLine]) ->
 
 
 def _list_cells(rows: Sequence[TableLine], columns: int | None = None) -> set[tuple[int, str]]:
-    """Return the distinct (column, text) of the rows, of only the first ``columns`` if given."""
+    """Return the distinct (column, text) of the first ``columns`` cells (None: all) of the rows."""
     return {(i, get_text(cell)) for _, cells in rows for i, cell in enumerate(cells[:columns])}
 
 

@@ -55,7 +55,8 @@ class WorkbookArchive(zipfile.ZipFile):
 def _get_counted_names(path: Path, size: int, mtime_ns: int) -> set[str]:
     """Return the set of names of parts already checked in this version of a file.
 
-    The caller adds to it; the same set is returned for the same path, size and time.
+    It is empty at first, and the caller adds to it: the cache returns the same set for the same
+    path, size and time.
     """
     return set()
 
