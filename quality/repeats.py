@@ -97,7 +97,7 @@ def _compute_and_store_scores(state: RepeatState) -> None:
 def compute_repeat_scores(question: Question) -> tuple[list[RepeatScore], dict[str, object]]:
     """Return (unsaved score of each rater, {name: total of all people of the question})."""
     scale = QuestionScale.for_question(question)
-    pairs_of_rater = _get_pairs(question, scale)
+    pairs_of_rater = _get_repeated_answers(question, scale)
     kinds = Rater.objects.filter(pk__in=pairs_of_rater, kind=Rater.Kind.MODEL)
     models = set(kinds.values_list("pk", flat=True))
     people = {rater: pairs for rater, pairs in pairs_of_rater.items() if rater not in models}
@@ -141,7 +141,9 @@ def _compute_scores(
     return rows, result.project
 
 
-def _get_pairs(question: Question, scale: QuestionScale) -> dict[int, list[RepeatedAnswer]]:
+def _get_repeated_answers(
+    question: Question, scale: QuestionScale
+) -> dict[int, list[RepeatedAnswer]]:
     """Return {rater id: pairs of first and second answer}, in the order of the second answers.
 
     Pairs with an undeclared category are left out.

@@ -158,7 +158,7 @@ def build_fixed_row(
     return (question_id, item_id, code, source, *numbers, "", get_db_now())
 
 
-def write_rows(rows: list[LabelRow]) -> None:
+def upsert_label_rows(rows: list[LabelRow]) -> None:
     """Upsert the rows; the caller holds the question's lock in a transaction."""
     bulk.upsert("quality_itemlabel", COLUMNS, rows, key=("question_id", "item_id"))
 
@@ -263,7 +263,7 @@ class _LeasedQuestion:
     def write(self, rows: list[LabelRow]) -> None:
         decided_items = self._lock_and_find_new_decisions()
         new_rows = [row for row in rows if row[1] not in decided_items]
-        write_rows(new_rows)
+        upsert_label_rows(new_rows)
         record_label_changes(
             self.consensus.question_id,
             [row[1] for row in new_rows if self.stored_codes.get(row[1]) != row[2]],

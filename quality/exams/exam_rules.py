@@ -73,7 +73,7 @@ def set_exam_rules(
     row = ExamRules.objects.select_for_update().get(question=question)
     before = {name: getattr(row, name) for name in RULES}
     new = before | {name: values[name] for name in values if name in before}
-    errors = _find_problems(new)
+    errors = _find_rule_errors(new)
     if new["required"] and (problem := _find_constant_answer_problem(question)):
         errors["required"] = problem
     if errors:
@@ -140,7 +140,7 @@ def _waive_experienced_raters(question: Question, by: Any) -> int:
     return len(rows)
 
 
-def _find_problems(values: Mapping[str, float]) -> dict[str, str]:
+def _find_rule_errors(values: Mapping[str, float]) -> dict[str, str]:
     """Return {name of the rule: error message} of invalid values; empty if all are valid."""
     errors = {}
     low, high = values["p_fail"], values["p_pass"]
@@ -218,7 +218,7 @@ class ExamPower:
     loophole: ExamLoophole | None
 
 
-def compute_power(question: Question, rules: ExamRules) -> ExamPower:
+def compute_exam_power(question: Question, rules: ExamRules) -> ExamPower:
     """Return the numbers of gold items and the error probabilities of an exam with these rules."""
     n_gold = len(exams.get_eligible_answers(question))
     test = rules.get_test_parameters()

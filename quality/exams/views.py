@@ -230,7 +230,7 @@ def edit_exam_rules(request: HttpRequest, project_id: int) -> HttpResponse:
     initial = {name: getattr(rules, name) for name in exam_rules.RULES}
     initial["preset"] = exam_rules.get_preset_name(rules)
     question.exam_rules = rules
-    exam_power = exam_rules.compute_power(question, rules)
+    exam_power = exam_rules.compute_exam_power(question, rules)
     # With too few gold items for an attempt, the length is that of an exam with enough of them.
     has_enough_items = exam_power.n_gold >= exam_power.min_items
     max_answers = exam_power.items_each if has_enough_items else rules.max_answers

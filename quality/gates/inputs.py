@@ -60,7 +60,7 @@ class GateInputs:
             )
         return self._ratings[rating_filter]
 
-    def select_people_ratings(
+    def select_people_or_model_ratings(
         self, rating_filter: RatingFilter, *, with_models: bool = False
     ) -> np.ndarray:
         """Return the selected ratings of people, or those of models if no person has rated.
@@ -95,7 +95,7 @@ class GateInputs:
     def fit_labels(self, rating_filter: RatingFilter) -> fit.ConsensusLabels:
         """Compute the labels of the items with selected ratings, by the question's method."""
         consensus = Consensus.objects.filter(question=self.question).first() or Consensus()
-        rows = self.select_people_ratings(rating_filter, with_models=consensus.with_models)
+        rows = self.select_people_or_model_ratings(rating_filter, with_models=consensus.with_models)
         columns = np.zeros(len(rows), fit.VOTE_DTYPE)
         for name in ("item", "rater", "code"):
             columns[name] = rows[name]
@@ -215,7 +215,7 @@ class GateInputs:
         exams = CheckAnswer.objects.filter(pk__in=self._newest_checks, kind=Assignment.Kind.EXAM)
         return set(exams.values_list("item_id", "rater_id"))
 
-    def count_covered_items(self, rating_filter: RatingFilter) -> ItemCoverage:
+    def compute_coverage(self, rating_filter: RatingFilter) -> ItemCoverage:
         """Return how many items there were, and how many had enough of the selected ratings.
 
         Enough is the project's overlap of today.
@@ -227,7 +227,7 @@ class GateInputs:
             )
         )
         available = np.fromiter(items.values_list("pk", flat=True), np.int64)
-        rows = self.select_people_ratings(rating_filter)
+        rows = self.select_people_or_model_ratings(rating_filter)
         rows = rows[np.isin(rows["item"], available)]
         _items, n_ratings = np.unique(rows["item"], return_counts=True)
         n_covered = int((n_ratings >= self.project.overlap).sum())

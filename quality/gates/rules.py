@@ -230,13 +230,13 @@ def _validate_filter(values: Any, measure: Measure, question: Question) -> Store
         raise _InvalidRule(filter=_("“%(name)s” has no filter.") % {"name": measure.name})
     try:
         rating_filter = parse_filter(values)
-        _validate_values(rating_filter, question)
+        _validate_filter_values(rating_filter, question)
     except BadRequest as error:
         raise _InvalidRule(filter=str(error)) from None
     return dict(values)
 
 
-def _validate_values(rating_filter: RatingFilter, question: Question) -> None:
+def _validate_filter_values(rating_filter: RatingFilter, question: Question) -> None:
     """Raise BadRequest for a parameter that selects nothing, such as an unknown group.
 
     The values are looked up in the database rather than in the list of choices, because a worker

@@ -49,7 +49,7 @@ def create_gate(*, project: Project, question: Question, name: str, rules: Any, 
     or rule, and beyond MAX_GATES gates in the project.
     """
     Project.objects.select_for_update().get(pk=project.pk)
-    name, stored_rules = _validate(project, question, name=name, rules=rules)
+    name, stored_rules = _validate_gate(project, question, name=name, rules=rules)
     if Gate.objects.filter(project=project).count() >= MAX_GATES:
         raise InvalidGate(name=_("At most %(n)s are allowed. Remove one first.") % {"n": MAX_GATES})
     now = timezone.now()
@@ -75,7 +75,7 @@ def change_gate(*, gate: Gate, name: str | None = None, rules: Any = None, by: A
     Project.objects.select_for_update().get(pk=gate.project_id)
     row = Gate.objects.select_for_update().select_related("question__project").get(pk=gate.pk)
     before = _build_log_values(row)
-    row.name, row.rules = _validate(
+    row.name, row.rules = _validate_gate(
         row.project,
         row.question,
         name=row.name if name is None else name,
@@ -119,7 +119,7 @@ def _rename_in_rule(rule: StoredRule, renamed: Mapping[str, str]) -> StoredRule:
     return rule | {"filter": rule["filter"] | {"exclude": [renamed.get(key, key) for key in keys]}}
 
 
-def _validate(
+def _validate_gate(
     project: Project, question: Question, *, name: str, rules: Any, gate: Gate | None = None
 ) -> tuple[str, list[StoredRule]]:
     """Return the stripped name and the rules as they are stored.

@@ -121,9 +121,9 @@ def get_input_versions(only: int | None = None) -> recomputation.InputVersions:
     gold = recomputation.get_gold_versions(only)
     checks = recomputation.get_check_answer_versions(changed, Assignment.Kind.GOLD)
     newest_rows = {
-        "decision": _get_newest(Decision.objects.all(), "question_id", changed),
-        "alert": _get_newest(Alert.objects.all(), "question_id", changed),
-        "alert_step": _get_newest(AlertStep.objects.all(), "alert__question_id", changed),
+        "decision": _get_newest_ids(Decision.objects.all(), "question_id", changed),
+        "alert": _get_newest_ids(Alert.objects.all(), "question_id", changed),
+        "alert_step": _get_newest_ids(AlertStep.objects.all(), "alert__question_id", changed),
     }
     newest_gates = dict(gates.values_list("question_id").annotate(Max("pk")))
     versions = {}
@@ -138,7 +138,7 @@ def get_input_versions(only: int | None = None) -> recomputation.InputVersions:
     return versions
 
 
-def _get_newest(rows: Any, path: str, questions: Any) -> dict[int, int]:
+def _get_newest_ids(rows: Any, path: str, questions: Any) -> dict[int, int]:
     newest = rows.filter(**{f"{path}__in": list(questions)}).order_by().values_list(path)
     return dict(newest.annotate(Max("pk")))
 

@@ -71,12 +71,12 @@ def _describe_needed_items(n: int) -> str:
     }
 
 
-def list_sentences(document: Mapping[str, Any]) -> list[str]:
+def list_rule_sentences(document: Mapping[str, Any]) -> list[str]:
     """Return a sentence on each rule of a verdict."""
-    return [f"{row.label}: {row.sentence}" for row in build_rows(document)]
+    return [f"{row.label}: {row.sentence}" for row in build_rule_rows(document)]
 
 
-def build_rows(document: Mapping[str, Any]) -> list[RuleRow]:
+def build_rule_rows(document: Mapping[str, Any]) -> list[RuleRow]:
     """Return the rules of a verdict for a page."""
     rows = []
     for rule in document["rules"]:

@@ -39,7 +39,7 @@ def compute_measure(rule: Rule, inputs: GateInputs) -> tuple[str, Value]:
     if name == LABEL_CONFIDENCE:
         return name, _compute_label_confidence(rule, inputs)
     if name == COVERAGE:
-        covered = inputs.count_covered_items(rule.filter)
+        covered = inputs.compute_coverage(rule.filter)
         n = covered.n_items
         share = covered.n_covered / n if n else None
         interval = None if share is None else (share, share)

@@ -217,7 +217,7 @@ def _build_row(gate: Gate) -> Mapping[str, Any]:
         "verdict_label": verdict_texts.get_verdict_label(gate),
         "style": verdict_texts.BADGE_STYLES.get(gate.verdict, ""),
         "summary": verdict_texts.describe_verdict(document) if document else "",
-        "rows": verdict_texts.build_rows(document) if document else [],
+        "rows": verdict_texts.build_rule_rows(document) if document else [],
         "document": document,
         "has_intervals": any(
             map(verdict_texts.has_interval, document["rules"] if document else [])

@@ -97,7 +97,7 @@ def get_entries_by_project(roles: Mapping[int, str]) -> dict[int, list[EntryCoun
     project_ids = list(roles)
     led_ids = [project for project, role in roles.items() if may(role, Capability.MANAGE)]
     rows = _build_count_query(ALERTS, get_open_alerts(), project_ids).union(
-        _build_count_query(RATERS, get_raters_below_pass_mark(), project_ids, per_question=True),
+        _build_count_query(RATERS, get_gold_scores_to_act_on(), project_ids, per_question=True),
         _build_count_query(
             INTERVENTIONS,
             get_proposed_interventions(),
@@ -128,7 +128,7 @@ def get_entries_by_question(
         for capability in (Capability.MANAGE, Capability.REVIEW)
     )
     rows = _build_count_query(ALERTS, get_open_alerts(), visible_ids, per_question=True).union(
-        _build_count_query(RATERS, get_raters_below_pass_mark(), visible_ids, per_question=True),
+        _build_count_query(RATERS, get_gold_scores_to_act_on(), visible_ids, per_question=True),
         _build_count_query(
             INTERVENTIONS,
             get_proposed_interventions(),
@@ -168,7 +168,7 @@ def get_open_alerts() -> AlertQuerySet:
     return Alert.objects.filter(state__in=(AlertState.OPEN, AlertState.ACKNOWLEDGED))
 
 
-def get_raters_below_pass_mark() -> QuerySet[GoldScore]:
+def get_gold_scores_to_act_on() -> QuerySet[GoldScore]:
     """Return the gold scores that call for a pause, unless an intervention is proposed already."""
     proposed = get_proposed_interventions().filter(
         question=OuterRef("question"), rater=OuterRef("rater")

@@ -144,7 +144,7 @@ def select_entries(scope: InboxScope) -> QuerySet[Any, Any]:
         alert_id=F("pk"),
     )
     raters = _select_each(
-        entry_counts.get_raters_below_pass_mark().filter(question__project__in=scope.results),
+        entry_counts.get_gold_scores_to_act_on().filter(question__project__in=scope.results),
         entry_counts.RATERS,
         _get_largest_impact(of_rater, F("n") - F("right")),
         about_rater=F("rater_id"),

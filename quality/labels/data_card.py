@@ -116,7 +116,7 @@ def _build_agreement_section(question: Question) -> list[str]:
         [*headline_names, "fleiss_kappa", f"krippendorff_alpha_{question.scale}"]
     ):
         if (value := coefficients.get(name)) is not None:
-            lines.append(f"* {_get_name(name)}: {_format_value(value)}")
+            lines.append(f"* {_get_english_name(name)}: {_format_value(value)}")
     if agreement is not None and "sample" in agreement.headline:
         lines.append(_describe_random_sample(agreement.headline))
     if agreement is not None:
@@ -128,7 +128,7 @@ def _build_agreement_section(question: Question) -> list[str]:
     return ["## Raters and agreement", "\n".join(lines)]
 
 
-def _get_name(coefficient: str) -> str:
+def _get_english_name(coefficient: str) -> str:
     """Return the English name of a coefficient with its weights."""
     with translation.override("en"):
         return str(display_names.get_coefficient_name(coefficient))
@@ -146,7 +146,7 @@ def _describe_random_sample(headline: HeadlineResult) -> str:
     """Return the line on the headline that leaves out ratings requested for uncertain items."""
     return (
         f"* {headline['sample']['left_out']} ratings were requested because their items were"
-        f" uncertain, which lowers the above; {_get_name(headline['name'])} without them:"
+        f" uncertain, which lowers the above; {_get_english_name(headline['name'])} without them:"
         f" {_format_value(headline['value'])}"
     )
 

@@ -195,7 +195,7 @@ FORMATS = {
 FORMATS_WITH_CONTENT = ("label_studio", "argilla")
 
 
-def build_document(
+def build_labels_document(
     project: Project, label_names: LabelNames, kind: str, labels: Labels
 ) -> Document:
     """Return the file of the labels, whose format is ``kind``: a key of FORMATS.
@@ -281,7 +281,7 @@ def _build_run_document(run: ExportRun, questions: Sequence[Question]) -> Docume
     ).filter(item_id__lte=run.last_id)
     consensus = Consensus.objects.filter(question=question).first()
     label_names = LabelNames.for_question(question, consensus)
-    return build_document(run.project, label_names, run.file_format, labels)
+    return build_labels_document(run.project, label_names, run.file_format, labels)
 
 
 LABELS = ExportKind(

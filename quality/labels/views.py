@@ -98,7 +98,7 @@ def show_labels(request: HttpRequest, project_id: int) -> HttpResponse:
         "n_uncertain": decisions.get_review_queue(selection.question).order_by().count(),
         "n_single": decisions.count_uncertain_items_with_one_rating(selection.question),
         "open_appeals": Appeal.objects.filter(question=selection.question, state="open").count(),
-        "adjudicator_agreement": second_opinions.compute_agreement(selection.question),
+        "adjudicator_agreement": second_opinions.compute_adjudicator_agreement(selection.question),
         "label_rules": rules,
         "escalation": summarize_escalations(selection.question, rules),
         "has_parquet": parquet_file.has_parquet(),
@@ -165,7 +165,7 @@ def stream_labels(
     security_log.log_event("export", exported="labels", kind=kind, question=question.key)
     consensus = Consensus.objects.filter(question=question).first()
     label_names = selectors.LabelNames.for_question(question, consensus)
-    return stream_document(files.build_document(project, label_names, kind, labels))
+    return stream_document(files.build_labels_document(project, label_names, kind, labels))
 
 
 @login_required

@@ -181,7 +181,7 @@ class SecondOpinionsView(ApiView):
         project = self.get_project(request, project_id, role=Role.VIEWER)
         params = parse_query_parameters(request, ("question",))
         question = get_question(project, params.get("question"))
-        agreement = second_opinions.compute_agreement(question)
+        agreement = second_opinions.compute_adjudicator_agreement(question)
         return Response(
             {
                 "question": question.key,

@@ -24,7 +24,7 @@ from projects.permissions import get_project
 from quality.models import Appeal, Decision, ItemLabel, LabelRules, LabelSource
 from quality.own_rater import get_own_rater_or_404
 from quality.review import appeals
-from quality.review.queue_filter import get_open_appeals
+from quality.review.queue_filter import get_appeals_against_current_decision
 from ratings.annotation import rater_selectors
 from ratings.items import content
 from ratings.models import CheckAnswer, Rating
@@ -189,7 +189,9 @@ def _build_cards(appeals: Sequence[Appeal], labels: dict[tuple[int, int], str]) 
 def _get_contested_labels(project: Project) -> QuerySet[ItemLabel]:
     """Return the labels from decisions with an unsettled appeal and no newer decision."""
     labels = ItemLabel.objects.filter(question__project=project, source=LabelSource.DECISION)
-    return labels.filter(Exists(get_open_appeals(question=OuterRef("question"))))
+    return labels.filter(
+        Exists(get_appeals_against_current_decision(question=OuterRef("question")))
+    )
 
 
 def _format_contested_answer(appeal: Appeal, labels: dict[tuple[int, int], str]) -> str:
@@ -210,7 +212,7 @@ def _format_contested_answer(appeal: Appeal, labels: dict[tuple[int, int], str])
 
 @login_required
 @require_POST
-def submit_answer(request: HttpRequest, project_id: int, appeal_id: int) -> HttpResponse:
+def submit_appeal_answer(request: HttpRequest, project_id: int, appeal_id: int) -> HttpResponse:
     project = get_project(request.user, project_id, role=Member.Role.ADJUDICATOR)
     appeal = get_object_or_404(Appeal, pk=appeal_id, question__project=project)
     user: Any = request.user

@@ -166,7 +166,7 @@ def _store_label(question: Question, item: Item, index: int | None, scale: Quest
     row = storage.build_fixed_row(
         question.pk, item.pk, index, scale, source=source, n_ratings=n_ratings
     )
-    storage.write_rows([row])
+    storage.upsert_label_rows([row])
 
 
 def claim_next_label(
@@ -184,7 +184,7 @@ def claim_next_label(
         claims.filter(expires_at__lte=timezone.now()).delete()
         second_opinion_label = None
         if review_filter == NO_FILTER:
-            second_opinion_label = second_opinions.find_next_label_to_review(
+            second_opinion_label = second_opinions.find_label_for_second_opinion(
                 question=question, by=by
             )
         label = (

@@ -62,7 +62,7 @@ def set_label_rules(*, question: Question, by: Any, **values: Any) -> LabelRules
     current = get_label_rules(question)
     before = {name: getattr(current, name) for name in RULES}
     new = before | {name: values[name] for name in values if name in before}
-    if errors := _find_problems(new, overlap=question.project.overlap):
+    if errors := _find_rule_errors(new, overlap=question.project.overlap):
         raise InvalidSettings(errors)
     LabelRules.objects.get_or_create(question=question)
     row = LabelRules.objects.select_for_update().get(question=question)
@@ -76,7 +76,7 @@ def set_label_rules(*, question: Question, by: Any, **values: Any) -> LabelRules
     return row
 
 
-def _find_problems(values: Mapping[str, float], *, overlap: int) -> dict[str, str]:
+def _find_rule_errors(values: Mapping[str, float], *, overlap: int) -> dict[str, str]:
     """Return {name of the rule: error message} of invalid values; empty if all are valid.
 
     ``overlap``: the planned ratings per item.

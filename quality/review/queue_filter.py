@@ -83,11 +83,13 @@ class ReviewFilter:
             )
             rows = rows.filter(Exists(failed_escalations))
         if self.contested:
-            rows = rows.filter(Exists(get_open_appeals(question=OuterRef("question"))))
+            rows = rows.filter(
+                Exists(get_appeals_against_current_decision(question=OuterRef("question")))
+            )
         return rows
 
 
-def get_open_appeals(*, question: Any) -> QuerySet[Appeal]:
+def get_appeals_against_current_decision(*, question: Any) -> QuerySet[Appeal]:
     """Return a subquery of the unsettled appeals against the current decision on a row's item.
 
     ``question``: expression for the question. Left out are appeals made before the item's last

@@ -73,7 +73,7 @@ def sweep_rating_requests() -> int:
         "question__project"
     ):
         try:
-            n_changed += update_requests(rules.question)
+            n_changed += update_rating_requests(rules.question)
         except Exception:
             logger.exception(
                 "escalation of question %s failed; the next sweep tries again", rules.question_id
@@ -87,7 +87,7 @@ def _build_active_condition() -> Q:
     return Q(request_ratings=True) | Q(question__in=questions_with_requests)
 
 
-def update_requests(question: Question) -> int:
+def update_rating_requests(question: Question) -> int:
     """Request ratings for uncertain items, and close the requests that are settled.
 
     Returns the number of changed items; 0 while the input is unchanged.

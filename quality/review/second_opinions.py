@@ -68,7 +68,7 @@ def is_second_opinion(*, question: Question, item: Item, by: Any) -> bool:
     return not own_decisions.exists() and not second_opinions.exists()
 
 
-def find_next_label_to_review(*, question: Question, by: Any) -> ItemLabel | None:
+def find_label_for_second_opinion(*, question: Question, by: Any) -> ItemLabel | None:
     """Return the newest decided label on which this user can give a second opinion, or None.
 
     Only the MAX_CANDIDATES newest labels are searched, without items that others have claimed or
@@ -121,7 +121,7 @@ def create_second_opinion(
     )
 
 
-def compute_agreement(question: Question) -> AdjudicatorAgreement:
+def compute_adjudicator_agreement(question: Question) -> AdjudicatorAgreement:
     """Return the agreement of the stored second opinions with the decisions.
 
     Pairs with a retired category are left out.

@@ -37,7 +37,7 @@ from ratings.models import Rating
 MAX_ITEM_LENGTH = 1_000  # characters of an item shown in an example
 
 
-def add_example(*, question: Question, item: Item, by: Any) -> Project | None:
+def add_guideline_example(*, question: Question, item: Item, by: Any) -> Project | None:
     """Append the item with its decision and reason to the guidelines, as a new version.
 
     Returns the project, or None if the item has no decision. Raises InvalidProjectChange if the
@@ -242,7 +242,7 @@ def postpone_item(request: HttpRequest, project_id: int, item_id: int) -> HttpRe
 
 @login_required
 @require_POST
-def show_names(request: HttpRequest, project_id: int, item_id: int) -> HttpResponse:
+def reveal_rater_names(request: HttpRequest, project_id: int, item_id: int) -> HttpResponse:
     """Record that the user asked for the raters' names, and show the item again with them."""
     selection = get_permitted_selection(request, project_id, role=ADJUDICATOR)
     item = get_object_or_404(Item, project=selection.project, pk=item_id)
@@ -282,7 +282,7 @@ def create_example(request: HttpRequest, project_id: int, item_id: int) -> HttpR
     selection = get_permitted_selection(request, project_id, role=Member.Role.LEAD, filtered=True)
     item = get_object_or_404(Item, project=selection.project, pk=item_id)
     try:
-        project = add_example(question=selection.question, item=item, by=request.user)
+        project = add_guideline_example(question=selection.question, item=item, by=request.user)
     except InvalidProjectChange as error:
         messages.error(request, str(error))
         return _redirect_to_next(request, selection, last=item)

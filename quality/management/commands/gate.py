@@ -66,7 +66,7 @@ class Command(BaseCommand):
             self.stdout.write(json.dumps(document, ensure_ascii=False, allow_nan=False))
         else:
             self.stdout.write(verdict_texts.describe_verdict(document))
-            for line in verdict_texts.list_sentences(document):
+            for line in verdict_texts.list_rule_sentences(document):
                 self.stdout.write(f"  {line}")
         if status := EXIT_STATUSES[document["verdict"]]:
             sys.exit(status)

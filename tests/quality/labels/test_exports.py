@@ -61,7 +61,7 @@ def read_file(run: ExportRun) -> bytes:
 def read_stream(question: Question, kind: str, **filters: Any) -> bytes:
     names = selectors.LabelNames.for_question(question, Consensus.objects.get(question=question))
     labels = selectors.get_labels(question, **filters)
-    return b"".join(files.build_document(question.project, names, kind, labels).iter_file())
+    return b"".join(files.build_labels_document(question.project, names, kind, labels).iter_file())
 
 
 @pytest.mark.parametrize("kind", files.FORMATS)
