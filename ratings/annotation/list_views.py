@@ -60,7 +60,7 @@ def resolve_skip_or_flag(request: HttpRequest, project_id: int) -> HttpResponse:
     assignment_id = parse_id(request.POST.get("assignment"))
     if assignment_id is None:
         raise Http404
-    skipped_and_flagged.resolve(project=project, assignment_id=assignment_id)
+    skipped_and_flagged.resolve_skip_or_flag(project=project, assignment_id=assignment_id)
     return redirect("skipped_and_flagged", project.pk)
 
 

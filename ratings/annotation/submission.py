@@ -172,7 +172,7 @@ def _store_answers(
     if in_exam and is_first and (exam := exams.record_exam_answer(rater, item, codes)):
         ended_exams.append(exam)
     if assignment is not None:
-        _close(assignment, now, flagged=flagged)
+        _close_assignment(assignment, now, flagged=flagged)
     if is_first:
         RaterQueue.objects.filter(rater=rater).update(last_closed_at=now)
     return True
@@ -195,7 +195,7 @@ def _build_judgement(
     )
 
 
-def _close(assignment: Assignment, now: datetime.datetime, *, flagged: bool) -> None:
+def _close_assignment(assignment: Assignment, now: datetime.datetime, *, flagged: bool) -> None:
     assignment.state = State.DONE
     assignment.closed_at = assignment.closed_at or now
     if flagged and not assignment.flagged:
@@ -347,7 +347,7 @@ def undo_submission(*, rater: Rater, item: Item, by: Any) -> dict[int, int]:
         raise CorrectionsClosed
     # The assignment first, then the ratings: this is the lock order of
     # ratings.annotation.assignments.queue.
-    _reopen(assignment)
+    _reopen_assignment(assignment)
     current_answers = rater_selectors.get_current_answers(rater, item)
     answered_questions = Question.objects.filter(pk__in=current_answers, project=rater.project_id)
     withdrawal = Judgement(item.pk, rater.pk, NO_CODE)
@@ -361,7 +361,7 @@ def undo_submission(*, rater: Rater, item: Item, by: Any) -> dict[int, int]:
     return {question_id: answer.code for question_id, answer in current_answers.items()}
 
 
-def _reopen(assignment: Assignment) -> None:
+def _reopen_assignment(assignment: Assignment) -> None:
     assignment.state = State.OPEN
     assignment.created_at = timezone.now()
     assignment.leased_until = assignment.created_at + get_lease_time()

@@ -48,7 +48,7 @@ def stream_ratings(
 ) -> StreamingHttpResponse:
     """Return the response that streams the ratings of the questions in a format of FORMATS."""
     security_log.log_event("export", exported="ratings", kind=kind)
-    return stream_document(rating_files.build_document(project, questions, kind))
+    return stream_document(rating_files.build_ratings_document(project, questions, kind))
 
 
 def _get_questions(request: HttpRequest, project_id: int) -> tuple[Project, list[Question]]:

@@ -34,7 +34,7 @@ class TableEnd:
         self.n_columns = n_columns
         self.removed: dict[str, list[TableLine]] = {}  # reason -> rows
 
-    def remove(self, *, has_blank_lines: bool) -> None:
+    def remove_totals_and_notes(self, *, has_blank_lines: bool) -> None:
         """Move totals and notes from ``rows`` to ``removed``.
 
         Notes stand below a total or, if ``has_blank_lines``, below a blank line.

@@ -46,7 +46,7 @@ class WorkbookArchive(zipfile.ZipFile):
         part_name = name.filename if isinstance(name, zipfile.ZipInfo) else name
         if part_name not in self._counted_names:
             with super().open(name) as part:
-                _PartCounter(part_name).read(part)
+                _PartCounter(part_name).check_part(part)
             self._counted_names.add(part_name)
         return super().open(name, *arguments, **options)
 
@@ -75,7 +75,7 @@ class _PartCounter:
         self.parser.EndElementHandler = self._end_element
         self.parser.StartDoctypeDeclHandler = self._reject_doctype
 
-    def read(self, part: IO[bytes]) -> None:
+    def check_part(self, part: IO[bytes]) -> None:
         """Raise UnreadableFileError if the part exceeds a limit or is broken."""
         n_bytes = 0
         try:
