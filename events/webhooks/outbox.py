@@ -104,7 +104,7 @@ def deliver_to_webhook(webhook_id: int) -> int:
             if delivery is None:
                 break
             n_sent += 1
-            answer = _send(webhook, delivery)
+            answer = _send_delivery(webhook, delivery)
             webhook = _store_answer(webhook, delivery, answer)
             if not answer.is_success or webhook.is_paused:
                 break
@@ -115,7 +115,7 @@ def deliver_to_webhook(webhook_id: int) -> int:
     return n_sent
 
 
-def _send(webhook: Webhook, delivery: Delivery) -> Answer:
+def _send_delivery(webhook: Webhook, delivery: Delivery) -> Answer:
     if webhook.is_chat:
         request = chat.build_request(webhook, delivery.event, now=timezone.now())
         answer = http_client.post(request.url, request.body, request.headers)

@@ -89,7 +89,7 @@ def create_webhook(
     )
     if webhook.is_chat and not webhook.kinds:
         webhook.kinds = list(DEFAULT_KINDS)
-    _validate(webhook)
+    _validate_webhook(webhook)
     if project is not None:
         Project.objects.select_for_update().get(pk=project.pk)
     if list_webhooks(project).count() >= MAX_WEBHOOKS:
@@ -117,7 +117,7 @@ def change_webhook(*, webhook: Webhook, by: Any, **changes: Any) -> Webhook:
         row.robot_secret = changes["robot_secret"] = ""
     if row.is_chat and not row.kinds:
         row.kinds = list(DEFAULT_KINDS)
-    _validate(row, is_new_url="url" in changes)
+    _validate_webhook(row, is_new_url="url" in changes)
     if is_paused != row.is_paused:
         row.paused_at = timezone.now() if is_paused else None
         row.pause_reason = Webhook.PauseReason.PERSON if is_paused else ""
@@ -209,7 +209,7 @@ def pause_webhook(webhook: Webhook, reason: str) -> None:
         )
 
 
-def _validate(webhook: Webhook, *, is_new_url: bool = True) -> None:
+def _validate_webhook(webhook: Webhook, *, is_new_url: bool = True) -> None:
     """Raise InvalidWebhook for an invalid value; the URL is checked only if ``is_new_url``.
 
     With a robot secret the URL is always checked, because the signature makes it longer.
