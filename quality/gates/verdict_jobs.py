@@ -22,7 +22,7 @@ from events.services import record_event
 from projects.models import Question
 from quality import recomputation
 from quality.models import Alert, AlertStep, Decision, Gate, GateState, GateVerdict, VerdictValue
-from ratings.api.query_times import restore_plus
+from ratings.api.query_times import restore_plus_sign
 from ratings.models import Assignment, Rating
 
 from .inputs import GateInputs
@@ -67,7 +67,7 @@ def parse_moment(text: str, zone: ZoneInfo) -> datetime.datetime:
     ``zone``: time zone that applies if the text has none. Raises InvalidMoment for another
     text, and for a moment in the future.
     """
-    text = restore_plus(text)
+    text = restore_plus_sign(text)
     try:
         moment = datetime.datetime.fromisoformat(text)
         if moment.tzinfo is None:

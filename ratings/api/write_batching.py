@@ -96,13 +96,13 @@ def store_request(request: RatingRequest) -> RecordOutcome:
 def _write_with_retry(request: RatingRequest) -> RecordOutcome:
     """Write the ratings of a request alone, in two attempts at most; return their outcome."""
     try:
-        return _write_once(request)
+        return _write_request(request)
     except (UnknownCode, IntegrityError):
         # A named object was deleted after the lookup: the second attempt reports the row.
-        return _write_once(request)
+        return _write_request(request)
 
 
-def _write_once(request: RatingRequest) -> RecordOutcome:
+def _write_request(request: RatingRequest) -> RecordOutcome:
     """Look up and write the ratings of a request in one transaction; return their outcome."""
     batch = rating_rows.resolve_rows(request)
     with transaction.atomic():

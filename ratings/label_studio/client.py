@@ -278,7 +278,7 @@ class Client:
         self, method: str, path: str, body: Any = None, authorization: str = ""
     ) -> tuple[int, Any]:
         self.before_request()
-        target, ip = self._resolve()
+        target, ip = self._resolve_address()
         headers = {"Accept": "application/json", "User-Agent": "Concord"}
         if authorization:
             headers["Authorization"] = authorization
@@ -301,7 +301,7 @@ class Client:
         self.server_time = _parse_http_date(response.headers.get("date", "")) or timezone.now()
         return response.status, _parse_body(response)
 
-    def _resolve(self) -> tuple[http_client.Target, str]:
+    def _resolve_address(self) -> tuple[http_client.Target, str]:
         allows_private = settings.CONNECTIONS_TO_PRIVATE_NETWORKS
         try:
             target = http_client.parse_url(self.address, allows_private=allows_private)

@@ -83,7 +83,7 @@ class _PartCounter:
                 n_bytes += len(chunk)
                 self.parser.Parse(chunk, False)
                 if n_bytes - self.last_end > MAX_PART_BYTES:
-                    self._reject(MAX_PART_BYTES)
+                    self._reject_part(MAX_PART_BYTES)
             self.parser.Parse(b"", True)
         except expat.ExpatError:
             raise UnreadableFileError("zip_cut") from None
@@ -93,10 +93,10 @@ class _PartCounter:
             self.n_open_units += 1
             self.n_units += 1
             if self.n_units > MAX_UNITS[name]:
-                self._reject(MAX_UNITS[name])
+                self._reject_part(MAX_UNITS[name])
         self.n_elements += 1
         if self.n_elements > MAX_ELEMENTS:
-            self._reject(MAX_ELEMENTS)
+            self._reject_part(MAX_ELEMENTS)
 
     def _end_element(self, name: str) -> None:
         if name in MAX_UNITS:
@@ -109,7 +109,7 @@ class _PartCounter:
     def _reject_doctype(self, *_arguments: Any) -> None:
         raise UnreadableFileError("xml_entities")
 
-    def _reject(self, limit: int) -> None:
+    def _reject_part(self, limit: int) -> None:
         raise UnreadableFileError("xlsx_part", name=self.name[:200], limit=limit)
 
 
