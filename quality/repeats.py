@@ -101,8 +101,8 @@ def compute_repeat_scores(question: Question) -> tuple[list[RepeatScore], dict[s
     kinds = Rater.objects.filter(pk__in=pairs_of_rater, kind=Rater.Kind.MODEL)
     models = set(kinds.values_list("pk", flat=True))
     people = {rater: pairs for rater, pairs in pairs_of_rater.items() if rater not in models}
-    rows, people_result = _compute_scores(question, scale, people)
-    model_scores, _model_result = _compute_scores(
+    rows, people_result = _compute_repeat_scores(question, scale, people)
+    model_scores, _model_result = _compute_repeat_scores(
         question, scale, {rater: pairs_of_rater[rater] for rater in models}
     )
     rows += model_scores
@@ -110,7 +110,7 @@ def compute_repeat_scores(question: Question) -> tuple[list[RepeatScore], dict[s
     return rows, totals | {"kappa": people_result.kappa, "icc": people_result.icc}
 
 
-def _compute_scores(
+def _compute_repeat_scores(
     question: Question, scale: QuestionScale, pairs_of_rater: dict[int, list[RepeatedAnswer]]
 ) -> tuple[list[RepeatScore], repeats.RepeatAgreement]:
     """Return (unsaved score of each rater, agreement of all of them pooled)."""

@@ -27,7 +27,7 @@ from ratings.models import Assignment, Rating
 
 from .inputs import GateInputs
 from .rules import Rule
-from .verdicts import Document, compute_document
+from .verdicts import Document, compute_verdict
 
 MAX_IMMEDIATE_RATINGS = 20_000  # about a second; read once for each filter of the rules
 REUSE_SECONDS = 60  # a verdict of so long ago counts as current for a large question
@@ -47,7 +47,7 @@ def get_or_request_verdict(gate: Gate, as_of: datetime.datetime | None) -> Docum
     n_filters = len({Rule.from_stored(stored).filter for stored in gate.rules})
     limit = MAX_IMMEDIATE_RATINGS // max(n_filters, 1)
     if Rating.objects.filter(question=gate.question_id)[: limit + 1].count() <= limit:
-        return compute_document(gate, as_of or timezone.now())
+        return compute_verdict(gate, as_of or timezone.now())
     row = None
     if as_of is None:
         recent = timezone.now() - datetime.timedelta(seconds=REUSE_SECONDS)
@@ -82,7 +82,7 @@ def parse_moment(text: str, zone: ZoneInfo) -> datetime.datetime:
 
 
 def _compute_fields(row: GateVerdict) -> Document:
-    return {"document": compute_document(row.gate, row.as_of)}
+    return {"document": compute_verdict(row.gate, row.as_of)}
 
 
 VERDICT_JOB = OnDemandJob(
@@ -157,7 +157,7 @@ def _decide_and_store(state: GateState) -> None:
     moment = timezone.now()
     inputs = GateInputs(question, moment)
     for gate in Gate.objects.filter(question=question).select_related("question__project"):
-        _store_verdict(gate, compute_document(gate, moment, inputs))
+        _store_verdict(gate, compute_verdict(gate, moment, inputs))
     update_leased_row(
         state,
         get_leased_rows(state),

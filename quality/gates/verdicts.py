@@ -74,7 +74,7 @@ FORMAT = 1
 EXACT_MEASURES = (COVERAGE, OPEN_ALERTS)
 
 
-def compute_document(
+def compute_verdict(
     gate: Gate, moment: datetime.datetime, inputs: GateInputs | None = None
 ) -> Document:
     """Return the signed verdict on a gate at a moment, which must not be in the future.

@@ -118,7 +118,7 @@ def override_resumed_pauses(question_id: int) -> None:
     """Override the pauses by gold of raters whom a lead has resumed on another page."""
     rows = GoldIntervention.objects.filter(question=question_id, step=Step.PAUSE, state=State.DONE)
     for intervention in rows.filter(rater__paused=False).select_related("rater", "question"):
-        _override(intervention, reason=RESUMED, by=None)
+        _override_interventions(intervention, reason=RESUMED, by=None)
 
 
 def create_interventions(
@@ -150,7 +150,7 @@ def create_interventions(
             created_at=timezone.now(),
         )
         if rule == Rule.AUTOMATIC:
-            _carry_out(intervention, by=None)
+            _warn_or_pause_rater(intervention, by=None)
         else:
             _record_event(intervention, f"gold.{step}_proposed", by=None)
         interventions.append(intervention)
@@ -166,7 +166,7 @@ def carry_out_intervention(*, intervention: GoldIntervention, by: Any) -> GoldIn
     row = _lock_intervention(intervention)
     if row.state != State.PROPOSED:
         raise InvalidIntervention(_("Already decided."))
-    _carry_out(row, by=by)
+    _warn_or_pause_rater(row, by=by)
     return row
 
 
@@ -185,7 +185,7 @@ def override_intervention(
     row = _lock_intervention(intervention)
     if row.state == State.OVERRIDDEN:
         raise InvalidIntervention(_("Already decided."))
-    _override(row, reason=reason, by=by)
+    _override_interventions(row, reason=reason, by=by)
     return row
 
 
@@ -206,7 +206,7 @@ def _get_current_steps(question: Question, raters: Collection[int]) -> dict[int,
     return steps
 
 
-def _carry_out(intervention: GoldIntervention, *, by: Any) -> None:
+def _warn_or_pause_rater(intervention: GoldIntervention, *, by: Any) -> None:
     intervention.state, intervention.by, intervention.decided_at = State.DONE, by, timezone.now()
     intervention.save(update_fields=["state", "by", "decided_at"])
     rater = intervention.rater
@@ -220,7 +220,7 @@ def _carry_out(intervention: GoldIntervention, *, by: Any) -> None:
     _record_event(intervention, f"gold.{intervention.step}_carried_out", by=by)
 
 
-def _override(intervention: GoldIntervention, *, reason: str, by: Any) -> None:
+def _override_interventions(intervention: GoldIntervention, *, reason: str, by: Any) -> None:
     now = timezone.now()
     rows = GoldIntervention.objects.filter(question=intervention.question, rater=intervention.rater)
     ended = list(rows.exclude(state=State.OVERRIDDEN).values_list("step", "state"))

@@ -137,13 +137,13 @@ class StoredEntry(NamedTuple):
 def select_entries(scope: InboxScope) -> QuerySet[Any, Any]:
     """Return a query with the columns of StoredEntry, in no order."""
     of_rater = Q(rater=OuterRef("rater"))
-    alerts = _select_each(
+    alerts = _select_entry_per_row(
         entry_counts.get_open_alerts().filter(question__project__in=scope.results),
         entry_counts.ALERTS,
         _get_largest_impact(of_rater | Q(rater=OuterRef("other_rater")), F("impact")),
         alert_id=F("pk"),
     )
-    raters = _select_each(
+    raters = _select_entry_per_row(
         entry_counts.get_gold_scores_to_act_on().filter(question__project__in=scope.results),
         entry_counts.RATERS,
         _get_largest_impact(of_rater, F("n") - F("right")),
@@ -216,7 +216,9 @@ def _get_largest_impact(of_raters: Q, otherwise: Any) -> Coalesce:
     return Coalesce(largest, Cast(otherwise, FloatField()))
 
 
-def _select_each(rows: QuerySet[Any], kind: str, impact: Any, **row_ids: F) -> QuerySet[Any, Any]:
+def _select_entry_per_row(
+    rows: QuerySet[Any], kind: str, impact: Any, **row_ids: F
+) -> QuerySet[Any, Any]:
     """Return a query with one entry for each row.
 
     ``row_ids``: expressions for ``alert_id`` or ``about_rater``, which are 0 by default.
