@@ -129,8 +129,8 @@ def describe_event(event: Event | None, project_id: int | None) -> ChatMessage:
         path = reverse("dashboard", args=[project_id]) if project_id else reverse("projects")
         text = _("This is a test.")
         return ChatMessage(_("Concord: test"), (text,), build_absolute_url(path))
-    title = f"{_shorten(event.project.name)}: {TITLES[event.kind]}"
-    path = _get_path(event)
+    title = f"{_truncate_name(event.project.name)}: {TITLES[event.kind]}"
+    path = _get_page_path(event)
     return ChatMessage(title, tuple(_iter_lines(event.data)), build_absolute_url(path))
 
 
@@ -138,7 +138,7 @@ def _iter_lines(data: Mapping[str, Any]) -> Iterator[str]:
     """Yield lines with the names and figures of an event."""
     for key, label in NAMES.items():
         if data.get(key):
-            yield f"{label}: {_shorten(str(data[key]))}"
+            yield f"{label}: {_truncate_name(str(data[key]))}"
     if "evidence" in data and isinstance(data.get("size"), int | float):
         yield _("Size: %(size)s (between %(low)s and %(high)s); since %(since)s") % {
             **{name: _format_number(data[name]) for name in ("size", "low", "high")},
@@ -153,11 +153,11 @@ def _iter_lines(data: Mapping[str, Any]) -> Iterator[str]:
     items = data.get("items")
     if isinstance(items, list) and items:
         more = ", …" if len(items) > MAX_ITEMS else ""
-        keys = ", ".join(_shorten(str(key)) for key in items[:MAX_ITEMS])
+        keys = ", ".join(_truncate_name(str(key)) for key in items[:MAX_ITEMS])
         yield _("Items: %(items)s") % {"items": f"{keys}{more}"}
 
 
-def _get_path(event: Event) -> str:
+def _get_page_path(event: Event) -> str:
     """Return the path of the page about an event: the alert, the gates or the dashboard."""
     if event.data.get("alert"):
         return reverse("alert", args=[event.project_id, event.data["alert"]])
@@ -170,7 +170,7 @@ def _format_number(value: float | None) -> str:
     return "–" if value is None else number_format(value, 2)
 
 
-def _shorten(name: str) -> str:
+def _truncate_name(name: str) -> str:
     """Return a name in one line of limited length."""
     line = " ".join(name.split())
     return line if len(line) <= MAX_NAME_LENGTH else f"{line[: MAX_NAME_LENGTH - 1]}…"
