@@ -117,10 +117,10 @@ class QuestionLabels:
     def count_and_get_id(
         self, label: str, line: int, column: str, problems: ProblemList
     ) -> int | None:
-        """Count a rating with this text and return the text's staged id.
+        """Count a rating with this text and return the text's staged id, or None.
 
-        Return None after adding a problem with the text. Also, without a problem, for a new text
-        once the question is full: it then has too many labels anyway.
+        None after adding a problem with the text and, without a problem, for a new text once the
+        question is full: it then has too many labels anyway.
         """
         label_id = self.ids.get(label)
         if label_id is None:
