@@ -258,6 +258,12 @@ def _compute_majority(
     fixed: tuple[np.ndarray, np.ndarray],
     disagreement: np.ndarray,
 ) -> ConsensusLabels:
+    """Return the labels of a majority vote, in which raters have weights if ``method`` says so.
+
+    ``votes`` (M,), ``indexes`` (M,): their category indexes; ``disagreement`` (k, k): weight of a
+    wrong rating. ``fixed``: (item ids, category indexes) of decisions and gold, with which raters
+    are compared; it does not change the labels.
+    """
     if method == ConsensusMethod.WEIGHTED:
         majority = consensus.weighted_majority_vote(votes["item"], votes["rater"], indexes, scale.k)
     else:

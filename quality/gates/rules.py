@@ -206,6 +206,7 @@ def _is_known(name: str) -> bool:
 
 
 def _validate_limit(rule: Mapping[str, Any], measure: Measure) -> float:
+    """Return the limit of a rule. Raises _InvalidRule if it is missing or not within its bounds."""
     other = AT_MOST if measure.limit_field == AT_LEAST else AT_LEAST
     if other in rule:
         message = f"“{measure.name}” takes “{measure.limit_field}”, not “{other}”."

@@ -120,6 +120,10 @@ def format_moment(moment: datetime.datetime) -> str:
 
 
 def _judge_rule(rule: Rule, inputs: GateInputs) -> Document:
+    """Return the rule with its verdict, estimate and the number of items that it still needs.
+
+    The number is None if the rule needs no more items, or if it cannot be computed.
+    """
     name, value = compute_measure(rule, inputs)
     is_exact = rule.measure.name in EXACT_MEASURES
     estimate = value if is_exact else _apply_confidence_sequence(value, rule)

@@ -273,6 +273,7 @@ class LabelRulesForm(SettingsForm):
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit_label_rules(request: HttpRequest, project_id: int) -> HttpResponse:
+    """Show the form of the rules for labels, and store it when it is posted."""
     selection = get_permitted_selection(request, project_id, role=Member.Role.LEAD)
     question = selection.question
     rules = get_label_rules(question)

@@ -213,6 +213,10 @@ def _format_contested_answer(appeal: Appeal, labels: dict[tuple[int, int], str])
 @login_required
 @require_POST
 def submit_appeal_answer(request: HttpRequest, project_id: int, appeal_id: int) -> HttpResponse:
+    """Answer an appeal.
+
+    If it was right about a decision, the user is sent to the item to decide again.
+    """
     project = get_project(request.user, project_id, role=Member.Role.ADJUDICATOR)
     appeal = get_object_or_404(Appeal, pk=appeal_id, question__project=project)
     user: Any = request.user
