@@ -248,6 +248,10 @@ def delete_target_object(deletion: Deletion) -> bool:
 
 
 def _delete_target(deletion: Deletion) -> None:
+    """Delete the target itself, when the earlier steps have deleted its ratings.
+
+    Raises Rating.DoesNotExist if it was rated meanwhile.
+    """
     if _get_ratings(deletion.kind, deletion.target).exists():
         raise Rating.DoesNotExist("it was rated meanwhile")
     open_item_ids = []

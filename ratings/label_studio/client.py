@@ -277,6 +277,7 @@ class Client:
     def _request(
         self, method: str, path: str, body: Any = None, authorization: str = ""
     ) -> tuple[int, Any]:
+        """Send one request; return (status, JSON). Raises LabelStudioError."""
         self.before_request()
         target, ip = self._resolve_address()
         headers = {"Accept": "application/json", "User-Agent": "Concord"}

@@ -274,6 +274,7 @@ def _build_new_lease_parameters() -> list[Any]:
 
 
 def _assign_gold(rater: Rater, n_assigned: int) -> int | None:
+    """Assign a pseudo-random gold item of a question; return its id, or None if there is none."""
     [questions] = bulk.execute_statements([(_GOLD_BOUNDS_SQL, [rater.project_id])])
     if not questions:
         return None
@@ -290,6 +291,10 @@ def _assign_gold(rater: Rater, n_assigned: int) -> int | None:
 
 
 def _assign_repeat(rater: Rater, n_assigned: int) -> int | None:
+    """Open the assignment of an item again that the rater answered long enough ago.
+
+    Returns the item's id, or None if there is no such item.
+    """
     project = rater.project
     queries = [
         (_EARLIEST_DONE_SQL, [rater.pk, 0]),
