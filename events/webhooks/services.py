@@ -69,11 +69,10 @@ def create_webhook(
     robot_secret: str = "",
     by: Any,
 ) -> tuple[Webhook, str]:
-    """Create a webhook; return it with its secret, which cannot be shown again.
+    """Create a webhook; return it with its secret ("" for a chat), which is not shown again.
 
-    The secret is "" for a chat. ``project``: None for the site; ``kinds``: names of kinds; if
-    empty, all kinds, or for a chat DEFAULT_KINDS. Raises InvalidWebhook for an invalid value, and
-    beyond MAX_WEBHOOKS webhooks.
+    ``project``: None for the site; ``kinds``: names of kinds; if empty, all kinds, or for a chat
+    DEFAULT_KINDS. Raises InvalidWebhook for an invalid value, and beyond MAX_WEBHOOKS webhooks.
     """
     webhook = Webhook(
         project=project,

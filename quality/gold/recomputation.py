@@ -116,10 +116,9 @@ def compute_gold_score(
     pass_mark: float,
     since: datetime.datetime | None = None,
 ) -> GoldScore:
-    """Return the unsaved gold score of a rater.
+    """Return the unsaved gold score of a rater from their responses (at least one).
 
-    ``responses``: at least one, all by this rater, in the order given. ``since``: evidence counts
-    only the answers after this time, None for all.
+    ``since``: evidence counts only the answers after this time, None for all.
     """
     right = [response.code in gold_of_item[response.item].right for response in responses]
     table = _count_answers(responses, gold_of_item, scale.k)

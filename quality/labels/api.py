@@ -118,10 +118,7 @@ class LabelListView(FileView, ApiView):
         default=build_page_serializer("Label", LabelOut),
     )
     def get(self, request: Request, project_id: int) -> HttpResponseBase:
-        """Return the final label of each item, a page at a time or as a file.
-
-        The label is that of the item's decision, else of its gold answer, else of its ratings.
-        """
+        """Return the final labels: of the decision, else of gold, else of the ratings."""
         project = self.get_project(request, project_id, role=VIEWER)
         params = parse_query_parameters(
             request,

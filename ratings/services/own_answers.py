@@ -78,8 +78,7 @@ def record_check_answers(
     """Record a rater's answers to items that are checks of one kind; return the outcome.
 
     NO_CODE withdraws the answer. All or nothing; equal answers change nothing. ``closed_item_ids``
-    (None: corrections are open) and errors are those of ratings.services.record. The caller has
-    locked the assignments.
+    and errors: as in ratings.services.record. The caller has locked the assignments.
     """
     outcome = RecordOutcome()
     corrections: dict[Question, list[Judgement]] = {}
