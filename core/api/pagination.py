@@ -147,7 +147,7 @@ def paginate_rows(
     key: str = "pk",
     orderings: Mapping[str, str] | None = None,
 ) -> JsonPage:
-    """Return one page of a queryset in the order of ``key``, or of the parameter ``ordering``.
+    """Return one page of a queryset, ordered as the request asks or else by ``key``.
 
     The rows are serialized by the class, or all together by the function ``serialize``. ``key`` and
     ``orderings``: see RowOrder.parse. Raises BadRequest for an invalid cursor, page size or order.

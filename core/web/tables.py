@@ -96,9 +96,9 @@ class Table:
 
 @contextlib.contextmanager
 def export_mode(name: str) -> Iterator[Export]:
-    """Context manager in which a page fills the yielded ``Export`` with the table of this name.
+    """Yield an ``Export`` that a page rendered inside the block fills with the table ``name``.
 
-    The page shows nothing of it.
+    The HTML of the page then contains no table.
     """
     export = Export(name)
     token = _export.set(export)
