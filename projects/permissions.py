@@ -46,7 +46,10 @@ def get_role(project: Project, user: Any) -> str | None:
 
 
 def get_effective_role(project: Project, role: str | None) -> str | None:
-    """Return the role that applies: in an example, which is read-only, every member is a viewer."""
+    """Return "viewer" for any role in an example, which is read-only; elsewhere the role itself.
+
+    None, which stands for a stranger, stays None.
+    """
     return Member.Role.VIEWER.value if role and project.is_example else role
 
 
@@ -199,7 +202,10 @@ def is_site_under_legal_hold() -> bool:
 
 
 def list_projects_under_legal_hold() -> list[int]:
-    """Return the ids of the projects that LEGAL_HOLD names; none for ``all``, which names none."""
+    """Return the ids of the projects that LEGAL_HOLD lists.
+
+    The list is empty if the setting is only ``all``.
+    """
     return [int(text) for text in settings.LEGAL_HOLD if text != ALL]
 
 

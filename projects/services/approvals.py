@@ -28,7 +28,7 @@ class InvalidApproval(Exception):
 
 
 def is_needed() -> bool:
-    """Return whether the site requires the approval of a second person (SECOND_PERSON)."""
+    """Return whether the site requires a second person's approval (setting SECOND_PERSON)."""
     return settings.SECOND_PERSON != "nobody"
 
 

@@ -69,10 +69,10 @@ def set_gold_answer(
 def set_gold_answers(
     *, question: Question, answers: Iterable[NewGoldAnswer], by: Any
 ) -> dict[int, str]:
-    """Set gold answers of items, all or none.
+    """Set gold answers of items of the question's project, all or none.
 
-    Returns {item id: "created", "changed" (a new version) or "unchanged"}. Raises
-    InvalidGoldAnswer.
+    Returns {item id: "created", "changed" (a new version) or "unchanged"}. Raises InvalidGoldAnswer
+    if an answer, an explanation or an item is not valid.
     """
     states: dict[int, str] = {}
     changes: GoldChanges = {}
@@ -197,7 +197,8 @@ def get_codes_by_label(question: Question) -> dict[str, int]:
 def parse_answer(value: Any, codes: Mapping[str, int]) -> Answer:
     """Return the answer that a label, a list of labels or an object of shares by label denotes.
 
-    ``codes`` maps the labels of active categories to their codes. Raises InvalidGoldAnswer.
+    ``codes`` maps the labels of active categories to their codes. Raises InvalidGoldAnswer for any
+    other value and for an unknown label.
     """
     labels = [value] if isinstance(value, str) else value
     if not isinstance(labels, list | dict) or not all(
@@ -218,9 +219,10 @@ def parse_answer(value: Any, codes: Mapping[str, int]) -> Answer:
 
 
 def format_answer(stored: Any, labels: Mapping[int, str]) -> Any:
-    """Return a stored answer by label: a label, a list of several, or {label: share}.
+    """Return a stored answer with labels instead of codes.
 
-    A code without a label is shown as its number.
+    It is a label, a list of several labels, or {label: share}. ``labels``: {code: label}; a code
+    without a label is shown as its number.
     """
     if isinstance(stored, dict):
         return {labels.get(int(code), code): share for code, share in stored.items()}

@@ -65,7 +65,8 @@ def create_invited_account(
 
     The invitation link lets its owner choose a password. It is mailed to ``email`` where the site
     sends mail. The address becomes the account's when the mailed link is used: until then only the
-    lead knows that it is the person's.
+    lead knows that it is the person's. Raises InvalidProjectChange for an invalid name or address,
+    for a name that exists or resembles another, and for an unknown role.
     """
     if email:
         try:
@@ -245,9 +246,9 @@ def set_paused(
 
 @transaction.atomic
 def set_role(*, project: Project, members: Sequence[Member], role: str, by: Any) -> str:
-    """Give all members this role, or none of them; return a token to undo the action.
+    """Give all members this role, or none of them; return a token for ``undo_action``.
 
-    Raises InvalidProjectChange.
+    Raises InvalidProjectChange for an unknown role, and if no lead would be left.
     """
     undo_data = [[member.pk, member.role] for member in members if member.role != role]
     for member in members:
@@ -258,9 +259,9 @@ def set_role(*, project: Project, members: Sequence[Member], role: str, by: Any)
 
 @transaction.atomic
 def remove_members(*, project: Project, members: Sequence[Member], by: Any) -> str:
-    """Remove all of the members, or none of them; return a token to undo the action.
+    """Remove all of the members, or none of them; return a token for ``undo_action``.
 
-    Raises InvalidProjectChange.
+    Raises InvalidProjectChange if no lead would be left.
     """
     undo_data = [[member.user_id, member.role, member.starred] for member in members]
     for member in members:

@@ -138,7 +138,8 @@ FIELDS = {
 def get_or_link_rater(*, project: Project, user: User) -> Rater:
     """Return the user's rater in the project; link or create one if there is none.
 
-    That is an unlinked human rater with the username as key, else a new one.
+    An existing human rater whose key is the username, and who has no account, is linked to the
+    user.
     """
     rater = Rater.objects.filter(project=project, user=user).first()
     if rater is not None:
@@ -302,7 +303,7 @@ def record_previous_kinds(kinds: Mapping[int, str]) -> None:
 def lock_raters_and_get_model_ids(
     raters: Collection[int], moment: datetime.datetime
 ) -> tuple[dict[int, Rater], set[int]]:
-    """Return ({id: rater}, ids of those that were models at a moment).
+    """Return the raters by id, and the ids of those that were models at a moment.
 
     The moment must not be in the future. The rows are locked while they are read.
     """

@@ -43,7 +43,7 @@ def list_people(request: HttpRequest, project_id: int) -> HttpResponse:
 def render_people_page(
     request: HttpRequest, project: Project, *, status: int = 200, **extra: Any
 ) -> HttpResponse:
-    """Render the list of people.
+    """Render the list of a project's people that match the search ``q`` of the request.
 
     ``extra``: further context, such as invitation links, which are shown once, and invalid forms.
     """
@@ -82,7 +82,10 @@ def _encode_list_query(query: QueryDict) -> str:
 @login_required
 @require_POST
 def run_bulk_action(request: HttpRequest, project_id: int) -> HttpResponse:
-    """Apply the action ``do`` (pause, resume, write, role or remove) to the selected people."""
+    """Apply the action ``do`` (pause, resume, write, role or remove) to the selected people.
+
+    Raises BadRequest for another action, and for people who are not in the project.
+    """
     project = get_project(request.user, project_id, role=LEAD)
     action = request.POST.get("do", "")
     if action not in ACTIONS:
@@ -135,7 +138,8 @@ def _change_members(
 ) -> str:
     """Change the role of the members, or remove them; return a token to undo it.
 
-    The token is empty if there are no members. Raises InvalidProjectChange.
+    The token is empty if there are no members. Raises InvalidProjectChange if the role is unknown
+    or the project would be left without a lead.
     """
     if not selected_members:
         messages.error(request, _("None of them is a member."))

@@ -152,9 +152,9 @@ class _InvalidPart(Exception):
 
 @transaction.atomic
 def _save_question(question: Question, page: QuestionForms, *, by: Any) -> bool:
-    """Save those of the valid forms that differ from the question; return whether there were any.
+    """Save those of the valid forms that differ from the question; return whether any did.
 
-    Raises _InvalidPart.
+    Raises _InvalidPart, with the form at fault, if a service rejects a change.
     """
     rows = [(row.cleaned_data["code"], row.build_category()) for row in page.categories.get_rows()]
     stored_rows = [
