@@ -240,7 +240,11 @@ def get_groups(claims: Mapping[str, Any]) -> set[str] | None:
 
 @transaction.atomic
 def apply_groups(user: User, claims: Mapping[str, Any]) -> None:
-    """Grant and remove roles according to the groups in the claims."""
+    """Give the user the roles of their groups at the provider, and take away those without a group.
+
+    ``claims``: what the provider says of the user. Nothing changes if the site has no such rules
+    (PROVIDER_GROUP_ROLES) or the provider reports no groups.
+    """
     groups = get_groups(claims)
     if not settings.PROVIDER_GROUP_ROLES or groups is None:
         return

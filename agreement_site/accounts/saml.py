@@ -103,7 +103,10 @@ def get_saml_provider(request: HttpRequest) -> ConcordSAMLProvider:
 def validate_response(
     provider: ConcordSAMLProvider, request: HttpRequest, encoded_response: str
 ) -> Any:
-    """Return the parsed and verified response. Raises InvalidSamlResponse."""
+    """Return the parsed SAML response of the provider after verifying it.
+
+    ``encoded_response``: in base64, as it was posted. Raises InvalidSamlResponse.
+    """
     from onelogin.saml2.errors import OneLogin_Saml2_Error, OneLogin_Saml2_ValidationError
     from onelogin.saml2.response import OneLogin_Saml2_Response
     from onelogin.saml2.settings import OneLogin_Saml2_Settings

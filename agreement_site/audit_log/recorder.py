@@ -81,7 +81,7 @@ class WrittenEntries:
     n_lines: int = 0
 
     def iter_missing(self) -> Iterator[int]:
-        """Yield the ids of stored entries that are missing in the files.
+        """Yield the ids of entries in the database that the audit log files lack.
 
         Only ids between the first and the last one of the files count.
         """
@@ -139,7 +139,7 @@ def get_values(entry: AuditLogEntry) -> Mapping[str, Any]:
 
 
 def encode(values: Mapping[str, Any]) -> str:
-    """Return the values as a JSON object whose keys keep their order."""
+    """Return the values of an entry as a JSON object whose keys keep their order."""
     return json.dumps(values, cls=DjangoJSONEncoder, ensure_ascii=False)
 
 
@@ -251,7 +251,7 @@ def record_event(event: str, fields: Mapping[str, Any]) -> None:
 
 
 def _to_json(values: Mapping[str, object] | None) -> Any:
-    """Return the values as JSON data, with long texts truncated."""
+    """Return the values as JSON data with long texts truncated; None for None."""
     if values is None:
         return None
     truncated = {

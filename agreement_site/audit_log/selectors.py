@@ -98,7 +98,10 @@ class AuditLogFilter:
 
     @classmethod
     def from_query(cls, query: Mapping[str, Any]) -> AuditLogFilter:
-        """Parse the query parameters. Raises InvalidAuditLogFilter."""
+        """Return the filter that query parameters describe.
+
+        Raises InvalidAuditLogFilter if one of them is not valid.
+        """
         errors: dict[str, str] = {}
         actor, action = query.get("actor") or "", query.get("action") or ""
         if len(actor) > MAX_ACTOR_LENGTH or has_nul(actor):

@@ -324,7 +324,7 @@ def _count_by_page(project: Any, inbox: list[entry_counts.EntryCount]) -> dict[s
 def list_site_links(user: Any, path: str) -> list[NavigationLink]:
     """Return the sidebar of the pages outside of projects.
 
-    Users who only annotate get the list of projects alone.
+    Users who only annotate get the list of projects alone. ``path``: that of the current page.
     """
     only_annotates = _only_annotates(user)
     pages = [page for page in SITE_ENTRIES if page.url_name == "projects" or not only_annotates]
@@ -332,7 +332,10 @@ def list_site_links(user: Any, path: str) -> list[NavigationLink]:
 
 
 def list_user_menu(user: Any, path: str) -> list[NavigationLink]:
-    """Return the links in the menu of the user."""
+    """Return the links of the user's own menu, without pages that this user may not open.
+
+    ``path``: the path of the page, by which the current link is marked.
+    """
     permitted = {SiteAccess.EVERYBODY}
     if user.is_staff or user.is_superuser:
         permitted.add(SiteAccess.STAFF)

@@ -135,7 +135,10 @@ def _queue_news(project_id: int, events: Sequence[Event]) -> int:
 
 
 def get_wanted_events(at_once: Sequence[str]) -> set[str]:
-    """Return the kinds of events of the news named in ``at_once``, whatever the person may see."""
+    """Return the kinds of events in the news that are named in ``at_once``.
+
+    Whether the person may see these events is not considered.
+    """
     return {event for name in at_once if name in NEWS for event in NEWS[name].events}
 
 

@@ -34,7 +34,7 @@ PEOPLE_PER_TRANSACTION = 500  # people in one transaction
 
 
 def get_preferences(user: Any) -> NotificationSettings:
-    """Return the settings of a user, unsaved defaults where there are none yet."""
+    """Return the user's notification settings; unsaved defaults where none are stored yet."""
     row = NotificationSettings.objects.filter(user=user.pk).first()
     return row or _build_defaults([user.pk])[0]
 
@@ -149,7 +149,10 @@ def build_unsubscribe_url(user: Any, subscription: str) -> str:
 
 
 def parse_token(token: str) -> tuple[User, str] | None:
-    """Return (user, subscription) of an unsubscribe link; None for an invalid link."""
+    """Return the user and the subscription that an unsubscribe link is for.
+
+    None for a link that is not valid.
+    """
     try:
         user_id, subscription = signing.loads(token, salt=_SALT)
     except signing.BadSignature:
