@@ -42,8 +42,8 @@ def report(
 
     categories: the number k of declared categories (or the sequence of them); codes are 0..k-1 in
     declared order. values: k numbers for interval and ratio statistics, 1..k when None.
-    weight_matrix: custom weights (k, k). ValueError names the position of the first invalid entry
-    and the allowed values.
+    weight_matrix: custom weights (k, k). Raises ValueError, which names the position of the first
+    invalid entry and the allowed values.
     """
     k = validate_category_count(categories)
     table = validate_codes(codes, k)
@@ -67,7 +67,7 @@ def build_report(
     """Return report() of ratings in long form (M,), for data where most raters rated few items.
 
     item: integers; rater: numbers from 0 (`pairwise` counts them from 1); code: 0..k-1. values (k,)
-    and weight_matrix (k, k) as for report(): ranks 1..k, and no custom weights, when None.
+    and weight_matrix (k, k) as for report(): ranks 1..k, and no custom weights, when None. Raises
     ValueError for invalid values or weights.
     """
     scale = _Scale.from_input(validate_category_count(k), values, weight_matrix)
@@ -90,8 +90,8 @@ class _Scale:
     ) -> "_Scale":
         """Return the scale of validated values (k,) and of a validated weight matrix (k, k).
 
-        values None: ranks 1..k; weight_matrix None: no custom weights. ValueError for invalid
-        input.
+        values None: ranks 1..k; weight_matrix None: no custom weights. Raises ValueError for
+        invalid input.
         """
         numbers = np.arange(1.0, k + 1) if values is None else validate_values(values, k)
         custom_matrix = None if weight_matrix is None else validate_weight_matrix(weight_matrix, k)

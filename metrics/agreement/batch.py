@@ -37,8 +37,8 @@ def pattern_coefficients(
     counts (P, k): patterns; n_items (..., P): numbers of items; weight_matrix (k, k): custom
     weights, or None; names: compute these only, all when None; interval: False for values alone.
     Weighted forms carry the suffix _linear, _quadratic or _custom. Interval and ratio alpha need
-    values (k,), ratio alpha values >= 0; they are left out otherwise. ValueError for an unknown
-    scale or name.
+    values (k,), ratio alpha values >= 0; they are left out otherwise. Raises ValueError for an
+    unknown scale or name.
     """
     sums = build_pattern_sums(counts, n_items)
     forms = get_pattern_forms(scale=scale, values=values, custom=weight_matrix is not None)
@@ -70,7 +70,7 @@ def estimate_coefficient(
 
     counts (P, k): patterns; n_items (..., P): numbers of items. weights (k, k), or None, apply to a
     name without a weighting; names such as fleiss_kappa_linear imply theirs. Interval and ratio
-    alpha take the numbers 1..k. ValueError for a name that cannot be computed from patterns.
+    alpha take the numbers 1..k. Raises ValueError for a name that cannot be computed from patterns.
     """
     sums = build_pattern_sums(counts, n_items)
     values = np.arange(1.0, sums.k + 1)
@@ -117,7 +117,7 @@ def table_coefficients(
     """Return name -> Estimate (...) from tables (..., k, k) of pairs of raters, without tests.
 
     values (k,): numbers of the categories, or None; weight_matrix (k, k): custom weights, or None.
-    The kappas of single categories have the shape (..., k). ValueError for an unknown scale.
+    The kappas of single categories have the shape (..., k). Raises ValueError for an unknown scale.
     """
     scale_properties = get_scale_type(scale)
     weights = build_weightings(

@@ -60,7 +60,7 @@ def bootstrap_patterns(
     """Return name -> bootstrap interval of each statistic; n_items (P,): items of each pattern.
 
     statistics: name -> function, e.g. lambda n: fleiss_kappa(counts, n, interval=False). All are
-    computed on the same replicates. ValueError for an unknown method.
+    computed on the same replicates. Raises ValueError for an unknown method.
     """
     if method not in METHODS:
         raise ValueError(f"unknown method {method!r}; one of {', '.join(METHODS)}")

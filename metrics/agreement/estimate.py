@@ -83,7 +83,10 @@ class Limits:
         self._arrays = arrays
 
     def solve(self) -> tuple[Floats, Floats]:
-        """Compute the lower and upper limits (...); implemented by subclasses."""
+        """Return the lower and the upper limits (...).
+
+        Raises NotImplementedError unless a subclass implements it.
+        """
         raise NotImplementedError
 
     def __getitem__(self, index: Any) -> "Limits":
@@ -277,9 +280,9 @@ def build_proportion(
     n_ratings: int,
     reason: str | None = None,
 ) -> Value:
-    """Return a share with its interval as a Value.
+    """Return a share with its interval (low, high) as a Value, without standard error.
 
-    Where the share is None, it is undefined for this reason.
+    Both are None where the share is undefined, for the reason with the name `reason`.
     """
     low, high = interval or (None, None)
     return {

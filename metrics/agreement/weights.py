@@ -41,7 +41,10 @@ def quadratic_weights(k: int) -> Floats:
 
 
 def get_weight_matrix(name: str, k: int) -> Floats:
-    """Return the rank-based weights (k, k) with this name; ValueError lists the valid names."""
+    """Return the weights by rank (k, k) with this name: none, linear or quadratic.
+
+    Raises ValueError, which lists the valid names, for another one.
+    """
     builders = {
         UNWEIGHTED: identity_weights,
         "linear": linear_weights,
@@ -81,7 +84,7 @@ def get_weighted_name(base: str, weighting: str) -> str:
 def score_weights(scores: npt.ArrayLike) -> Floats:
     """Return weights (k, k) that fall with the squared difference of the scores (k,), from 1 to 0.
 
-    ValueError for scores that are not finite or are all equal.
+    Raises ValueError for scores that are not finite or are all equal.
     """
     values = np.asarray(scores, float)
     if values.ndim != 1 or not np.isfinite(values).all():
@@ -109,7 +112,7 @@ def chance_factor(weights: npt.ArrayLike | None, k: int) -> float:
 def validate_weight_matrix(weights: npt.ArrayLike, k: int) -> Floats:
     """Return the matrix (k, k) as floats if it is symmetric in 0..1 with ones on the diagonal.
 
-    Otherwise ValueError names the first invalid row and column, from 1.
+    Otherwise raises ValueError, which names the first invalid row and column, from 1.
     """
     try:
         values = np.array(weights, dtype=float)

@@ -52,7 +52,11 @@ def fleiss_kappa(
     interval: bool = True,
     sums: PatternSums | None = None,
 ) -> Estimate:
-    """Return Fleiss' kappa of patterns (P, k), n_items (..., P) of each; weights (k, k) or None."""
+    """Return Fleiss' kappa of patterns (P, k).
+
+    n_items (..., P): numbers of items; weights (k, k) or None; interval: False for the value alone;
+    sums: those of the patterns if they are at hand, else None.
+    """
     sums = sums or build_pattern_sums(counts, n_items)
     w = as_weight_matrix(weights, sums.k)
     agreement = sums.compute_item_agreement(weights)

@@ -104,7 +104,7 @@ def select_held_out(item: npt.ArrayLike, rater: npt.ArrayLike) -> npt.NDArray[np
 
 
 def _hash_keys(keys: Ints) -> npt.NDArray[np.uint64]:
-    """Return pseudo-random 64-bit hashes of the keys, also for consecutive ones.
+    """Return pseudo-random 64-bit hashes (M,) of integer keys (M,), also of consecutive ones.
 
     Source: the finaliser of splitmix64.
     """
@@ -117,7 +117,7 @@ def _hash_keys(keys: Ints) -> npt.NDArray[np.uint64]:
 def calibrate(
     item: npt.ArrayLike, rater: npt.ArrayLike, code: npt.ArrayLike, k: int, **options: Any
 ) -> Calibration:
-    """Return the calibration of a model's confidences on held-out ratings.
+    """Return how well a model's confidences predict held-out ratings, and the best power tau.
 
     item, rater, code (M,): ratings in long form; options: keyword arguments of fit_dawid_skene,
     which is called once, without the held-out ratings.

@@ -153,7 +153,8 @@ def detect_drift(  # noqa: PLR0917
     item, rater, code, day (M,): at most one rating for an item and rater, codes 0..k-1, days since
     1970-01-01 or UNDATED: an undated rating is compared with others but is on no chart. ordered:
     whether the categories have an order. context and settings: the defaults of their classes when
-    None. The result does not depend on the order of the rows. ValueError for invalid input.
+    None. The result does not depend on the order of the rows. Raises ValueError for columns of
+    unequal length, a code outside 0..k-1, and an item that a rater rated twice.
     """
     context, settings = context or DriftContext(), settings or DriftSettings()
     ratings = DatedRatings.from_columns(item, rater, code, day, k, clusters=context.clusters)

@@ -108,7 +108,8 @@ def compute_evidence(
 
     n, total, squares (T,): items of each active day (1 or more), sum of their scores, and of the
     squares; s2: variance of an item about its day; kappa2: variance of days about their level;
-    side: +1 tests for a rise, -1 for a fall. ValueError for invalid input.
+    side: +1 tests for a rise, -1 for a fall. Raises ValueError for columns of unequal length, a day
+    without items, a variance that is not positive (s2) or negative (kappa2), and another side.
     """
     days = DailySums(n, total, squares)
     return compute_evidence_by_side(days, (side,), s2=s2, kappa2=kappa2, prior=prior)[0]
@@ -117,7 +118,10 @@ def compute_evidence(
 def compute_evidence_by_side(
     days: DailySums, sides: Sequence[int], *, s2: float, kappa2: float, prior: ShiftPrior
 ) -> list[ShiftEvidence]:
-    """Return the evidence for each side (+1 rise, -1 fall); one regression serves all sides."""
+    """Return the evidence for each side (+1 rise, -1 fall); one regression serves all sides.
+
+    The arguments and errors are those of compute_evidence.
+    """
     n, total, squares = (np.asarray(column, float) for column in days)
     _validate(n, total, squares, s2=s2, kappa2=kappa2, sides=sides)
     today, onset = _list_onsets(n, prior)
@@ -333,7 +337,7 @@ def fit_ramp(before: CumulativeSums, since: CumulativeSums, onset: Ints) -> tupl
 
 
 def _sum_onsets(factors: Floats, today: Ints, n_days: int) -> tuple[Floats, Ints]:
-    """Return the sum of the factors (P,) of each day, and the index of the largest factor.
+    """Return each day's sum of the factors (P,), and the index of its largest factor.
 
     today (P,): the day of each factor. Both results are (n_days,); the index is -1 for a day
     without factors.

@@ -144,7 +144,7 @@ def _diagnose_prevalence(
 
 
 def _share_agreeing_comparisons(sums: PatternSums) -> tuple[float, int]:
-    """Return the share of agreeing comparisons of two ratings of an item, and their number.
+    """Return the share of agreeing pairs among the pairs of ratings of an item, and their number.
 
     Percent agreement differs from this share where items have unequal numbers of ratings, because
     it counts items equally.
