@@ -222,7 +222,7 @@ def _build_bar_layer(*, is_clear: bool) -> vega_lite.Spec:
 
 
 def _build_number_layers() -> list[vega_lite.Spec]:
-    """Return two layers of numbers at the bars: of negative contributions, and of the others."""
+    """Return two layers of numbers beside the bars: of negative contributions, then of others."""
     text = vega_lite.build_field("contribution", "quantitative", format="+.2f")
     return [
         {

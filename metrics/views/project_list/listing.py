@@ -130,7 +130,7 @@ class _QuestionProgress(NamedTuple):
 
 
 def _load_progress(projects: list[int]) -> list[_QuestionProgress]:
-    """Return the progress of the projects' questions in their order."""
+    """Return the progress of every question of these projects, in the order of the questions."""
     all_time = FilteredRelation("results", condition=Q(results__period_unit=PeriodUnit.ALL))
     questions = Question.objects.filter(project__in=projects).alias(all_time=all_time)
     columns = questions.values_list(
@@ -223,7 +223,7 @@ def load_page_details(page_rows: list[ProjectRow], inboxes: Sequence[ProjectInbo
 
 
 def query_last_changes(questions: Collection[int]) -> QuerySet[Question, tuple[int, Any]]:
-    """Return a queryset of (question id, time of the last change of a rating).
+    """Return a queryset of (question id, newest change of its ratings); None without ratings.
 
     It takes one index lookup for each question. SQLite uses the index only if the outer id is an
     expression, and if the order has no id: else it would sort the ratings of a file, which have the

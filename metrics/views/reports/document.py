@@ -264,7 +264,10 @@ def _build_other_statistics(facts: ReportFacts) -> ReportSection:
 
 
 def _build_groups(facts: ReportFacts) -> ReportSection:
-    """Return the agreement of people and models; empty where all raters are of one kind."""
+    """Return the section on the agreement of people and models.
+
+    It has no rows where all raters are of one kind.
+    """
     headline = facts["headline"]
     rows = [
         (
@@ -290,7 +293,7 @@ def _build_hash(facts: ReportFacts) -> ReportSection:
 
 
 def render_markdown(facts: ReportFacts, question: Question) -> str:
-    """Render the report as Markdown."""
+    """Return the report as a Markdown text in the reader's language."""
     lines = [f"# {_escape_markdown(build_title(facts))}", ""]
     for section in build_sections(facts, question):
         lines += [f"## {_escape_markdown(section.title)}", ""]
