@@ -305,5 +305,5 @@ def _create_raters(project: Project, keys: Sequence[str]) -> list[Rater]:
 
 
 def get_display_name(key: str) -> str:
-    """Return the name of an example rater."""
+    """Return the name of an example rater, from the rater's key."""
     return "QE model" if key == simulation.MODEL else key.replace("-", " ").capitalize()

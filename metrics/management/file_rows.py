@@ -93,9 +93,10 @@ class FileRows:
 
 
 def read_file_rows(path: Path, question: str | None, options: TableOptions) -> FileRows:
-    """Read the ratings of a question, or for None of the only one. Raises RatingFileError.
+    """Return the ratings in a file of a question, or of the only one if ``question`` is None.
 
-    ``path`` is an unpacked file.
+    ``path`` is an unpacked file. Raises RatingFileError if it cannot be read, or has several
+    questions and ``question`` is None.
     """
     try:
         return _read_rows(path, question, options)

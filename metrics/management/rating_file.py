@@ -72,7 +72,7 @@ class RatingFile:
 
     @cached_property
     def patterns(self) -> PatternCounts:
-        """The number of items with each vector of counts of the categories."""
+        """The patterns of the items: each vector of category counts, and how many items have it."""
         return count_patterns(self.item, self.code, len(self.categories))
 
     def list_order_notes(self, scale: str | None) -> list[LabelNote]:
@@ -159,7 +159,10 @@ def read_rating_file(
 
 
 def _read_rows_of_question(path: Path, question: str | None, table: TableOptions) -> FileRows:
-    """Return the rows of a question, or for None of the only one. Raises RatingFileError."""
+    """Return the rows of a question, or of the only one if ``question`` is None.
+
+    Raises RatingFileError if the file is missing, cannot be read or has no such ratings.
+    """
     if not path.is_file():
         raise RatingFileError("There is no such file.")
     try:
