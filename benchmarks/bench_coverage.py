@@ -33,7 +33,11 @@ GOAL_WORST = {10: 0.80, 20: 0.85, 50: 0.85, 200: 0.85}
 
 @dataclass(frozen=True)
 class Design:
-    """One cell of the grid: numbers of items, ratings an item and categories; share; kappa."""
+    """A cell of the grid.
+
+    ``n``: number of items; ``raters``: ratings of an item; ``k``: number of categories;
+    ``prevalence``: share of the first one; ``kappa``: the true kappa.
+    """
 
     n: int
     raters: int
@@ -133,7 +137,7 @@ def measure(design: Design, estimate: Estimate | StudyEstimates, truth: float) -
 
 
 def measure_patterns(name: str, design: Design, studies: int, rng: np.random.Generator) -> Coverage:
-    """Return the coverage of a coefficient of patterns."""
+    """Return the coverage of the coefficient ``name``, computed from the patterns of ratings."""
     counts = list_patterns(design)
     n_items = rng.multinomial(design.n, compute_probabilities(counts, design), size=studies)
     used = n_items.any(axis=0)

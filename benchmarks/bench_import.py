@@ -64,8 +64,10 @@ def main() -> None:
 
 
 def write_csv(folder: Path, rows: int) -> Path:
-    """Write nine ratings per item by nine of 800 raters; every thirtieth row repeats the previous
-    one."""
+    """Write a file of ``rows`` ratings, nine an item by nine of 800 raters; return its path.
+
+    Every thirtieth row repeats the previous one.
+    """
     rng = random.Random(rows)
     path = folder / f"{rows}.csv"
     with path.open("w") as file:
@@ -116,9 +118,9 @@ def count_bytes(response: Any) -> int:
 
 
 def measure_import(path: Path, user: Any, previous: Any) -> tuple[float, float, float, Any]:
-    """Return the seconds of the check and of the writing, its processor seconds, and the import run.
+    """Return (seconds of the check, of the writing, processor seconds of the writing, import run).
 
-    Imports into the project of the run ``before``, or into a new one.
+    Imports into the project of the run ``previous``, or into a new one if it is None.
     """
     from ratings.imports import jobs, services
     from ratings.imports.mapping.import_mapping import ImportMapping

@@ -112,7 +112,10 @@ def print_coverage(documents: list[int], studies: int, rng: np.random.Generator)
 def compute_share_assured(
     design: Design, half_width: float, pilots: int, rng: np.random.Generator
 ) -> tuple[float, float]:
-    """Return the share of pilots whose continuation reaches the half-width, and its mean items."""
+    """Return the share of pilots whose continuation reaches the half-width.
+
+    The second part is the mean of the planned numbers of items.
+    """
     outcomes, planned = [], []
     for _pilot in range(pilots):
         codes = draw_codes(design, rng)
