@@ -609,7 +609,7 @@ SPECTACULAR_SETTINGS = {
     "SERVERS": [{"url": "/", "description": "This site"}],
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
-        "core.api.schema.describe_areas",
+        "core.api.schema.complete_schema",
         "agreement_site.api_urls.describe_api",
     ],
     "OAS_VERSION": "3.1.0",

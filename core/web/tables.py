@@ -95,7 +95,7 @@ class Table:
 
 
 @contextlib.contextmanager
-def export_mode(name: str) -> Iterator[Export]:
+def collect_table(name: str) -> Iterator[Export]:
     """Yield an ``Export`` that a page rendered inside the block fills with the table ``name``.
 
     The HTML of the page then contains no table.
