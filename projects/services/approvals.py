@@ -27,7 +27,7 @@ class InvalidApproval(Exception):
     """The approval cannot be requested or decided. The message says why."""
 
 
-def is_needed() -> bool:
+def is_approval_needed() -> bool:
     """Return whether the site requires a second person's approval (setting SECOND_PERSON)."""
     return settings.SECOND_PERSON != "nobody"
 
@@ -86,7 +86,7 @@ def use_approval(*, project: Project, action: Approval.Action, by: Any) -> None:
     Raises PermissionDenied if there is none. None is needed if the site does not require approvals,
     and by commands of the operator (``by`` is None).
     """
-    if not is_needed() or by is None:
+    if not is_approval_needed() or by is None:
         return
     approval = list_usable_approvals(project, action, by).select_for_update().first()
     if approval is None:

@@ -306,7 +306,7 @@ def _render_approvals(
         "project": project,
         "form": form,
         "approvals": rows,
-        "is_needed": approvals.is_needed(),
+        "is_needed": approvals.is_approval_needed(),
         "may_decide": approvals.may_decide(request.user),
     }
     return render(request, "projects/approvals.html", context, status=status)
