@@ -82,7 +82,7 @@ class SocialAdapter(DefaultSocialAccountAdapter):
         if sociallogin.state.get("process") == "connect":
             return
         if sociallogin.is_existing:
-            apply_groups(sociallogin.user, claims)
+            apply_group_roles(sociallogin.user, claims)
             return
         user = (
             _find_matching_user(sociallogin)
@@ -94,7 +94,7 @@ class SocialAdapter(DefaultSocialAccountAdapter):
             security_log.log_event(
                 "sign_in_connected", by=user.pk, after=_build_audit_values(sociallogin.account)
             )
-            apply_groups(user, claims)
+            apply_group_roles(user, claims)
 
     def is_open_for_signup(self, request: HttpRequest, sociallogin: SocialLogin) -> bool:
         """Return whether this sign-in may create an account.
@@ -112,7 +112,7 @@ class SocialAdapter(DefaultSocialAccountAdapter):
         user = super().save_user(request, sociallogin, form)
         after = {"name": user.get_username(), **_build_audit_values(sociallogin.account)}
         security_log.log_event("account_created", by=user.pk, after=after)
-        apply_groups(user, sociallogin.account.extra_data)
+        apply_group_roles(user, sociallogin.account.extra_data)
         return user
 
     def on_authentication_error(
@@ -239,7 +239,7 @@ def get_groups(claims: Mapping[str, Any]) -> set[str] | None:
 
 
 @transaction.atomic
-def apply_groups(user: User, claims: Mapping[str, Any]) -> None:
+def apply_group_roles(user: User, claims: Mapping[str, Any]) -> None:
     """Give the user the roles of their groups at the provider, and take away those without a group.
 
     ``claims``: what the provider says of the user. Nothing changes if the site has no such rules

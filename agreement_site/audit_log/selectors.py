@@ -147,15 +147,15 @@ def filter_entries(project: Project | None, filters: AuditLogFilter) -> QuerySet
         entries = entries.filter(action=filters.action)
     zone = ZoneInfo(project.time_zone if project is not None else "UTC")
     if filters.first_day:
-        entries = _filter_since(entries, _start_of_day(filters.first_day, zone))
+        entries = _filter_since(entries, _get_start_of_day(filters.first_day, zone))
     if filters.last_day:
         entries = _filter_until(
-            entries, _start_of_day(filters.last_day + datetime.timedelta(days=1), zone)
+            entries, _get_start_of_day(filters.last_day + datetime.timedelta(days=1), zone)
         )
     return entries
 
 
-def _start_of_day(day: datetime.date, zone: ZoneInfo) -> datetime.datetime:
+def _get_start_of_day(day: datetime.date, zone: ZoneInfo) -> datetime.datetime:
     return datetime.datetime.combine(day, datetime.time.min, tzinfo=zone)
 
 

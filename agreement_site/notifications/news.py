@@ -191,16 +191,16 @@ def queue_invitation(member: Member, by: Any, email: str) -> None:
         addresses = earlier.exclude(address="").order_by("-pk").values_list("address", flat=True)
         address = email or addresses.first() or ""
         if address or member.user.email:
-            _queue(Kind.JOINED, member.user_id, member.project_id, by, address=address)
+            _queue_mail(Kind.JOINED, member.user_id, member.project_id, by, address=address)
 
 
 def queue_offer(offer: MemberOffer, by: Any) -> None:
     """Queue a mail to the owner of an account to whom a role was offered."""
     if settings.SMTP_URL and offer.user is not None and offer.user.email:
-        _queue(Kind.OFFERED, offer.user.pk, offer.project_id, by)
+        _queue_mail(Kind.OFFERED, offer.user.pk, offer.project_id, by)
 
 
-def _queue(kind: str, user_id: int, project_id: int, by: Any, **fields: Any) -> None:
+def _queue_mail(kind: str, user_id: int, project_id: int, by: Any, **fields: Any) -> None:
     now = timezone.now()
     recent = QueuedMail.objects.filter(
         by=by.pk,

@@ -148,7 +148,7 @@ def build_unsubscribe_url(user: Any, subscription: str) -> str:
     return build_absolute_url(reverse("unsubscribe", args=[token]))
 
 
-def parse_token(token: str) -> tuple[User, str] | None:
+def parse_unsubscribe_token(token: str) -> tuple[User, str] | None:
     """Return the user and the subscription that an unsubscribe link is for.
 
     None for a link that is not valid.

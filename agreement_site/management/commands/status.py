@@ -35,7 +35,7 @@ class Command(BaseCommand):
         if options["json"]:
             self.stdout.write(json.dumps(status.to_json()))
         else:
-            self.stdout.write("\n".join(format_lines(status)))
+            self.stdout.write("\n".join(format_status_lines(status)))
         if problems := status.problems:
             raise CommandError("; ".join(problems), returncode=1)
 
@@ -57,7 +57,7 @@ def format_mails(mails: MailQueueState | None) -> str:
     return f"{mails['waiting']}; {mails['failed']} failed in the last day"
 
 
-def format_lines(status: SystemStatus) -> list[str]:
+def format_status_lines(status: SystemStatus) -> list[str]:
     oldest = status.oldest_uncounted_seconds
     return [
         f"Release               {status.release}; schema {status.schema}",

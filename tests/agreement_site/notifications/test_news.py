@@ -73,7 +73,7 @@ def test_event_during_a_sending_is_in_the_next_mail(
     assert claimed is not None
     open_alert(question, "ben")
     news.queue_mails_of_events()
-    outbox._end(claimed, "sent")
+    outbox._store_final_state(claimed, "sent")
     second = QueuedMail.objects.get(state="pending")
     assert second.after_event >= claimed.until_event
     with time_machine.travel(timezone.now() + outbox.NEWS_INTERVAL):
