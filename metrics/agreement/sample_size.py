@@ -32,7 +32,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from metrics.agreement.counts.wider_intervals import compute_factor, widen_interval
+from metrics.agreement.counts.wider_intervals import compute_widening_factor, widen_interval
 
 from .coefficients import cohen, fleiss
 from .estimate import (
@@ -150,7 +150,7 @@ def compute_items_until_verdict(value: Value, limit: float) -> int | None:
         return None
     end = low if point > limit else high
     se = abs(point - end) / NORMAL_QUANTILE
-    needed = compute_items_needed(se, n_items, distance, widening=compute_factor)
+    needed = compute_items_needed(se, n_items, distance, widening=compute_widening_factor)
     additional = max(1, needed.additional or 0)
     return additional if additional <= MAX_ADDITIONAL else None
 

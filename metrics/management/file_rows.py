@@ -160,14 +160,14 @@ def _read_records(
     labels = {row.label for row in file_rows.rows}
     if final := reader.find_final_problem(labels, is_usable=bool(questions or skipped.counts)):
         problems.add(final.kind, final.line, final.column, **final.values)
-    raise_problems(problems)
+    raise_if_problems(problems)
     file_rows.questions = list(questions)
     if cluster and not file_rows.clusters:
         raise RatingFileError(f"--cluster: no item of the file has a value of {cluster!r}.")
     file_rows.understood.add_skipped_records(skipped.to_json())
 
 
-def raise_problems(problems: ProblemList) -> None:
+def raise_if_problems(problems: ProblemList) -> None:
     """Raise RatingFileError with a sentence for each kind of problem, if there is any."""
     if problems:
         raise RatingFileError("\n".join(group.format() for group in problems.list_groups()))

@@ -35,7 +35,7 @@ from .file_rows import (
     RatingFileError,
     TableOptions,
     iter_repeats,
-    raise_problems,
+    raise_if_problems,
     read_file_rows,
     select_ratings,
 )
@@ -139,7 +139,7 @@ def read_rating_file(
     columns = np.array(
         [(items[row.item], raters[row.rater], codes[row.label]) for row in selected], np.int64
     )
-    numbers = _get_values(categories, values)
+    numbers = _choose_category_values(categories, values)
     item, rater, code = columns.T
     return RatingFile(
         item,
@@ -235,7 +235,7 @@ def _list_categories(rows: list[FileRow], order: Sequence[str] | None) -> tuple[
     """
     if order is None:
         guess = guess_order({row.label for row in rows})
-        return _require_two(guess.labels), guess.basis
+        return _require_two_categories(guess.labels), guess.basis
     allowed = set(order)
     if len(allowed) < len(order):
         duplicate = next(label for label in order if list(order).count(label) > 1)
@@ -244,11 +244,11 @@ def _list_categories(rows: list[FileRow], order: Sequence[str] | None) -> tuple[
     for row in rows:
         if row.label not in allowed:
             problems.add("label_unknown", row.line, value=row.label, allowed=", ".join(order))
-    raise_problems(problems)
-    return _require_two(list(order)), OPTION
+    raise_if_problems(problems)
+    return _require_two_categories(list(order)), OPTION
 
 
-def _require_two(categories: list[str]) -> list[str]:
+def _require_two_categories(categories: list[str]) -> list[str]:
     """Return the categories. Raises RatingFileError for fewer than two."""
     if len(categories) < 2:
         raise RatingFileError(
@@ -259,7 +259,7 @@ def _require_two(categories: list[str]) -> list[str]:
     return categories
 
 
-def _get_values(categories: list[str], values: Sequence[float] | None) -> list[float]:
+def _choose_category_values(categories: list[str], values: Sequence[float] | None) -> list[float]:
     """Return the values that were given; else the labels' own numbers, or 1, 2, 3 and so on."""
     if values is not None:
         return list(values)

@@ -187,7 +187,7 @@ class GoldCalibration:
 
         ordered: whether labels are medians, otherwise modes. No label changes.
         """
-        shares = _average(np.asarray(posterior, float), self.weights)
+        shares = _average_powers(np.asarray(posterior, float), self.weights)
         labels, probability = select_labels(shares, ordered=ordered)
         limit = np.maximum(self.bound(probability), MIN_LIMITED_PROBABILITY)
         limited = np.flatnonzero(probability > limit)
@@ -232,7 +232,7 @@ def calibrate_on_gold(
     )  # fmt: skip
     logs -= MISLEADING_SHARES / MEAN_MISLEADING_SHARE
     weights = special.softmax(logs) @ (1 - MISLEADING_SHARES)
-    shares = _average(posterior, weights)
+    shares = _average_powers(posterior, weights)
     labels, probability = select_labels(shares, ordered=ordered)
     levels, limits = _limit_right_shares(probability, labels == gold_codes)
     return GoldCalibration(weights, 1 - float(weights.sum()), int(gold_items.size), levels, limits)
@@ -248,7 +248,7 @@ def _compute_log_probability(probability: Floats, k: int) -> Floats:
     return logs
 
 
-def _average(posterior: Floats, weights: Floats) -> Floats:
+def _average_powers(posterior: Floats, weights: Floats) -> Floats:
     """Return the mean (N, k) of the powers T^tau of a posterior T (N, k), with weights (24,).
 
     The uniform distribution 1 / k has the remaining weight.

@@ -121,7 +121,7 @@ def _diagnose_prevalence(
     kappa, ac1 = value["fleiss_kappa"], value["gwet_ac1"]
     if value["percent_agreement"] is None or kappa is None or ac1 is None:
         return None
-    observed, comparisons = _share_agreeing_comparisons(sums)
+    observed, comparisons = _compute_agreeing_share(sums)
     agreement = min(observed, value["percent_agreement"])  # of comparisons, and of items
     if agreement < HIGH_AGREEMENT or ac1 - kappa < PARADOX_GAP:
         return None
@@ -143,7 +143,7 @@ def _diagnose_prevalence(
     )
 
 
-def _share_agreeing_comparisons(sums: PatternSums) -> tuple[float, int]:
+def _compute_agreeing_share(sums: PatternSums) -> tuple[float, int]:
     """Return the share of agreeing pairs among the pairs of ratings of an item, and their number.
 
     Percent agreement differs from this share where items have unequal numbers of ratings, because

@@ -263,7 +263,9 @@ def compute_evidence_from_counts(
     return np.asarray(np.exp(np.minimum(log_evidence, math.log(np.finfo(float).max))), float)
 
 
-def find_pause(evidence_path: npt.ArrayLike, threshold: float = PAUSE_EVIDENCE) -> int | None:
+def count_answers_until_pause(
+    evidence_path: npt.ArrayLike, threshold: float = PAUSE_EVIDENCE
+) -> int | None:
     """Return the number of answers after which the evidence (n,) reached the threshold, or None."""
     reached = np.flatnonzero(np.asarray(evidence_path, float) >= threshold)
     return int(reached[0]) + 1 if reached.size else None

@@ -162,7 +162,7 @@ def build_chart_rows(explanation: ChangeExplanation | None) -> list[vega_lite.Ro
 PALE_OPACITY = 0.35  # of bars that may be chance
 
 
-def get_height(n_bars: int) -> tuple[str, int]:
+def get_chart_height(n_bars: int) -> tuple[str, int]:
     """Return the CSS class that reserves the height of the chart, and the height in pixels.
 
     The classes are defined in css/results.css.
@@ -202,7 +202,7 @@ def build_bar_chart(
     encoding = {"x": x, "y": y, "tooltip": tooltip}
     rank_filter = [{"filter": f"datum.rank <= {max_bars}"}]
     return vega_lite.build_chart(
-        get_height(len(visible_rows))[1],
+        get_chart_height(len(visible_rows))[1],
         transform=rank_filter,
         encoding=encoding,
         layer=[_build_bar_layer(is_clear=is_clear), *_build_number_layers()],

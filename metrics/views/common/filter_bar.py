@@ -51,14 +51,14 @@ class PopulationLink:
     selected: bool
 
 
-def is_mixed(selection: Selection) -> bool:
+def is_of_people_and_models(selection: Selection) -> bool:
     """Return whether the page shows ratings of people and of models."""
     return not selection.filter.kind and bool(
         selection.headline.get("n_people") and selection.headline.get("n_models")
     )
 
 
-def list_links(
+def list_population_links(
     request: HttpRequest, selection: Selection, *, has_models: bool, transient: tuple[str, ...]
 ) -> list[PopulationLink]:
     """Return the choices of the switch between populations; none where no model rates.
@@ -170,7 +170,7 @@ class FilterBar:
             _build_fields(selection, choices),
             other_parameters,
             _build_url_without(request, *parameters),
-            list_links(
+            list_population_links(
                 request,
                 selection,
                 has_models=choices["models"],
