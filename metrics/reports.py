@@ -106,7 +106,7 @@ class ReportQuestion(TypedDict):
 def compute_report_facts(question: Question, moment: datetime.datetime) -> ReportFacts:
     """Return the facts of a report on a question as of a past moment."""
     ratings = get_ratings_at(question, moment)
-    version, declared = ScaleVersion.get_at(question, moment)
+    version, declared = ScaleVersion.get_version_at(question, moment)
     scale = QuestionScale.from_declaration(declared)
     project = question.project
     return {

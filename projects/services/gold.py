@@ -86,7 +86,7 @@ def set_gold_answers(
         current = {gold.item_id: gold for gold in get_gold_in_force(question, stored)}
         different = []
         for new_answer in batch:
-            state = _get_change(
+            state = _get_write_outcome(
                 new_answer, stored[new_answer.item_id], current.get(new_answer.item_id)
             )
             states[new_answer.item_id] = state
@@ -261,7 +261,7 @@ def _normalize_answer(answer: Answer, codes: set[int]) -> Any:
     return {str(code): share for code, share in positive.items()}
 
 
-def _get_change(new_answer: NewGoldAnswer, stored: Any, current: GoldAnswer | None) -> str:
+def _get_write_outcome(new_answer: NewGoldAnswer, stored: Any, current: GoldAnswer | None) -> str:
     if current is None:
         return "created"
     is_same = current.answer == stored and new_answer.explanation in (None, current.explanation)

@@ -117,7 +117,7 @@ def _pause_or_resume(
         messages.error(request, _("None of them is a rater."))
         return ""
     is_pause = action == "pause"
-    changed, undo = membership.set_paused(
+    changed, undo = membership.pause_or_resume_raters(
         project=project, raters=raters, paused=is_pause, by=request.user
     )
     n = len(changed)
@@ -150,7 +150,7 @@ def _change_members(
         message = _("Removed: %(names)s. Their ratings are kept.") % {"names": names}
     else:
         role = request.POST.get("role", "")
-        undo = membership.set_role(
+        undo = membership.set_role_of_members(
             project=project, members=selected_members, role=role, by=request.user
         )
         message = describe_saved(_("Role"))
