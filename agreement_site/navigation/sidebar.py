@@ -326,7 +326,7 @@ def list_site_links(user: Any, path: str) -> list[NavigationLink]:
 
     Users who only annotate get the list of projects alone. ``path``: that of the current page.
     """
-    only_annotates = _only_annotates(user)
+    only_annotates = _is_annotator_only(user)
     pages = [page for page in SITE_ENTRIES if page.url_name == "projects" or not only_annotates]
     return _build_site_links(pages, path)
 
@@ -349,7 +349,7 @@ def _build_site_links(pages: list[SitePage], path: str) -> list[NavigationLink]:
     return [NavigationLink(page.label, url, url == path) for page, url in urls]
 
 
-def _only_annotates(user: Any) -> bool:
+def _is_annotator_only(user: Any) -> bool:
     """Return whether the user has roles in projects, but sees results in none of them.
 
     False for staff and superusers.

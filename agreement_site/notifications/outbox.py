@@ -40,7 +40,7 @@ from core.jobs.lease import build_unclaimed_filter, claim_row, get_leased_rows
 from core.jobs.outbox import delete_old_rows, get_retry_time
 from core.web.links import build_absolute_url
 
-from .news import get_feed_head
+from .news import get_last_event_number
 from .preferences import PEOPLE_PER_TRANSACTION, compute_next_digest
 
 logger = logging.getLogger(__name__)
@@ -311,13 +311,13 @@ def queue_due_digests() -> int:
     if not NotificationSettings.objects.filter(next_digest_at__lte=timezone.now()).exists():
         return 0  # without the write lock of SQLite
     n_queued = 0
-    while n := _queue_batch():
+    while n := _queue_digests_of_batch():
         n_queued += n
     return n_queued
 
 
 @transaction.atomic
-def _queue_batch() -> int:
+def _queue_digests_of_batch() -> int:
     now = timezone.now()
     due = NotificationSettings.objects.filter(next_digest_at__lte=now).order_by("next_digest_at")
     rows = list(
@@ -333,7 +333,7 @@ def _queue_batch() -> int:
         kind=Kind.DIGEST, state=State.PENDING, user__in=[row.user_id for row in readers]
     )
     # A digest that could not be sent until now contains what happened since, too.
-    head = get_feed_head()
+    head = get_last_event_number()
     waiting.filter(attempts=0).update(until_event=head)
     waiting_ids = set(waiting.values_list("user", flat=True))
     QueuedMail.objects.bulk_create(

@@ -27,7 +27,7 @@ from core.web.links import build_absolute_url
 from projects.models import Member
 from projects.models.roles import Capability, list_roles_with
 
-from .news import DRIFT, get_feed_head
+from .news import DRIFT, get_last_event_number
 
 Digest = NotificationSettings.Digest
 PEOPLE_PER_TRANSACTION = 500  # people in one transaction
@@ -56,7 +56,7 @@ def save_preferences(*, user: Any, **changes: Any) -> NotificationSettings:
     else:
         row.next_digest_at = compute_next_digest(row, timezone.now())
         if was_off:
-            row.digest_event = get_feed_head()
+            row.digest_event = get_last_event_number()
     row.save()
     return row
 
@@ -88,7 +88,7 @@ def _build_defaults(user_ids: list[int]) -> list[NotificationSettings]:
     for user_id, role, zone in memberships.values_list("user", "role", "project__time_zone"):
         roles.setdefault(user_id, set()).add(role)
         zones.setdefault(user_id, zone)
-    rows, head, now = [], get_feed_head(), timezone.now()
+    rows, head, now = [], get_last_event_number(), timezone.now()
     managing, reviewing = map(list_roles_with, (Capability.MANAGE, Capability.REVIEW))
     for user_id in user_ids:
         own_roles = roles.get(user_id, set())

@@ -40,7 +40,7 @@ class Command(BaseCommand):
             raise CommandError("; ".join(problems), returncode=1)
 
 
-def format_audit(audit: AuditSummary | None) -> str:
+def format_audit_state(audit: AuditSummary | None) -> str:
     if audit is None:
         return "-"
     outcome = (
@@ -72,7 +72,7 @@ def format_status_lines(status: SystemStatus) -> list[str]:
         ),
         f"Queued mails          {format_mails(status.mails)}",
         f"Imports under way     {status.running_imports}",
-        f"Last audit            {format_audit(status.audit)}",
+        f"Last audit            {format_audit_state(status.audit)}",
         f"Broker                {status.broker}",
         f"Free in DATA_DIR      {status.disk_free_bytes >> 20} MB",
         *(f"Worker {name} swept {seconds:.0f} s ago" for name, seconds in status.workers.items()),

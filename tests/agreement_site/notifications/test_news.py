@@ -90,7 +90,7 @@ def test_each_event_is_queued_once(
     preferences.save_preferences(user=viewer, at_once=["alerts", "gates"])
     open_alert(question, "ann")
     with monkeypatch.context() as patch:
-        patch.setattr(news, "_queue_personal", lambda _events: 1 / 0)
+        patch.setattr(news, "_queue_personal_mails", lambda _events: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             news.queue_mails_of_events()
     assert QueuedMail.objects.count() == 0
