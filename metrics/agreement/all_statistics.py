@@ -208,7 +208,9 @@ def _report_intraclass(rated_items: RatedItems, scale: _Scale) -> ReportDict:
         result |= _format_value(name, coefficient.value, coefficient.reason)
         for part in ("F", "df1", "df2", "p", "ci_low", "ci_high"):
             result |= _format_value(
-                f"{name}.{part}", getattr(coefficient, part), _get_reason(coefficient, part)
+                f"{name}.{part}",
+                getattr(coefficient, part),
+                _get_undefined_reason(coefficient, part),
             )
     return result
 
@@ -226,14 +228,16 @@ def _report_incomplete_icc(rated_items: RatedItems, scale: _Scale) -> ReportDict
         result |= _format_value(name, coefficient.value, coefficient.reason)
         for part in ("ci_low", "ci_high"):
             result |= _format_value(
-                f"{name}.{part}", getattr(coefficient, part), _get_reason(coefficient, part)
+                f"{name}.{part}",
+                getattr(coefficient, part),
+                _get_undefined_reason(coefficient, part),
             )
     for name, value in (("icc_incomplete_k", incomplete.k), ("icc_incomplete_q", incomplete.q)):
         result |= _format_value(name, value, incomplete.reason)
     return result
 
 
-def _get_reason(coefficient: Icc, part: str) -> str | None:
+def _get_undefined_reason(coefficient: Icc, part: str) -> str | None:
     """Return why a part of a coefficient is undefined: its own reason, else that of the value.
 
     None where the part is defined.
@@ -257,7 +261,7 @@ def _report_two_raters(table: Ints | None, scale: _Scale) -> ReportDict:
                     result |= _format_value(name, None, "needs_two_raters")
                 else:
                     options = formula.build_options(matrix, scale.values)
-                    result |= _report_pair(name, entry, table, options)
+                    result |= _report_pair_statistic(name, entry, table, options)
         elif (
             table is not None
         ):  # reported for any number of raters; two have a second standard error
@@ -268,7 +272,9 @@ def _report_two_raters(table: Ints | None, scale: _Scale) -> ReportDict:
     return result
 
 
-def _report_pair(name: str, entry: Coefficient, table: Ints, options: dict[str, Any]) -> ReportDict:
+def _report_pair_statistic(
+    name: str, entry: Coefficient, table: Ints, options: dict[str, Any]
+) -> ReportDict:
     if entry.report_format == "2x2 test" and len(table) != 2:
         return _format_value(name, None, "needs_2x2")
     if entry.table_formula is None:

@@ -177,7 +177,7 @@ def compute_peer_coefficients(
     weighting -> matrix (k, k); values (k,): numbers of the categories, ranks when None; names:
     compute these coefficients only, all when None.
     """
-    return _compute_each(PEER_FORMULAS, (tables, moments, n_items), weights, values, names=names)
+    return _apply_formulas(PEER_FORMULAS, (tables, moments, n_items), weights, values, names=names)
 
 
 def compute_pair_trend(
@@ -194,10 +194,10 @@ def compute_pair_trend(
     formulas = PAIR_TREND_FORMULAS | (
         PAIR_TREND_ORDERED_FORMULAS if get_scale_type(scale).ordered else {}
     )
-    return _compute_each(formulas, (tables,), weights, values)
+    return _apply_formulas(formulas, (tables,), weights, values)
 
 
-def _compute_each(
+def _apply_formulas(
     formulas: Mapping[str, Formula],
     counts: tuple[Any, ...],
     weights: Mapping[str, Floats],

@@ -75,7 +75,7 @@ def bootstrap_patterns(
         tails = np.array([(1 - level) / 2, (1 + level) / 2])
         if method == "bca":
             tails = _compute_bca_tails(values, observed, statistic, tails)
-        intervals[name] = _summarize(values, tails)
+        intervals[name] = _summarize_replicates(values, tails)
     return intervals
 
 
@@ -94,7 +94,7 @@ def _iter_replicates(
         yield sample
 
 
-def _summarize(values: Floats, tails: Floats) -> BootstrapInterval:
+def _summarize_replicates(values: Floats, tails: Floats) -> BootstrapInterval:
     defined = values[np.isfinite(values)]
     undefined = 1 - defined.size / values.size if values.size else 1.0
     if defined.size == 0 or not np.isfinite(tails).all():

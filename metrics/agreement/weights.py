@@ -32,12 +32,12 @@ def identity_weights(k: int) -> Floats:
 
 def linear_weights(k: int) -> Floats:
     """Return (k, k) weights that fall linearly with the distance in ranks, from 1 to 0."""
-    return 1 - _rank_distance(k)
+    return 1 - _compute_rank_distances(k)
 
 
 def quadratic_weights(k: int) -> Floats:
     """Return (k, k) weights that fall with the squared distance in ranks, from 1 to 0."""
-    return 1 - _rank_distance(k) ** 2
+    return 1 - _compute_rank_distances(k) ** 2
 
 
 def get_weight_matrix(name: str, k: int) -> Floats:
@@ -154,7 +154,7 @@ def _find_first(mask: npt.NDArray[np.bool_]) -> tuple[int, int]:
     return (int(positions[0, 0]) + 1, int(positions[0, 1]) + 1) if len(positions) else (0, 0)
 
 
-def _rank_distance(k: int) -> Floats:
+def _compute_rank_distances(k: int) -> Floats:
     """Return |j - l| / (k - 1), in 0..1, as a matrix (k, k)."""
     rank = np.arange(k)
     distance: Floats = np.abs(rank[:, None] - rank[None, :]) / max(k - 1, 1)

@@ -28,10 +28,10 @@ class _AdditiveCounts:
     _sums: tuple[str, ...] = ()
 
     def __add__(self, other: Self) -> Self:
-        return self._merge(other, 1)
+        return self._merge_by_key(other, 1)
 
     def __sub__(self, other: Self) -> Self:
-        return self._merge(other, -1)
+        return self._merge_by_key(other, -1)
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
@@ -46,7 +46,7 @@ class _AdditiveCounts:
 
     __hash__ = None  # type: ignore[assignment]  # arrays cannot be hashed
 
-    def _merge(self, other: Self, sign: int) -> Self:
+    def _merge_by_key(self, other: Self, sign: int) -> Self:
         """Return the sums of two counts by key, with sign 1, or differences, with -1.
 
         Rows ascend by key; rows that are all zero are left out. Raises ValueError for counts of

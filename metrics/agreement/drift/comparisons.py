@@ -257,7 +257,7 @@ class CommonChange:
             d[measures_others & is_first], self.others.own_rater, self.others.other_rater
         )
 
-    def measure_all(self, attributes: Sequence[Ints]) -> list[Floats]:
+    def measure_common_parts(self, attributes: Sequence[Ints]) -> list[Floats]:
         """Return the common part of each rating's score (M,), one array for each explanation.
 
         The order is time, items, attributes. attributes: columns (M,) with the values of the items'

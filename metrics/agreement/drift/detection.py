@@ -203,7 +203,7 @@ def _detect_in_segment(
         if alert_day is None:
             return alerts, charts
         rater, index = alert_day
-        raters = _list_indistinguishable(data, rater)
+        raters = _list_indistinguishable_raters(data, rater)
         alert = _build_alert(charts.get_chart(rater), index, data.ratings, raters)
         alerts.append(alert)
         is_excused = any(excuse.covers(alert) for excuse in context.excused)
@@ -261,7 +261,7 @@ def _find_first_alert(
     return first_alert
 
 
-def _list_indistinguishable(data: DriftData, rater: int) -> list[int]:
+def _list_indistinguishable_raters(data: DriftData, rater: int) -> list[int]:
     """Return the rater, and also the peer if the two are compared with each other only."""
     comparisons = data.comparisons
     peers = np.unique(comparisons.other_rater[comparisons.own_rater == rater])

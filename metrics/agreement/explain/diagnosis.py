@@ -99,10 +99,10 @@ def diagnose(
         findings.append(_diagnose_rater_bias(pairs))
         if ordered:
             findings.append(_diagnose_consistency(pairs, values))
-    return _drop_repeated([finding for finding in findings if finding is not None])
+    return _drop_repeated_finding([finding for finding in findings if finding is not None])
 
 
-def _drop_repeated(findings: list[DiagnosticFinding]) -> list[DiagnosticFinding]:
+def _drop_repeated_finding(findings: list[DiagnosticFinding]) -> list[DiagnosticFinding]:
     """Drop "unequal_numbers", which repeats a part of "definitions_apart", if both are found."""
     names = {finding.name for finding in findings}
     if "definitions_apart" not in names:
