@@ -379,7 +379,7 @@ def get_or_request_attribution(question: Question, **parameters: Any) -> Attribu
     return row
 
 
-def _compute_fields(row: Attribution) -> dict[str, object] | None:
+def _compute_stored_fields(row: Attribution) -> dict[str, object] | None:
     """Return the values to store in the attribution's row.
 
     None if its custom weights were removed meanwhile; the row is then deleted.
@@ -397,6 +397,6 @@ ATTRIBUTION_JOB = OnDemandJob(
     rows=Attribution.objects.select_related("question").defer("result"),
     result_field="result",
     task_name="metrics.tasks.compute_attribution",
-    compute_result=_compute_fields,
+    compute_result=_compute_stored_fields,
     min_cooldown=datetime.timedelta(seconds=30),
 )

@@ -345,7 +345,7 @@ def get_or_request_report(
     return row
 
 
-def _compute_fields(row: Report) -> dict[str, object]:
+def _compute_stored_fields(row: Report) -> dict[str, object]:
     return {"facts": compute_report_facts(row.question, row.as_of)}
 
 
@@ -353,6 +353,6 @@ REPORT_JOB = OnDemandJob(
     rows=Report.objects.select_related("question__project").defer("facts"),
     result_field="facts",
     task_name="metrics.tasks.compute_report",
-    compute_result=_compute_fields,
+    compute_result=_compute_stored_fields,
     min_cooldown=datetime.timedelta(0),
 )

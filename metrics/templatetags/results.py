@@ -136,7 +136,7 @@ def only_keys(mapping: Mapping[str, Any], keys: Sequence[str]) -> list[tuple[str
 @register.simple_tag
 def n_done(steps: Sequence[SetupStep]) -> int:
     """Count the steps of the "Getting started" card that are done."""
-    return getting_started.count_done(steps)
+    return getting_started.count_done_steps(steps)
 
 
 @register.simple_tag
