@@ -118,9 +118,9 @@ class SocialAdapter(DefaultSocialAccountAdapter):
     def on_authentication_error(
         self, request: HttpRequest, provider: Any, error: Any = None, **details: Any
     ) -> None:
-        """Record the failure in the audit log, and limit the failures of a client's network.
+        """Record the failure in the audit log, unless the user cancelled the sign-in.
 
-        Raises TooManyAttempts.
+        Raises TooManyAttempts if the client's network has failed too often.
         """
         if error == AuthError.CANCELLED:
             return

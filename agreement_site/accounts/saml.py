@@ -105,7 +105,8 @@ def validate_response(
 ) -> Any:
     """Return the parsed SAML response of the provider after verifying it.
 
-    ``encoded_response``: in base64, as it was posted. Raises InvalidSamlResponse.
+    ``encoded_response``: in base64, as it was posted. Raises InvalidSamlResponse if it is
+    malformed, its signature or recipient is wrong, or it does not answer this request.
     """
     from onelogin.saml2.errors import OneLogin_Saml2_Error, OneLogin_Saml2_ValidationError
     from onelogin.saml2.response import OneLogin_Saml2_Response

@@ -109,7 +109,7 @@ def collect_table(name: str) -> Iterator[Export]:
 
 
 def get_export() -> Export | None:
-    """Return the request for a table while a page is rendered for export, else None."""
+    """Return the ``Export`` that the page being rendered fills; None outside an export."""
     return _export.get()
 
 
