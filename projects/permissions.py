@@ -123,8 +123,8 @@ def get_project(user: Any, project_id: int, *, role: str = ANY_ROLE, token: Any 
 def get_project_or_site(user: Any, project_id: int | None, *, token: Any = None) -> Project | None:
     """Return the project if the user leads it; None (the whole site) if ``project_id`` is None.
 
-    Raises Http404 or PermissionDenied. Only superusers may have the site, and not with a token that
-    is restricted to a project.
+    Only superusers may have the site, and not with a token that is restricted to a project. Raises
+    PermissionDenied for all others, and Http404 for a project that the user may not know of.
     """
     if project_id is not None:
         return get_project(user, project_id, role=Member.Role.LEAD, token=token)

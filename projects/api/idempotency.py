@@ -90,7 +90,7 @@ def _delete_excess_responses(user: Any) -> None:
 def _compute_request_digest(request: Request) -> str:
     """Return a digest of the request's address and body, to recognize a repeated request.
 
-    A form's random boundary does not count. Raises RequestTooLarge.
+    A form's random boundary does not count. Raises RequestTooLarge for a body over the limit.
     """
     try:
         body = request._request.body

@@ -236,7 +236,8 @@ def format_answer(stored: Any, labels: Mapping[int, str]) -> Any:
 def _normalize_answer(answer: Answer, codes: set[int]) -> Any:
     """Return the answer in its stored form, which is the same for equal answers.
 
-    ``codes``: those of the active categories. Raises InvalidGoldAnswer.
+    ``codes``: those of the active categories. Raises InvalidGoldAnswer for an empty answer, a
+    category that is unknown or named twice, and shares that are no parts of 1.
     """
     if not answer:
         raise InvalidGoldAnswer("names no category")

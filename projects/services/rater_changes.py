@@ -212,7 +212,8 @@ def change_rater(
 ) -> Rater:
     """Set a rater's name, kind, group and linked user (a member of the project).
 
-    For models, also the model's name and the version of its prompt. Raises InvalidProjectChange.
+    For models, also the model's name and the version of its prompt. Raises InvalidProjectChange for
+    an invalid value, and for a user who is no member or linked to another rater.
     """
     _validate_rater_fields(name, kind, group)
     _validate_model_field(kind, "model", model, max_length=MAX_MODEL_LENGTH)
