@@ -73,7 +73,10 @@ class TableOptions:
 
     @classmethod
     def from_command(cls, options: Mapping[str, Any]) -> Self:
-        """Return the options given to `manage.py agreement`. Raises InvalidImportOptions."""
+        """Return the options given to `manage.py agreement`.
+
+        Raises InvalidImportOptions for a --map argument that is not ROLE=COLUMN with a known role.
+        """
         names = ("layout", "encoding", "sheets", "cluster", "dates", "duplicates", "rater")
         return cls(parse_column_roles(options["map"]), *(options[name] or "" for name in names))
 
@@ -141,7 +144,8 @@ def _read_records(
 ) -> None:
     """Read a file into ``file_rows``: the question's ratings, clusters, and keys of all questions.
 
-    Skipped records are counted. Raises RatingFileError.
+    Skipped records are counted. Raises RatingFileError if a record is not valid, or no item has a
+    cluster although ``cluster`` names an attribute.
     """
     skipped, problems = SkippedRecordCounts(), ProblemList()
     questions: dict[str, None] = {}
@@ -174,7 +178,10 @@ def raise_if_problems(problems: ProblemList) -> None:
 
 
 def _apply_options(mapping: ImportMapping, head: TableHead, options: TableOptions) -> None:
-    """Apply the options to the guessed columns of a table. Raises RatingFileError."""
+    """Apply the options to the guessed columns of a table.
+
+    Raises RatingFileError if the columns are still in doubt, or the cluster has no column.
+    """
     apply_options(
         mapping,
         head,
@@ -191,7 +198,10 @@ def _apply_options(mapping: ImportMapping, head: TableHead, options: TableOption
 
 
 def _add_attribute_column(mapping: ImportMapping, head: TableHead, name: str) -> None:
-    """Read a column as an attribute of the items. Raises RatingFileError for an unknown one."""
+    """Read a column as an attribute of the items.
+
+    Raises RatingFileError if there is no such column, or it has another role.
+    """
     if name not in head.names:
         raise RatingFileError(
             f"--cluster: there is no column {name!r}; one of {', '.join(head.names)}."
@@ -230,7 +240,10 @@ def _build_row(
     columns: Mapping[str, str],
     problems: ProblemList,
 ) -> FileRow | None:
-    """Return the row of a rating, or None after adding a problem. Raises RatingFileError."""
+    """Return the row of a rating; None after adding a problem to ``problems``.
+
+    Raises RatingFileError for a rating without a rater, unless its table has a column of raters.
+    """
     # An empty label is a missing value.
     is_table = mapping.source in TABLE_SOURCES
     for role, text in (("item", record.item), ("rater", record.rater)):

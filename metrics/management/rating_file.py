@@ -119,7 +119,8 @@ def read_rating_file(
     Labels are read as by an import with the decisions `labels`. The categories are `order`, or when
     None the file's labels in the order that an import guesses. Their values are `values`, or when
     None the labels' own numbers, or 1, 2, 3 and so on. question: the one to read, needed if the
-    file has several; table: options of a table's columns. Raises RatingFileError.
+    file has several; table: options of a table's columns. Raises RatingFileError if the file, its
+    columns or its labels cannot be read as such.
     """
     table = table or TableOptions()
     file_rows = _read_rows_of_question(path, question, table)

@@ -29,7 +29,7 @@ class Contribution:
 
     @property
     def is_distinct(self) -> bool:
-        """Return whether it clearly differs from the others; False if this was not tested."""
+        """Return whether the contribution clearly differs from the others; False if not tested."""
         return self.values["contribution"] is not None and bool(self.values.get("is_distinct"))
 
     @property

@@ -142,7 +142,7 @@ class FilterBar:
 
     @classmethod
     def from_request(cls, request: HttpRequest, selection: Selection) -> FilterBar:
-        """Build the filter bar of a request."""
+        """Return the filter bar of a page, filled with the filter that the request selects."""
         choices = filtered_jobs.get_or_request_filter_choices(selection.question) or NO_CHOICES
         parameters = selection.filter.parameters
         other_parameters = [
