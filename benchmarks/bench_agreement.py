@@ -85,7 +85,9 @@ class BenchmarkTable:
             return None
         seconds *= factor
         self.concord_seconds = self.concord_seconds or seconds
-        difference = "" if reference is None else f"{_max_difference(result, reference):.1e}"
+        difference = (
+            "" if reference is None else f"{_compute_max_difference(result, reference):.1e}"
+        )
         print(
             f"| {name}{note} | {seconds:.4g} | {seconds / self.concord_seconds:.3g} | {difference} |",
             flush=True,
@@ -103,7 +105,7 @@ class BenchmarkTable:
         return best, result
 
 
-def _max_difference(left: Any, right: Any) -> float:
+def _compute_max_difference(left: Any, right: Any) -> float:
     return float(np.nanmax(np.abs(np.asarray(left, float) - np.asarray(right, float))))
 
 

@@ -119,7 +119,7 @@ def draw_codes(design: Design, studies: int, rng: np.random.Generator) -> npt.ND
     return codes
 
 
-def measure(design: Design, estimate: Estimate | StudyEstimates, truth: float) -> Coverage:
+def measure_coverage(design: Design, estimate: Estimate | StudyEstimates, truth: float) -> Coverage:
     """Return how the intervals of the studies (S,) of a design cover the true value."""
     defined = np.isfinite(estimate.value) & np.isfinite(estimate.low)
     low, high = estimate.low[defined], estimate.high[defined]
@@ -149,7 +149,9 @@ def measure_patterns(name: str, design: Design, studies: int, rng: np.random.Gen
     elif name == "gwet_ac1":
         chance = float((p * (1 - p)).sum()) / (design.k - 1)
         truth = (agreement - chance) / (1 - chance)
-    return measure(design, estimate_coefficient(name, counts[used], n_items[:, used]), truth)
+    return measure_coverage(
+        design, estimate_coefficient(name, counts[used], n_items[:, used]), truth
+    )
 
 
 def measure_cohen(
@@ -161,7 +163,7 @@ def measure_cohen(
     tables = rng.multinomial(design.n, cells.ravel(), size=studies)
     weights = build_weightings(design.k)[weighting]
     estimate = cohen.kappa(tables.reshape(-1, design.k, design.k), weights)
-    return measure(design, estimate, design.kappa)
+    return measure_coverage(design, estimate, design.kappa)
 
 
 def measure_peers(design: Design, studies: int, rng: np.random.Generator) -> Coverage:
@@ -172,7 +174,7 @@ def measure_peers(design: Design, studies: int, rng: np.random.Generator) -> Cov
     tables = np.einsum("snj,snl->sjl", own, others)
     moments = np.einsum("snj,snl,snq->sjlq", own, others, others, optimize=True)
     n_items = np.full(studies, design.n)
-    return measure(design, groups.peer_kappa(tables, moments, n_items), design.kappa)
+    return measure_coverage(design, groups.peer_kappa(tables, moments, n_items), design.kappa)
 
 
 def measure_mean_pairwise(design: Design, studies: int, rng: np.random.Generator) -> Coverage:
@@ -191,7 +193,7 @@ def measure_mean_pairwise(design: Design, studies: int, rng: np.random.Generator
         np.array([float(getattr(estimate, column.name)) for estimate in estimates])
         for column in fields(StudyEstimates)
     )
-    return measure(design, StudyEstimates(*columns), design.kappa)
+    return measure_coverage(design, StudyEstimates(*columns), design.kappa)
 
 
 def print_goals(rows: list[Coverage]) -> None:

@@ -40,7 +40,7 @@ def main() -> None:
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
-        print(measure(Path(options.file)))
+        print(measure_file(Path(options.file)))
         return
     with tempfile.TemporaryDirectory(prefix="concord-bench-") as folder:
         os.environ["DATA_DIR"] = folder
@@ -80,7 +80,7 @@ def write_csv(folder: Path, rows: int) -> Path:
     return path
 
 
-def measure(path: Path) -> str:
+def measure_file(path: Path) -> str:
     os.environ["DJANGO_SETTINGS_MODULE"] = "agreement_site.settings"
     sys.path.insert(0, str(ROOT))
     import django
