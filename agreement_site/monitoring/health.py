@@ -49,7 +49,7 @@ LATE_AFTER = datetime.timedelta(seconds=LATE_SECONDS)
 
 @dataclass(frozen=True, slots=True)
 class ResultLag:
-    """How far counts and results are behind the ratings."""
+    """Lag of the counts and results behind the ratings."""
 
     uncounted: int  # ratings that are not in the counts
     stale: int  # changes that are in the counts and not in the results
