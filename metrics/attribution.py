@@ -380,10 +380,7 @@ def get_or_request_attribution(question: Question, **parameters: Any) -> Attribu
 
 
 def _compute_stored_fields(row: Attribution) -> dict[str, object] | None:
-    """Return the values to store in the attribution's row.
-
-    None if its custom weights were removed meanwhile; the row is then deleted.
-    """
+    """Return the values of the row; None, which deletes it, if its custom weights were removed."""
     scale = QuestionScale.for_question(row.question)
     if row.weights not in scale.list_weightings():
         return None  # the custom weights were removed

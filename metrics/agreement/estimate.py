@@ -83,10 +83,7 @@ class Limits:
         self._arrays = arrays
 
     def solve(self) -> tuple[Floats, Floats]:
-        """Return the lower and the upper limits (...).
-
-        Raises NotImplementedError unless a subclass implements it.
-        """
+        """Return the lower and upper limits (...). Raises NotImplementedError in the base class."""
         raise NotImplementedError
 
     def __getitem__(self, index: Any) -> "Limits":

@@ -240,10 +240,7 @@ def _build_row(
     columns: Mapping[str, str],
     problems: ProblemList,
 ) -> FileRow | None:
-    """Return the row of a rating; None after adding a problem to ``problems``.
-
-    Raises RatingFileError for a rating without a rater, unless its table has a column of raters.
-    """
+    """Return a rating's row; None after adding a problem. Raises RatingFileError without raters."""
     # An empty label is a missing value.
     is_table = mapping.source in TABLE_SOURCES
     for role, text in (("item", record.item), ("rater", record.rater)):

@@ -78,13 +78,10 @@ def fleiss_kappa(
         ]
     )
     se = sums.compute_standard_error(spread)
-    model = CommonCorrelationModel.from_margins(
-        sums.build_pair_weights(pooled=True),
-        None if weights is None else w,
-        Margins(share, expected, chance_gradient),
-    )
-    smallest = sums.smallest_pairable_size
-    lowest = 1 - divide_or_nan(sums.ratings, sums.n2 * (smallest - 1))
+    pair_weights, matrix = sums.build_pair_weights(pooled=True), None if weights is None else w
+    margins = Margins(share, expected, chance_gradient)
+    model = CommonCorrelationModel.from_margins(pair_weights, matrix, margins)
+    lowest = 1 - divide_or_nan(sums.ratings, sums.n2 * (sums.smallest_pairable_size - 1))
     limits = ScoreLimits(point, model, se, sums.n2 - 1, lowest=lowest)
     return build_estimate(point, se, sums.build_basis(), limits=limits)
 

@@ -44,11 +44,7 @@ def _add_annotator_states(rows: list[ProjectRow], user: Any) -> None:
 
 @require_safe
 def show_projects(request: HttpRequest) -> HttpResponse:
-    """Show the user's projects, most urgent first; redirect anonymous users to the sign-in page.
-
-    Raises BadRequest for a search that is too long, and Http404 for an unknown group, order or
-    page.
-    """
+    """Show the user's projects, most urgent first; redirect anonymous users to the sign-in page."""
     if not request.user.is_authenticated:
         return redirect("sign_in")
     search = (request.GET.get("search") or "").strip()
