@@ -116,10 +116,7 @@ def compute_gold_score(
     pass_mark: float,
     since: datetime.datetime | None = None,
 ) -> GoldScore:
-    """Return the unsaved gold score of a rater from their responses (at least one).
-
-    ``since``: evidence counts only the answers after this time, None for all.
-    """
+    """Return the unsaved gold score of a rater; evidence counts only answers after ``since``."""
     right = [response.code in gold_of_item[response.item].right for response in responses]
     table = _count_answers(responses, gold_of_item, scale.k)
     result = formulas.compute_score(table, None, scale.values if scale.type.numeric else None)
