@@ -108,7 +108,7 @@ def _save_states(states: list[CountState]) -> None:
 
 
 def _refresh_results(batch: counting.SmallQuestionCounts) -> None:
-    """Compute and store the results of the batch's questions and raters that counting changed.
+    """Compute and store the results of those questions and raters of the batch that changed.
 
     Call it under the questions' locks, in the transaction of counting, which marks nothing stale.
     """

@@ -42,7 +42,7 @@ class GateInputs:
     def __init__(self, question: Question, moment: datetime.datetime) -> None:
         self.question, self.moment = question, moment
         self.project = question.project
-        self.scale_version, declared = ScaleVersion.get_at(question, moment)
+        self.scale_version, declared = ScaleVersion.get_version_at(question, moment)
         self.scale = QuestionScale.from_declaration(declared)
         self._ratings: dict[RatingFilter, HistoricalRatings] = {}
         self._agreement: dict[RatingFilter, AgreementFacts | None] = {}

@@ -123,7 +123,7 @@ def compute_gold_score(
     low, high = wilson_interval(n_right, n)
     n_before = 0 if since is None else sum(response.at <= since for response in responses)
     evidence_by_answer = _compute_evidence_by_answer(right, n_before, pass_mark)
-    reached = formulas.find_pause(evidence_by_answer)
+    reached = formulas.count_answers_until_pause(evidence_by_answer)
     return GoldScore(
         question_id=question_id,
         rater_id=responses[0].rater,

@@ -29,7 +29,7 @@ from core.api.schema import (
     PAGE_PARAMETERS,
     FileView,
     build_flag_parameter,
-    build_one_or_many,
+    build_one_or_many_schema,
     build_ordering_parameter,
     build_page_serializer,
     build_parameter,
@@ -120,7 +120,7 @@ class RatingsView(ApiView):
     @describe_write(
         "putRatings",
         "Give, change or withdraw ratings",
-        body=build_one_or_many("RatingOrRatings", RatingIn),
+        body=build_one_or_many_schema("RatingOrRatings", RatingIn),
         response=RatingCounts,
         parameters=[DRY_RUN_PARAMETER],
         examples={"Ratings": [{"item": "doc-1", "rater": "ann", "label": "major"}]},
@@ -279,7 +279,7 @@ def _read_page_by_time(
     page_rows: list[tuple[Any, ...]] = []
     position = Q()
     if after is not None:
-        position = order.build_position([_parse_microseconds(after[0]), *after[1:]])
+        position = order.build_following_filter([_parse_microseconds(after[0]), *after[1:]])
     for queryset in querysets:
         rows = order.sort(queryset.filter(position, question__in=questions))
         page_rows += rows.values_list(names[0], "question_id", *_COLUMNS)[:size]

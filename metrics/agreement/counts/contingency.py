@@ -124,9 +124,9 @@ def estimate_from_table(
 
 
 def standard_error(p: Floats, g: Floats, divisor: Floats) -> Floats:
-    """Return the standard error (...) of a mean of g over the cells, the root of Var(g) / divisor.
+    """Return sqrt(Var(g) / divisor) (...), the standard error of the mean of g over the cells.
 
-    p (..., k, k): proportions of the cells; g: the number of each cell.
+    p (..., k, k): proportions of the cells; g: the number of each cell; divisor (...).
     """
     centred = g - (p * g).sum(axis=(-2, -1), keepdims=True)
     return np.sqrt(divide_or_nan((p * centred**2).sum(axis=(-2, -1)), divisor))

@@ -93,7 +93,7 @@ def build_steps(
     ]
 
 
-def count_done(steps: Sequence[SetupStep]) -> int:
+def count_done_steps(steps: Sequence[SetupStep]) -> int:
     """Count the steps that are done."""
     return sum(step.done for step in steps)
 

@@ -224,7 +224,10 @@ def _build_item_annotations(
 
 
 def _get_open_item(request: HttpRequest, selection: Selection) -> dict[str, object] | None:
-    """Return the item that is open beside the list, or None."""
+    """Return the template context of the item that is open beside the list; None if none is open.
+
+    Raises Http404 if the project has no such item.
+    """
     if not request.GET.get("item"):
         return None
     item_id = parse_id(request.GET["item"])

@@ -211,8 +211,8 @@ def find_count_columns(head: TableHead, candidates: Sequence[int]) -> list[int]:
     sums = Counter(map(sum, rows))
     largest, n_largest = max(sums), sums[max(sums)]
     has_zeros = sum(0 in row for row in rows) >= 0.8 * len(rows)
-    is_bounded = 2 * min(sums) >= largest and 2 * n_largest >= len(rows)
-    is_count = max(map(max, rows)) > 1 and has_zeros and is_bounded
+    is_cheap_to_parse = 2 * min(sums) >= largest and 2 * n_largest >= len(rows)
+    is_count = max(map(max, rows)) > 1 and has_zeros and is_cheap_to_parse
     return columns if is_count and len(rows) >= MIN_ROWS_OF_COUNTS else []
 
 
