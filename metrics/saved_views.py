@@ -48,7 +48,7 @@ SHAREABLE_PAGES = (ViewPage.DASHBOARD, ViewPage.RATERS)
 
 
 class InvalidSavedView(InvalidFields):
-    """A saved view or link is invalid."""
+    """A saved view or share link has invalid fields, or there are too many of them."""
 
 
 def build_query(page: str, parameters: QueryDict, *, question: str) -> str:

@@ -18,7 +18,7 @@ from django.http import Http404
 from django.utils.translation import gettext as _
 
 from core.db.bulk import Statement, execute_statements
-from core.db.row_mapper import RowMapper
+from core.db.prepared_query import RowMapper
 
 from .models import Member, Project
 from .models.roles import Capability, list_roles_with, may

@@ -42,7 +42,7 @@ class CountScope:
 
     @classmethod
     def for_question(cls, question_id: int) -> CountScope:
-        """Return the scope of a single question."""
+        """Return the scope of an update of one question's counts."""
         return cls([question_id])
 
     def get_question_id(self, rater_id: int) -> int:

@@ -152,7 +152,7 @@ REFRESH_INTERVAL = datetime.timedelta(seconds=60)  # while a backlog is counted
 
 
 class RemainingWork(enum.Enum):
-    """Work left on a question when the time of a worker is over."""
+    """Work left on a question when the time of a worker is over, and who does it."""
 
     NOTHING = "nothing"
     MORE = "more"  # the time was up

@@ -62,7 +62,7 @@ def pearson(tables: npt.ArrayLike, values: npt.ArrayLike | None = None) -> Estim
 
 
 def spearman(tables: npt.ArrayLike) -> Estimate:
-    """Return Spearman's rank correlation of two raters from tables (..., k, k), without error."""
+    """Return Spearman's rank correlation from tables (..., k, k), without standard error."""
     proportions = compute_proportions(tables)
     rows, columns = (
         np.cumsum(share, axis=-1) - share / 2 for share in (proportions.rows, proportions.columns)

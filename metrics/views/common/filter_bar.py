@@ -126,7 +126,7 @@ class DatePreset:
 
 @dataclass(frozen=True)
 class FilterBar:
-    """The contents of the filter bar of a page."""
+    """The filter bar of a page: parts of the filter, fields, periods, and populations."""
 
     chips: list[FilterChip]
     presets: list[DatePreset]
