@@ -74,7 +74,10 @@ def _get_project(request: HttpRequest) -> Project | None:
 @login_required
 @require_POST
 def act_on_alerts(request: HttpRequest) -> HttpResponse:
-    """Change the state of the selected open alerts by ``do``, one of ACTIONS."""
+    """Change the state of the selected open alerts as ``do`` says, which is one of ACTIONS.
+
+    Raises BadRequest for another action or too many alerts.
+    """
     action, reason = request.POST.get("do", ""), request.POST.get("reason", "")
     ids = [alert_id for text in request.POST.getlist("alert") if (alert_id := parse_id(text))]
     if action not in ACTIONS or len(ids) > ROWS_PER_PAGE:

@@ -236,7 +236,10 @@ def _read_page(
     after: pagination.CursorKey | None,
     size: int,
 ) -> list[tuple[pagination.CursorKey, Any]]:
-    """Return up to ``size`` (key, rating) after a key, in the order (question, item, rater)."""
+    """Return up to ``size`` (key, rating) in the order (question, item, rater).
+
+    They come after the key ``after``, or from the start (None).
+    """
     results: list[tuple[pagination.CursorKey, Any]] = []
     for question in questions:
         if after is not None and question.pk < after[0]:
@@ -269,10 +272,10 @@ def _read_page_by_time(
     *,
     order: RowOrder,
 ) -> list[tuple[pagination.CursorKey, Any]]:
-    """Return up to ``size`` (key, rating) after a key, in the order of a column of times.
+    """Return up to ``size`` (key, rating) in the order of a column of times.
 
-    The keys have the time in microseconds since 1970. Ratings of the same time are in the order
-    (question, item, rater).
+    They come after the key ``after``, or from the start (None). The keys have the time in
+    microseconds since 1970. Ratings of the same time are in the order (question, item, rater).
     """
     names = (order.columns[0], "question_id", "item_id", "rater_id")
     order = RowOrder(names, order.is_descending)
