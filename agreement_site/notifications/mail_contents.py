@@ -138,7 +138,7 @@ def compose_message(mail: QueuedMail, _row: NotificationSettings) -> MailContent
         _("Message about “%(project)s”") % values,
         (_("%(by)s wrote:") % values,),
         quote=message.text,
-        action=_build_action(mail),
+        action=_build_action_line(mail),
     )
 
 
@@ -158,7 +158,7 @@ def compose_pause(mail: QueuedMail, _row: NotificationSettings) -> MailContent |
     return MailContent(
         _("You're paused in “%(project)s”") % {"project": project.name},
         (f"{reason} {_('Your ratings are kept.')}", _("Ask your lead for details.")),
-        action=_build_action(mail),
+        action=_build_action_line(mail),
     )
 
 
@@ -166,7 +166,7 @@ def _can_read(rater: Rater) -> bool:
     return bool(rater_messages.list_readers([rater]))
 
 
-def _build_action(mail: QueuedMail) -> Line:
+def _build_action_line(mail: QueuedMail) -> Line:
     url = build_absolute_url(reverse("rate", args=[mail.project_id]))
     return Line(_("Open project"), url)
 

@@ -56,7 +56,7 @@ class HeadlineFacts:
 
     @property
     def scale_type(self) -> ScaleType:
-        """The properties of the scale."""
+        """The type of the question's scale, which says whether it has an order and numbers."""
         return get_scale_type(self.scale)
 
     @property

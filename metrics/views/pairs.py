@@ -54,7 +54,7 @@ PAIRS_LIVE = LiveSettings(seconds=2, fragments=("pair-list",))
 @login_required
 @require_safe
 def show_pair(request: HttpRequest, project_id: int) -> HttpResponse:
-    """Show two raters (?a=KEY&b=KEY), or the table of all pairs without them."""
+    """Show two different raters (?a=KEY&b=KEY), or the table of all pairs without them."""
     selection = get_permitted_selection(request, project_id, filtered=True)
     if "a" not in request.GET and "b" not in request.GET:
         return _render_pair_list(request, selection)

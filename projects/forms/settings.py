@@ -28,7 +28,7 @@ MAX_CATEGORY_ROWS = 60
 
 
 class GuidelinesForm(forms.Form):
-    """Form of the guidelines of a project."""
+    """Form of the guidelines, for a new project and an existing one."""
 
     guidelines = forms.CharField(
         label=_("Guidelines"),
@@ -92,11 +92,11 @@ class CopyForm(forms.Form):
 
 
 class GuidelinesSettingsForm(SettingsForm, GuidelinesForm):
-    """Form of the guidelines of an existing project."""
+    """Form of the guidelines of an existing project, which detects changes by other users."""
 
 
 class GeneralSettingsForm(SettingsForm, GeneralForm):
-    """Form of the general settings of an existing project."""
+    """Form of the general settings of an existing project, which detects changes by other users."""
 
     cluster_attribute = forms.CharField(
         label=_("Cluster attribute"),

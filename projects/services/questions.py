@@ -154,7 +154,7 @@ def _lock_question(
 
 
 def serialize_category(category: Category | NewCategory) -> dict[str, object]:
-    """Return a category as the audit log stores it."""
+    """Return a category's label, value and hotkey by name, as the audit log stores them."""
     return {"label": category.label, "value": category.value, "hotkey": category.hotkey}
 
 

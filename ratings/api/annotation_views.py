@@ -176,8 +176,8 @@ def _start_due_exam_and_build_next(
 ) -> dict[str, Any]:
     """Return the response data with the next item, starting the next exam attempt if one is due.
 
-    If this request ended an exam (``ended_exam``), the next attempt starts only with the next
-    request.
+    If this request ended an exam (``ended_exam`` is not None), the next attempt starts only with
+    the next request.
     """
     project = rater.project
     item = queue.get_next_item(rater) if project.questions.exists() else None

@@ -154,7 +154,10 @@ class ProblemGroup:
 
     @property
     def places(self) -> str:
-        """The first lines and the number of problems, in the user's language; "" without lines."""
+        """Return the first lines and the number of problems, in the user's language.
+
+        Empty without lines.
+        """
         lines = ", ".join(map(str, self.lines[:MAX_SHOWN_LINES]))
         if not lines:
             return ""

@@ -336,13 +336,12 @@ def _compute_rater_variance(both_raters: Ints, n: Floats, kappa: Floats) -> tupl
 def _compute_item_variance(
     value: float, counts: npt.ArrayLike, n_items: npt.ArrayLike, weights: npt.ArrayLike | None
 ) -> tuple[float, int, CommonCorrelationModel | None]:
-    """Return (variance V_i of the mean kappa due to items, number of items, model of V_i).
+    """Return V_i, the variance of the mean kappa due to items, the number of items, and a model.
 
-    The model gives V_i for any true kappa; None where V_i is 0 because nothing can be compared.
-
-    Let p be the pooled shares, w_j. = sum_l w_jl p_l and g_jl = w_jl - (1 - kappa) (w_j. + w_l.).
-    With u_i the sum of g over the pairs of ratings of item i, N the number of all pairs and gbar
-    the mean of g over them, V_i = n / (n - 1) sum (u_i - pairs_i gbar)^2 / (N (1 - P_e))^2.
+    The model gives V_i for any true kappa; None where V_i is 0 because nothing can be compared. Let
+    p be the pooled shares, w_j. = sum_l w_jl p_l and g_jl = w_jl - (1 - kappa) (w_j. + w_l.). With
+    u_i the sum of g over the pairs of ratings of item i, N the number of all pairs and gbar the
+    mean of g over them, V_i = n / (n - 1) sum (u_i - pairs_i gbar)^2 / (N (1 - P_e))^2.
     """
     patterns, items = np.asarray(counts, float), np.asarray(n_items, float)
     sizes = patterns.sum(axis=1)

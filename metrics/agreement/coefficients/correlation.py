@@ -62,7 +62,7 @@ def pearson(tables: npt.ArrayLike, values: npt.ArrayLike | None = None) -> Estim
 
 
 def spearman(tables: npt.ArrayLike) -> Estimate:
-    """Return Spearman's rank correlation of two raters from tables (..., k, k), without error."""
+    """Return Spearman's rank correlation from tables (..., k, k), without standard error."""
     proportions = compute_proportions(tables)
     rows, columns = (
         np.cumsum(share, axis=-1) - share / 2 for share in (proportions.rows, proportions.columns)
@@ -153,7 +153,10 @@ def _build_without_error(
 
 
 def _center_values(values: npt.ArrayLike | None, k: int) -> Floats:
-    """Return the values (k,) less their mean, ranks when None; ValueError for another shape."""
+    """Return the values (k,) less their mean; those of the ranks when None.
+
+    Raises ValueError for another shape.
+    """
     v = np.arange(1.0, k + 1) if values is None else np.asarray(values, float)
     if v.shape != (k,):
         raise ValueError(f"values must be {k} numbers, one for each category")
@@ -241,7 +244,7 @@ LIN_CCC = Coefficient(
 
 
 def kendall_w(codes: npt.ArrayLike) -> Estimate:
-    """Return Kendall's W of the ranks of categories, from codes (N, R) of complete items.
+    """Return Kendall's W, an Estimate (), from the codes (N, R) of items that all raters rated.
 
     It is undefined, with a reason, for fewer than two raters or items, or without variance.
     """

@@ -167,7 +167,7 @@ def show_change(request: HttpRequest, project_id: int) -> HttpResponse:
         "row": attribution,
         "found": explanation,
         "bars": n_bars,
-        "bars_size": contributions.get_height(n_bars)[0],
+        "bars_size": contributions.get_chart_height(n_bars)[0],
         "sentences": build_sentences(comparison, explanation) if explanation else [],
         "clear": is_clear,
         "pale": None if is_clear else 1,

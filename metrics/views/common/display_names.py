@@ -144,9 +144,9 @@ def get_band_name(band: bands.Band | None) -> str | Promise:
 
 
 def get_explanation(name: str) -> tuple[str | Promise, str]:
-    """Return (title, text) of a coefficient or of a term of glossary.TERMS.
+    """Return the title and the explanation of a coefficient, or of a term in glossary.TERMS.
 
-    The text is that of docs/statistics.md.
+    The explanation is that of docs/statistics.md. Raises KeyError for an unknown name.
     """
     if name in glossary.TERMS:
         title, text = glossary.TERMS[name]

@@ -69,7 +69,7 @@ def build_recommendation(
         return None
     all_actions = list(actions)
     if headline.get("value") is None:  # the page says why
-        return Recommendation("", sorted(all_actions, key=_get_order)[:MAX_ACTIONS])
+        return Recommendation("", sorted(all_actions, key=_get_action_rank)[:MAX_ACTIONS])
     if name != "percent_agreement" and is_inconclusive(selection, headline):
         caveat = _describe_too_early(headline)
         all_actions += _suggest_planning(selection, headline)
@@ -80,10 +80,10 @@ def build_recommendation(
         all_actions += _suggest_discussion(selection, name, headline)
     if not all_actions and not caveat:
         all_actions.append(_suggest_labels(selection))
-    return Recommendation(caveat, sorted(all_actions, key=_get_order)[:MAX_ACTIONS])
+    return Recommendation(caveat, sorted(all_actions, key=_get_action_rank)[:MAX_ACTIONS])
 
 
-def _get_order(action: NextAction) -> int:
+def _get_action_rank(action: NextAction) -> int:
     return action.kind
 
 

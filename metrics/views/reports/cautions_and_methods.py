@@ -174,11 +174,11 @@ def build_methods(facts: ReportFacts) -> list[tuple[str, str]]:
     paragraphs = []
     for language, _name in settings.LANGUAGES:
         with translation.override(language):
-            paragraphs.append((language, _build_paragraph(facts)))
+            paragraphs.append((language, _build_methods_paragraph(facts)))
     return paragraphs
 
 
-def _build_paragraph(facts: ReportFacts) -> str:
+def _build_methods_paragraph(facts: ReportFacts) -> str:
     separator = "" if (translation.get_language() or "").startswith("zh") else " "
     numbers = [
         _describe_estimate(facts),

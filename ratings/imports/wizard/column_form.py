@@ -162,13 +162,13 @@ class ColumnsForm(ImportOptionsForm):
 
     @property
     def more_item_fields(self) -> list[forms.BoundField]:
-        """Fields about items that few files need, in a collapsed part of the page."""
+        """Return the fields about items that few files need, in a collapsed part of the page."""
         names = "key_columns", *CONTENT_ROLES[1:], "gold", "content_columns", "attribute_columns"
         return [self[name] for name in names]
 
     @property
     def more_rating_fields(self) -> list[forms.BoundField]:
-        """Fields about ratings that few files need, in a collapsed part of the page."""
+        """Return the fields about ratings that few files need, in a collapsed part of the page."""
         names = ("label_columns", "comment", "seconds", "guidelines", "question", "model")
         return [self[name] for name in (*names, "prompt_version")]
 

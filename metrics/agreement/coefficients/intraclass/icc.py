@@ -63,7 +63,7 @@ def icc(values: npt.ArrayLike) -> dict[str, Icc]:
     n, raters = table.shape
     if reason := _get_undefined_reason(n, raters, has_variance=bool(table.size and np.ptp(table))):
         return {name: Icc(None, reason) for name in ICC_NAMES}
-    return _compute_all(MeanSquares.from_values(table))
+    return _compute_all_iccs(MeanSquares.from_values(table))
 
 
 def icc_from_counts(
@@ -82,7 +82,7 @@ def icc_from_counts(
     )
     if reason := _get_undefined_reason(n, len(rater_counts), has_variance=has_variance):
         return {name: Icc(None, reason) for name in ICC_NAMES}
-    return _compute_all(MeanSquares.from_counts(counts, n_items, rater_counts, values))
+    return _compute_all_iccs(MeanSquares.from_counts(counts, n_items, rater_counts, values))
 
 
 def icc_of_two_raters(table: npt.ArrayLike, values: npt.ArrayLike) -> dict[str, Icc]:
@@ -108,7 +108,7 @@ def _get_undefined_reason(n: int, raters: int, *, has_variance: bool) -> str | N
     return None if has_variance else "zero_variance"
 
 
-def _compute_all(squares: MeanSquares) -> dict[str, Icc]:
+def _compute_all_iccs(squares: MeanSquares) -> dict[str, Icc]:
     return _compute_one_way(squares) | _compute_agreement(squares) | _compute_consistency(squares)
 
 

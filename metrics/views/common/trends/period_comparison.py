@@ -320,7 +320,7 @@ class LevelShift:
 def find_level_shift(points: Sequence[TrendPeriod | TrendPoint]) -> LevelShift | None:
     """Return the clearest lasting shift of the mean difference of two raters, or None.
 
-    Compared are the weeks before, and from, each week. ``points``: oldest first.
+    It compares the weeks before each week with those from it on. ``points``: oldest first.
     """
     valid_points = [
         point

@@ -84,12 +84,12 @@ def test_undefined_number_is_a_dash(value: float | None) -> None:
     [(6.9e-18, "0.0"), (-6.9e-18, "0.0"), (1e-9, "1e-09"), (0.1 + 0.2, "0.3")],
 )
 def test_number_in_a_file_is_exact_but_for_rounding_errors(value: float, text: str) -> None:
-    with tables.export_mode("t"):
+    with tables.collect_table("t"):
         assert number_formats.format_number(value) == text
 
 
 def test_small_probability_in_a_file_stays_as_it_is() -> None:
-    with tables.export_mode("t"):
+    with tables.collect_table("t"):
         assert results.p_value(6.9e-18) == "6.9e-18"
 
 

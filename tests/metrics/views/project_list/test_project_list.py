@@ -237,7 +237,7 @@ def test_query_count_does_not_grow_with_projects(
     )
     assert len(questions) == 400
     client.get("/")
-    with django_assert_num_queries(19):
+    with django_assert_num_queries(18):
         page = client.get("/")
     assert len(page.context["rows"]) == 25
     assert page.content.decode().count('class="of-question"') == 50
