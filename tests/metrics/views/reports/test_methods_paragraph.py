@@ -155,7 +155,7 @@ CAUTIONS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "the interval reaches from substantial to almost perfect": (
         {"value": {"high": 0.82}}, {"value": {"high": 0.8}},
     ),
-    "made for another coefficient": (
+    "they are for another coefficient": (
         {"headline": {"name": "krippendorff_alpha_nominal"}}, {},
     ),
     "Reaching the target of 0.65": (
