@@ -274,7 +274,7 @@ ACCESS_LABELS = {
 def _require_superuser(request: HttpRequest) -> None:
     """Raise PermissionDenied for users who are not superusers."""
     if not request.user.is_superuser:
-        raise PermissionDenied(_("Only administrators can open this."))
+        raise PermissionDenied(_("Only administrators can do this."))
 
 
 def _get_filters(request: HttpRequest) -> dict[str, str]:

@@ -128,11 +128,8 @@ def validate_url(url: str) -> None:
     target = parse_url(url)
     try:
         resolve_host(target)
-    except AddressNotAllowed as error:
-        raise InvalidUrl(
-            _("%(host)s (%(address)s) is in a private network.")
-            % {"host": target.host, "address": error}
-        ) from None
+    except AddressNotAllowed:
+        raise InvalidUrl(_("The host is in a private network.")) from None
     except AddressNotFound:
         return
 

@@ -71,7 +71,7 @@ class GeneralForm(forms.Form):
         label=_("Tags"),
         required=False,
         max_length=MAX_TAGS_LENGTH,
-        help_text=_("Separate with commas. Search finds them."),
+        help_text=_("Separate with commas."),
     )
 
     def clean_tags(self) -> str:

@@ -96,10 +96,10 @@ def _find_constant_answer_problem(question: Question) -> str | None:
     if answer is None or answer[1] < answer[2]:
         return None
     label, n, _n_items = answer
-    return _(
-        "Always answering “%(label)s” passes: all %(n)s gold items accept it. Add other gold "
-        "answers first."
-    ) % {"n": n, "label": label}
+    return _("Always answering “%(label)s” passes. Add other gold answers first.") % {
+        "n": n,
+        "label": label,
+    }
 
 
 def get_most_frequent_answer(question: Question) -> tuple[str, int, int] | None:

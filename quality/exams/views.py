@@ -49,15 +49,15 @@ class ExamRulesForm(SettingsForm):
         label=_lazy("Include raters who already rated this question"), required=False
     )
     p_fail = forms.FloatField(
-        label=_lazy("Too low: share right"),
+        label=_lazy("Accuracy that should fail"),
         widget=forms.NumberInput({"step": "any"}),
     )
     p_pass = forms.FloatField(
-        label=_lazy("Good enough: share right"),
+        label=_lazy("Accuracy that should pass"),
         widget=forms.NumberInput({"step": "any"}),
     )
     alpha = forms.FloatField(
-        label=_lazy("Share of too-low raters who may pass"),
+        label=_lazy("Share of poor raters who may pass"),
         widget=forms.NumberInput({"step": "any"}),
     )
     beta = forms.FloatField(

@@ -129,7 +129,7 @@ def _validate_gate(
     errors: dict[str, Any] = {}
     name = name.strip()
     if not name or len(name) > MAX_GATE_NAME_LENGTH:
-        errors["name"] = _("Between 1 and %(n)s characters.") % {"n": MAX_GATE_NAME_LENGTH}
+        errors["name"] = _("Enter 1 to %(n)s characters.") % {"n": MAX_GATE_NAME_LENGTH}
     elif "/" in name or name in (".", "..") or _has_unprintable(name):
         errors["name"] = _("No slashes or control characters.")
     else:

@@ -24,7 +24,7 @@ BADGE_STYLES = {
     VerdictValue.NOT_ENOUGH.value: "warn",
 }
 _REASONS: dict[str, Promise] = {
-    "no_items": gettext_lazy("there is no item"),
+    "no_items": gettext_lazy("there are no items"),
     "no_confidence": gettext_lazy("the label method gives no confidence"),
 }
 
@@ -51,9 +51,9 @@ def describe_verdict(document: Mapping[str, Any]) -> str:
     """Return a sentence on the verdict, with the further items that it needs if that is known."""
     parameters = {"gate": document["gate"]}
     if document["verdict"] == VerdictValue.PASS:
-        return _("“%(gate)s” passes: every rule is met.") % parameters
+        return _("“%(gate)s” passes.") % parameters
     if document["verdict"] == VerdictValue.FAIL:
-        return _("“%(gate)s” fails: a rule isn’t met.") % parameters
+        return _("“%(gate)s” fails.") % parameters
     undecided = [rule for rule in document["rules"] if rule["verdict"] != VerdictValue.PASS]
     # Rules of an event have their value beside the measure.
     if any(rule.get("estimate", rule)["value"] is None for rule in undecided):

@@ -19,6 +19,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from core import security_log
+from core.text import describe_range
 from events.services import record_event
 from metrics.agreement.rater_quality.gold import PAUSE_EVIDENCE
 from metrics.views.common.number_formats import format_number
@@ -51,7 +52,7 @@ def set_gold_rules(
     row, _created = GoldState.objects.get_or_create(question=question)
     value = row.pass_mark if pass_mark is None else _parse_number(pass_mark)
     if not 0.05 <= value <= 0.99:
-        raise ValueError(_("The pass mark must be between 0.05 and 0.99."))
+        raise ValueError(describe_range(0.05, 0.99))
     before = {"pass_mark": row.pass_mark, "rule": row.rule, "tolerance": question.gold_tolerance}
     if tolerance is not None:
         question.gold_tolerance = _parse_tolerance(tolerance, question)

@@ -206,7 +206,7 @@ def create_review(*, gold: GoldAnswer, verdict: str, reason: str = "", by: Any) 
     and a gold answer that is no longer current.
     """
     if verdict not in GoldReview.Verdict.values:
-        raise InvalidGoldReview(_("Choose to keep or retire it."))
+        raise InvalidGoldReview(_("Choose an action."))
     if problem := find_reason_error(reason, max_length=MAX_REASON_LENGTH):
         raise InvalidGoldReview(problem)
     gold_services.lock_gold_answers(gold.question)

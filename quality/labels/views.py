@@ -261,7 +261,7 @@ class LabelRulesForm(SettingsForm):
     )
     second_opinion_share = forms.FloatField(
         label=_lazy("Share decided by two adjudicators"),
-        help_text=_lazy("From 0 to 1. Nobody sees which items."),
+        help_text=_lazy("Nobody sees which items."),
         widget=forms.NumberInput({"step": "any"}),
     )
     show_to_raters = forms.BooleanField(

@@ -132,7 +132,7 @@ def answer_appeal(*, appeal: Appeal, state: str, text: str, by: Any) -> Appeal:
         raise InvalidAppeal(_("Choose an answer."))
     row = Appeal.objects.select_for_update().get(pk=appeal.pk)
     if row.state != State.OPEN:
-        raise InvalidAppeal(_("This appeal was already answered."))
+        raise InvalidAppeal(_("Already decided."))
     row.state, row.answer, row.answered_by, row.answered_at = state, text, by, timezone.now()
     row.save()
     record_event(

@@ -268,7 +268,7 @@ def create_gold(request: HttpRequest, project_id: int, item_id: int) -> HttpResp
         by=request.user,
         explanation=decision.reason,
     )
-    messages.success(request, _("Gold answer set for item %(key)s.") % {"key": item.key})
+    messages.success(request, _("Gold answer set."))
     return _redirect_to_next(request, selection)
 
 
@@ -341,8 +341,8 @@ def assign_selected_items(request: HttpRequest, project: Project, ids: list[int]
     question = get_object_or_404(project.questions, key=request.POST.get("question", ""))
     n_assigned = assign_for_review(question=question, item_ids=ids, by=request.user)
     message = ngettext(
-        "%(n)s item moved to the top of the queue.",
-        "%(n)s items moved to the top of the queue.",
+        "%(n)s item sent to review.",
+        "%(n)s items sent to review.",
         n_assigned,
     )
     messages.success(request, message % {"n": n_assigned})

@@ -15,6 +15,7 @@ from typing import Any
 from django.core.exceptions import PermissionDenied
 from django.db.models import Q
 from django.http import HttpResponseBase
+from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -103,10 +104,13 @@ def _build_output_field(field: RatingField) -> Any:
     )
 
 
+_RATINGS_KEPT = _("Your ratings are kept.")
 ERROR_MESSAGES = {
     permissions.ProjectArchived: _("Archived projects accept no ratings."),
-    permissions.RaterPaused: _("Your lead paused you. Your ratings are kept."),
-    permissions.RaterPausedForGold: _("Too many known answers were wrong. Your ratings are kept."),
+    permissions.RaterPaused: format_lazy("{} {}", _("Your lead paused you."), _RATINGS_KEPT),
+    permissions.RaterPausedForGold: format_lazy(
+        "{} {}", _("Too many known answers were wrong."), _RATINGS_KEPT
+    ),
     permissions.ExamRequired: "Pass the exam first, on the rating page or at GET .../next/.",
     permissions.ExamAnswersFinal: _("Exam answers are final."),
     permissions.CorrectionsClosed: _("Ratings here are final. Your earlier answer is kept."),

@@ -62,7 +62,7 @@ def limit_upload(setting: str) -> Callable[[View], View]:
             length = request.META.get("CONTENT_LENGTH") or "0"
             limit = getattr(settings, setting)
             if not length.isdecimal() or int(length) > limit + FORM_BYTES:
-                text = _("Not saved: at most %(limit)s bytes.")
+                text = _("Not saved: over %(limit)s bytes.")
                 return _render_error(request, 413, text % {"limit": limit})
             if request.method != "POST":
                 return protected(request, *args, **kwargs)

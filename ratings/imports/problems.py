@@ -132,7 +132,7 @@ def describe_write_failure(kind: str, value: str) -> str:
         "file_missing": gettext("The uploaded file is gone. Upload it again."),
         "error": gettext("The import failed. See the server log."),
     }
-    changed = gettext("'%(value)s' changed after the check. Check the file again.")
+    changed = gettext("'%(value)s' has changed. Check the file again.")
     return messages.get(kind, changed) % {"value": value}
 
 

@@ -118,7 +118,7 @@ def _set_gold(request: HttpRequest, project: Project, ids: list[int]) -> None:
             by=request.user,
         )
     except gold.InvalidGoldAnswer:
-        messages.error(request, _("Choose the right answer."))
+        messages.error(request, _("Choose an answer."))
         return
     number = sum(state != "unchanged" for state in states.values())
     message = ngettext(

@@ -77,7 +77,7 @@ def set_item_gold(request: HttpRequest, project_id: int, item_id: int, key: str)
             item=item, question=question, answer=codes, by=request.user, explanation=explanation
         )
     except gold.InvalidGoldAnswer:
-        messages.error(request, _("Choose the right answer."))
+        messages.error(request, _("Choose an answer."))
     else:
         messages.success(request, describe_saved(_("Gold answer")))
     return redirect_back(request, project)

@@ -46,7 +46,7 @@ ERROR_TEXTS = {
     "import_gone": gettext_lazy("Import discarded. Read the project again."),
     "import_failed": gettext_lazy("Import failed. Read the project again."),
     "archived": gettext_lazy("Project archived."),
-    "internal": gettext_lazy("The server failed. See its log."),
+    "internal": gettext_lazy("The import failed. See the server log."),
 }
 
 

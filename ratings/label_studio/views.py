@@ -50,7 +50,7 @@ class ConnectForm(forms.Form):
         label=gettext_lazy("Project number"),
         required=False,
         min_value=1,
-        help_text=gettext_lazy("Leave empty if the address has it."),
+        help_text=gettext_lazy("Leave empty if the address already contains it."),
     )
     token = _build_token_field(
         required=True,

@@ -204,7 +204,7 @@ def get_trend_note(selection: Selection, agreement: QuestionAgreement | None) ->
     Empty otherwise, and for a coefficient that the URL names.
     """
     if agreement is not None and "sample" in agreement.headline:
-        return _("Trend: with ratings requested for uncertain items.")
+        return _("The trend includes ratings requested for uncertain items.")
     if selection.requested_coefficient:
         return ""
     headline = agreement.headline if agreement is not None else selection.headline

@@ -186,7 +186,7 @@ RULE_SENTENCES: dict[str, tuple[str, str]] = {
     "4 open (limit: 3).": (
         describe_rule({"value": 4}, **OF_ALERTS), describe_rule({"value": 3}, **OF_ALERTS),
     ),
-    "No value: there is no item.": (
+    "No value: there are no items.": (
         describe_rule(NO_VALUE | {"reason": "no_items"}), describe_rule({"value": 0.0}),
     ),
     "0.800, without interval": (
