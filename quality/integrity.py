@@ -145,16 +145,16 @@ def _get_current_row(
 
 
 def _compare_rows(
-    rows: type[Model], question_id: int, new_rows: Sequence[Model], *, key: str
+    model: type[Model], question_id: int, new_rows: Sequence[Model], *, key: str
 ) -> list[str]:
     """Return a line for each stored row that is surplus, missing or different from ``new_rows``.
 
-    ``rows``: the model of the rows. They are matched by the field ``key``.
+    ``model``: that of the rows, which are matched by the field ``key``.
     """
-    name_prefix = f"{rows.__name__} of {key.removesuffix('_id')}"
-    stored = {getattr(row, key): row for row in rows._default_manager.filter(question=question_id)}
+    name_prefix = f"{model.__name__} of {key.removesuffix('_id')}"
+    stored = {getattr(row, key): row for row in model._default_manager.filter(question=question_id)}
     expected = {getattr(row, key): row for row in new_rows}
-    attnames = (field.attname for field in rows._meta.concrete_fields if not field.primary_key)
+    attnames = (field.attname for field in model._meta.concrete_fields if not field.primary_key)
     fields = [name for name in attnames if name != "question_id"]
     lines = [
         f"{name_prefix} {key_value}: too many"

@@ -127,7 +127,7 @@ class NextItemView(ApiView):
 
     @describe_get("nextItem", "The item that the caller's own rater is asked next", NextOut)
     def get(self, request: Request, project_id: int) -> Response:
-        """Return the same item until it is answered or skipped.
+        """Return the next item of the caller's rater: the same one until it is answered or skipped.
 
         It takes one of the item's slots for a while, so a read-only token is rejected. A rater with
         an exam to pass gets only its items; requesting the next item starts the next attempt.
