@@ -170,9 +170,14 @@ def _select_raters_to_check(checks: Mapping[int, RatersToCheck]) -> QuerySet[Any
     ).values_list(*StoredEntry._fields)
 
 
+def _is_of_raters_to_check(entry: StoredEntry) -> bool:
+    """Return whether `_select_raters_to_check` selected the entry."""
+    return entry.entry_kind == entry_counts.RATERS and not entry.about_rater
+
+
 def _complete_entry(entry: StoredEntry, scope: InboxScope) -> StoredEntry:
     """Add the rater and the number to an entry of `_select_raters_to_check`."""
-    if entry.entry_kind != entry_counts.RATERS or entry.about_rater:
+    if not _is_of_raters_to_check(entry):
         return entry
     check = scope.raters_to_check[entry.in_question]
     return entry._replace(about_rater=check.first.pk, number=check.n_raters)
@@ -249,8 +254,7 @@ def _build_count_query(
     ).values_list(*StoredEntry._fields)
 
 
-@dataclass(frozen=True)
-class InboxSize:
+class InboxSize(NamedTuple):
     """Number of entries of an inbox, and of the projects that have any."""
 
     n_entries: int
@@ -275,6 +279,7 @@ class InboxEntry:
     alert: Alert | None = None
     rater: Rater | None = None
     rater_reason: str = ""
+    is_to_check: bool = False  # raters whom a lead can mark as checked
 
     @property
     def text(self) -> str:
@@ -305,7 +310,7 @@ class InboxEntry:
     @property
     def action(self) -> str:
         is_list = self.rater is not None and self.stored.number > 1
-        return _("All raters") if is_list else str(ACTIONS[self.stored.entry_kind])
+        return _("View raters") if is_list else str(ACTIONS[self.stored.entry_kind])
 
 
 def load_entries(rows: Sequence[tuple[Any, ...]], scope: InboxScope) -> list[InboxEntry]:
@@ -327,8 +332,9 @@ def load_entries(rows: Sequence[tuple[Any, ...]], scope: InboxScope) -> list[Inb
             alerts.get(row.alert_id),
             raters.get(row.about_rater),
             _get_rater_reason(row, scope),
+            _is_of_raters_to_check(StoredEntry(*stored_row)),
         )
-        for row in stored_entries
+        for stored_row, row in zip(rows, stored_entries, strict=True)
     ]
 
 
