@@ -119,6 +119,13 @@ def list_attribute_names(project: Project) -> list[str]:
     return sorted({name for attributes in newest for name in attributes or ()})
 
 
+def suggest_copy_name(project: Project) -> str:
+    """Return a name for a copy of the project, within the limit of names."""
+    max_length = Project._meta.get_field("name").max_length
+    suffix_length = len(_("%(name)s (copy)") % {"name": ""})
+    return _("%(name)s (copy)") % {"name": project.name[: max_length - suffix_length]}
+
+
 @transaction.atomic
 def copy_project(*, project: Project, name: str, by: Any) -> Project:
     """Create a project ``name`` with the questions and settings of another; ``by`` leads it.
