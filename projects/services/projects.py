@@ -19,6 +19,7 @@ from .project_validation import InvalidProjectChange
 from .question_validation import NewQuestion
 from .questions import build_new_question, create_question
 
+MAX_NAME_LENGTH = Project._meta.get_field("name").max_length or 0
 MAX_ITEMS_READ = 1_000  # whose attributes are listed
 MAX_LISTED_ATTRIBUTES = 20  # in an error message
 
@@ -121,9 +122,8 @@ def list_attribute_names(project: Project) -> list[str]:
 
 def suggest_copy_name(project: Project) -> str:
     """Return a name for a copy of the project, within the limit of names."""
-    max_length = Project._meta.get_field("name").max_length
-    suffix_length = len(_("%(name)s (copy)") % {"name": ""})
-    return _("%(name)s (copy)") % {"name": project.name[: max_length - suffix_length]}
+    max_length = MAX_NAME_LENGTH - len(_("%(name)s (copy)") % {"name": ""})
+    return _("%(name)s (copy)") % {"name": project.name[:max_length]}
 
 
 @transaction.atomic

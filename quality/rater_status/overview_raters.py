@@ -59,7 +59,7 @@ def select_overview_raters(
             *_suggest_items(selection, raters),
             *_suggest_newest_question_alert(selection.question),
         ],
-        pending=filtered is None and rater_list.is_pending,
+        pending=filtered is None and rater_list.comparison.computed_at is None and bool(raters),
     )
 
 

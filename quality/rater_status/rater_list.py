@@ -174,10 +174,9 @@ class RaterList:
 
         False if no rating has been counted, or the project has no people who rate.
         """
-        if self.comparison.computed_at is not None:
-            return False
+        is_computed = self.comparison.computed_at is not None
         input_version = recomputation.get_input_versions(self.question.pk)
-        return bool(input_version) and bool(self.raters)
+        return not is_computed and bool(input_version) and bool(self.raters)
 
     @cached_property
     def raters(self) -> list[RaterListEntry]:

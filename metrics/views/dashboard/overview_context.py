@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from zoneinfo import ZoneInfo
 
 from django.utils import timezone
@@ -144,7 +144,11 @@ def select_overview_raters(selection: Selection, source: ProjectSource) -> Overv
             result.rater.pk: result.coefficients.get(selection.vs_peers) for result in results
         }
     for select_raters in OVERVIEW_RATERS:
-        return select_raters(selection, MAX_RATERS, agreements)
+        overview_raters = select_raters(selection, MAX_RATERS, agreements)
+        # Before the first results there is nothing to derive a status from.
+        return replace(
+            overview_raters, pending=overview_raters.pending and source.agreement is not None
+        )
     return OverviewRaters([], 0, 0, [])
 
 
