@@ -23,6 +23,7 @@ from core.web.tables import get_page_size
 from metrics.views.common.number_formats import format_count
 from metrics.views.common.selection import get_page_number
 from projects.models import Project, Question
+from projects.models.roles import Capability
 from quality.alerts import services
 from quality.alerts.kinds import KINDS
 from quality.models import CHECKED_DAYS, Alert, AlertState
@@ -40,18 +41,19 @@ ACTIONS = ("resolve", "dismiss", "mute", "investigate", CHECK)
 def show_inbox(request: HttpRequest) -> HttpResponse:
     """Show the entries of all the user's projects, or of ``?project=``, most impact first."""
     project = _get_project(request)
-    scope = InboxScope.for_user(request.user, [project.pk] if project else None)
+    scope = inbox_entries.InboxScope(request.user, project.pk if project else None)
     size = inbox_entries.count_entries(scope)
-    entries = inbox_entries.select_entries(scope).order_by(*inbox_entries.ORDER)
-    paginator = Paginator(entries, get_page_size(ROWS_PER_PAGE))
-    paginator.count = size.n_entries  # else it would count them again
+    paginator = Paginator(range(size.n_entries), get_page_size(ROWS_PER_PAGE))
     number = get_page_number(request)
     if number > paginator.num_pages:
         raise Http404(_("Page not found."))
     page = paginator.page(number)
-    shown_entries = inbox_entries.load_entries(list(page.object_list), scope)
+    positions = page.object_list
+    stored_entries = inbox_entries.read_entries(scope, len(positions), page.start_index() - 1)
+    shown_entries = inbox_entries.load_entries(stored_entries, scope)
     shown_projects = {row.project.pk for row in shown_entries}
-    led_ids = set(scope.led.filter(pk__in=shown_projects).values_list("pk", flat=True))
+    led = scope.projects.select(Capability.MANAGE)
+    led_ids = set(led.filter(pk__in=shown_projects).values_list("pk", flat=True))
     context: dict[str, object] = {
         "page": page,
         "rows": shown_entries,
@@ -87,7 +89,7 @@ def act_on_entries(request: HttpRequest) -> HttpResponse:
     )
     if action not in ACTIONS or len(alert_ids) + len(question_ids) > ROWS_PER_PAGE:
         raise BadRequest(_("Choose an action and at most %(n)s rows.") % {"n": ROWS_PER_PAGE})
-    scope = InboxScope.for_user(request.user)
+    scope = inbox_entries.InboxScope(request.user)
     try:
         with transaction.atomic():
             texts = []
@@ -107,7 +109,8 @@ def act_on_entries(request: HttpRequest) -> HttpResponse:
 
 def _change_alerts(request: HttpRequest, scope: InboxScope, ids: list[int], *, action: str) -> str:
     """Change the state of these open alerts of led projects; return what was done."""
-    open_alerts = entry_counts.get_open_alerts().filter(question__project__in=scope.led, pk__in=ids)
+    led = scope.projects.select(Capability.MANAGE)
+    open_alerts = entry_counts.get_open_alerts().filter(question__project__in=led, pk__in=ids)
     if action == "investigate":
         open_alerts = open_alerts.filter(state=AlertState.OPEN)
     alerts = list(open_alerts.order_by("pk").select_related("question"))
@@ -119,10 +122,10 @@ def _change_alerts(request: HttpRequest, scope: InboxScope, ids: list[int], *, a
 
 def _mark_checked(request: HttpRequest, scope: InboxScope, question_ids: list[int]) -> str:
     """Mark the raters to check of these questions of led projects; return what was done."""
-    led_questions = Question.objects.filter(project__in=scope.led, pk__in=question_ids)
-    led_ids = led_questions.order_by("pk").values_list("pk", flat=True)
+    led = scope.projects.select(Capability.MANAGE)
+    questions = Question.objects.filter(project__in=led, pk__in=question_ids).order_by("pk")
     n_raters = 0
-    for question_id in led_ids:
+    for question_id in questions.values_list("pk", flat=True):
         check = scope.raters_to_check.get(question_id)
         if check is not None:
             services.mark_raters_checked(

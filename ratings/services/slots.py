@@ -167,12 +167,12 @@ class SlotDemand:
 
     @property
     def has_free_slot(self) -> bool:
-        """True if the item has a slot that no rater has taken."""
+        """Return whether the item has a slot that no rater has taken."""
         return self.taken < self.requested
 
     @property
     def is_complete(self) -> bool:
-        """True if all requested ratings have been submitted."""
+        """Return whether all requested ratings have been submitted."""
         return not self.has_free_slot and not self.open
 
 

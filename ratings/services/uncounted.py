@@ -42,7 +42,7 @@ class UncountedBatch:
 
 
 def _has_notes() -> bool:
-    """Return True if triggers of this database note the items of uncounted ratings (PostgreSQL)."""
+    """Return whether triggers of this database note the items of uncounted ratings (PostgreSQL)."""
     return connection.vendor == "postgresql"
 
 
@@ -138,7 +138,7 @@ def get_batch(
 
 
 def has_uncounted(question_id: int) -> bool:
-    """Return True if the question has uncounted ratings."""
+    """Return whether the question has uncounted ratings."""
     model: Any = UncountedItem.objects if _has_notes() else Rating.objects.uncounted()
     return bool(model.filter(question_id=question_id).exists())
 

@@ -76,12 +76,12 @@ class LabelsForm(forms.Form):
 
     @property
     def messages(self) -> list[str]:
-        """The notes on all questions, in the user's language."""
+        """Return the notes on all questions, in the user's language."""
         return list(dict.fromkeys(format_note(note) for note in self.notes))
 
     @property
     def has_undecided(self) -> bool:
-        """True if the lead still has to decide about labels."""
+        """Return whether the lead still has to decide about labels."""
         return any(note["kind"] in label_notes.UNDECIDED_KINDS for note in self.notes)
 
     def _list_codes(self, *kinds: str) -> list[str]:
@@ -172,7 +172,7 @@ class MatchingForm(forms.Form):
 
     @property
     def n_suggested(self) -> int:
-        """Number of suggested matches that are not yet accepted."""
+        """Return the number of suggested matches that are not yet accepted."""
         return sum(
             self[name].initial != "" and key not in self.matched_members
             for name, key in self.raters.items()
@@ -282,7 +282,7 @@ class StartForm(forms.Form):
             else _("Categories, one per line"),
             widget=forms.Textarea({"rows": 6, "class": "mono"}),
             initial="\n".join(guess.labels),
-            help_text=_("If ordered, from lowest to highest."),
+            help_text=_("On ordered scales, lowest first."),
         )
 
     def _add_first_question(self) -> None:
@@ -297,7 +297,6 @@ class StartForm(forms.Form):
             label=_("Categories, one per line"),
             widget=forms.Textarea({"rows": 4, "class": "mono"}),
             required=False,
-            help_text=_("You can add questions later."),
         )
 
     def get_question_blocks(self) -> list[tuple[str, list[Any]]]:

@@ -70,7 +70,7 @@ def test_two_days_of_one_week_are_a_trend(
 
 
 def test_file_without_times_is_shown_as_reason(get_page_text: Any, project: Any) -> None:
-    message = "Ratings without a time count from their import."
+    message = "Ratings without a time are dated to their import."
     run = ImportRun.objects.create(
         project=project,
         file_name="x.csv",
