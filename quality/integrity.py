@@ -149,7 +149,7 @@ def _compare_rows(
 ) -> list[str]:
     """Return a line for each stored row that is surplus, missing or different from ``new_rows``.
 
-    ``model``: that of the rows, which are matched by the field ``key``.
+    ``model`` is the model of the rows, which are matched by the field ``key``.
     """
     name_prefix = f"{model.__name__} of {key.removesuffix('_id')}"
     stored = {getattr(row, key): row for row in model._default_manager.filter(question=question_id)}

@@ -180,7 +180,7 @@ def _list_month_scores(pairs: Sequence[RepeatedAnswer]) -> list[dict[str, object
 def find_inconsistent_scores(scores: Sequence[RepeatScore]) -> dict[int, RepeatScore]:
     """Return {rater id: score} of raters who repeat their answers less often than the others.
 
-    ``scores``: those of all people of a question.
+    ``scores`` are the scores of all people of a question.
     """
     same, n_repeats = (
         np.array([(score.same, score.n) for score in scores], np.int64).reshape(-1, 2).T

@@ -231,8 +231,9 @@ def send(
 ) -> Response:
     """Send one request to an IP address, which the caller has checked, and follow no redirect.
 
-    ``seconds``: limit of the whole request, TIMEOUT_SECONDS if None; ``max_bytes``: of the body
-    that are read. Connection and server errors do not raise: they are in the returned Response.
+    ``seconds``: limit of the whole request, TIMEOUT_SECONDS if None; ``max_bytes``: bytes of the
+    body to read at most. Connection and server errors do not raise: they are in the returned
+    Response.
     """
     seconds = TIMEOUT_SECONDS if seconds is None else seconds
     connection = _build_connection(target, address, seconds)

@@ -200,7 +200,7 @@ def build_labels_document(
 ) -> Document:
     """Return the file of the labels, whose format is ``kind``: a key of FORMATS.
 
-    ``labels``: of the question of ``label_names``, ordered by item.
+    ``labels`` belong to the question of ``label_names`` and are ordered by item.
     """
     file_format = FORMATS[kind]
     question = label_names.question

@@ -151,8 +151,8 @@ def plan_study(
     """Return the number of items with which 9 of 10 studies get an interval of this half-width.
 
     ``kappa``: the expected value; ``prevalence``: the share of one of two categories, or of every
-    category; ``cost``: of one rating, None if unknown. Raises ValueError for assumptions that no
-    study can meet.
+    category; ``cost``: the cost of one rating, None if unknown. Raises ValueError for assumptions
+    that no study can meet.
     """
     items = sample_size.compute_items_needed_before(
         kappa, prevalence, half_width, with_assurance=True

@@ -38,9 +38,9 @@ MAX_DIFFERING_ITEMS = 20
 class AdjudicatorAgreement:
     """Agreement of decisions with second opinions on the same items.
 
-    ``n``: number of items; ``same``: of those with equal answers; ``kappa``: Fleiss' kappa with the
-    question's weights, None without data; ``differing_items``: keys of items with different
-    answers.
+    ``n``: number of items; ``same``: number of items with equal answers; ``kappa``: Fleiss' kappa
+    with the question's weights, None without data; ``differing_items``: keys of items with
+    different answers.
     """
 
     n: int

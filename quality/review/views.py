@@ -335,7 +335,7 @@ def assign_for_review(*, question: Question, item_ids: Sequence[int], by: Any) -
 def assign_selected_items(request: HttpRequest, project: Project, ids: list[int]) -> None:
     """Put the selected items first in the review queue, and show how many were accepted.
 
-    ``ids``: of the items. The posted form has the key of the question. Raises Http404 for an
+    ``ids`` are the items' ids. The posted form has the key of the question. Raises Http404 for an
     unknown question.
     """
     question = get_object_or_404(project.questions, key=request.POST.get("question", ""))

@@ -157,8 +157,8 @@ _SET_EXTRA_SQL = "UPDATE projects_item SET extra_slots = %s WHERE id = %s"
 class SlotDemand:
     """Numbers of an item's slots.
 
-    ``requested``: in all; ``taken``: by raters; ``open``: those of the taken slots whose raters
-    have not answered yet.
+    ``requested``: number of all slots; ``taken``: number that raters have taken; ``open``: number
+    of taken slots whose raters have not answered yet.
     """
 
     requested: int

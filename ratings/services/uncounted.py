@@ -80,9 +80,9 @@ def _build_any_of(column: str, notes: QuerySet[UncountedItem]) -> Any:
 
 
 def get_last_item_and_count(question_id: int) -> tuple[int, int]:
-    """Return the last id of an item with uncounted ratings (0 for none), and the number of these.
+    """Return (last id of an item with uncounted ratings, number of uncounted ratings).
 
-    The number of ratings may be too high, as in ``list_next_items``.
+    Both are 0 if there are none. The number may be too high, as in ``list_next_items``.
     """
     model, number = _get_source_and_count()
     totals = model.filter(question_id=question_id).aggregate(last=Max("item_id"), number=number)
