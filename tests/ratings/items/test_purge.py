@@ -173,7 +173,7 @@ def test_rating_added_meanwhile_is_deleted_too(rated_question: Any, lead: Any, r
     update_question(rated_question.pk)
     while removal.delete_next_batch(deletion):
         pass
-    assert not removal.delete_target_object(deletion)
+    assert not removal.delete_target_row(deletion)
     assert Item.objects.filter(pk=item.pk).exists()
     finish_deletions()
     assert not Item.objects.filter(pk=item.pk).exists()
