@@ -16,7 +16,7 @@ def _register_parts_of_pages() -> None:
     from metrics.views import charts, saved_views
     from metrics.views.common import question_rows
     from metrics.views.dashboard import overview_context, tables
-    from metrics.views.project_list import project_row as listing_rows
+    from metrics.views.project_list import project_row
     from metrics.views.reports import document
     from ratings.items import bulk_views
 
@@ -26,7 +26,7 @@ def _register_parts_of_pages() -> None:
     from .rater_status import views as rater_status_views
     from .review import views as review_views
 
-    listing_rows.PROJECT_INBOX.register(inbox_entries.ProjectInbox)
+    project_row.PROJECT_INBOX.register(inbox_entries.ProjectInbox)
     question_rows.INBOX_SOURCES.register(entry_counts.get_entries_by_question)
     raters = saved_views.SharedPage(
         rater_status_views.render_raters, {"funnel": rater_status_views.render_funnel}
