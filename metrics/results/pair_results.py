@@ -1,35 +1,22 @@
-"""Stored kappas of pairs of raters, selected and sorted for pages and API, and their means.
-
-The mean of the pairs comes from their stored sum. The one by shared items has an interval. It needs
-all pairs, so it is computed after the other results (results.refresh).
-"""
+"""Stored kappas of pairs of raters, selected and sorted for pages and API."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from django.db.models import Q, QuerySet
 
-from metrics.agreement.coefficients.cohen import PairKappas, mean_kappa_by_items
 from metrics.agreement.counts.tally import PairTables
 from metrics.agreement.estimate import Value
 from metrics.agreement.headline import COHEN
-from metrics.agreement.registry import MEAN_BY_ITEMS, MEAN_PAIRWISE
-from metrics.agreement.weights import CUSTOM
 from metrics.counting import store
-from metrics.models import CountState, PairTally, RaterResult, build_number_expression
+from metrics.models import PairTally, RaterResult, build_number_expression
 from metrics.question_scale import QuestionScale, get_weighted_name
 from metrics.results.intervals import QuestionClusters
-from metrics.results.patterns import AllTimePatterns, GroupValues
-from metrics.results.stored_values import (
-    Values,
-    build_pair_mean_value,
-    build_value,
-    copy_sample_sizes,
-)
+from metrics.results.stored_values import build_value
 from projects.models import Question, Rater
 
 MAX_HEATMAP_RATERS = 40  # a larger heat map is unreadable
@@ -240,90 +227,3 @@ def decode_tables(
     return scale.reorder_to_declared(
         store.decode_arrays(tables, widths, scale.width, axes=2), axes=2
     )
-
-
-MAX_PAIRS = 20_000  # those with the most shared items; the others have almost no weight
-
-
-def add_means_over_pairs(state: CountState, values: GroupValues) -> GroupValues:
-    """Return the values with the mean kappas (Light 1971) of all pairs, and of pairs of people.
-
-    Pairs that share no item are left out. Call it under the question's lock: ``state`` holds the
-    sums of the kappas.
-    """
-    sums = store.create_pair_sums() | state.pair_sums
-    with_means = replace(
-        values, pooled=values.pooled | _build_means(state, Q(), sums, values.pooled)
-    )
-    if values.people is None:
-        return with_means
-    with_model = Q(rater_a__in=state.model_raters) | Q(rater_b__in=state.model_raters)
-    people_sums = {name: list(total) for name, total in sums.items()}
-    # Few pairs have a model, and the sums are of integers, so the difference is exact.
-    model_pairs = PairTally.objects.filter(with_model, question=state.question_id)
-    store.add_kappas_to_sums(people_sums, store.read_kappas(model_pairs), sign=-1)
-    means = _build_means(state, ~with_model, people_sums, values.people)
-    return replace(with_means, people=values.people | means)
-
-
-def _build_means(state: CountState, pair_filter: Q, sums: store.PairSums, values: Values) -> Values:
-    """Return the mean of the pairs' defined kappas under each weighting.
-
-    ``sums``: sum and number of these kappas; ``pair_filter`` selects the pairs; ``values``: theirs
-    by name, from which the sample sizes are taken.
-    """
-    means = {}
-    for name, (total, n_pairs) in sums.items():
-        if name == CUSTOM and not n_pairs:
-            continue
-        if n_pairs:
-            mean = build_pair_mean_value(total / n_pairs / store.KAPPA_UNITS, n_pairs)
-        else:
-            pairs = PairTally.objects.filter(pair_filter, question=state.question_id)
-            reason = "single_category" if pairs.exists() else "no_pairable_items"
-            mean = build_pair_mean_value(None, 0, undefined_reason=reason)
-        means[get_weighted_name(MEAN_PAIRWISE, name)] = mean
-    return copy_sample_sizes(means, values["percent_agreement"])
-
-
-def compute_question_mean_kappas(all_time: AllTimePatterns) -> Values:
-    """Return name -> mean pairwise kappa of a question under each weighting.
-
-    The pairs are those of people where models are separate, unless the lead pooled them.
-    """
-    pairs = PairTally.objects.filter(question=all_time.question_id)
-    if all_time.is_people_only:
-        pairs = pairs.exclude(rater_a__in=all_time.model_raters)
-        pairs = pairs.exclude(rater_b__in=all_time.model_raters)
-    names = all_time.scale.list_weightings()
-    columns = "rater_a_id", "rater_b_id", "n_items", *(f"kappa_{name}" for name in names)
-    by_shared_items = pairs.order_by("-n_items", "rater_a_id", "rater_b_id")
-    rows = list(by_shared_items.values_list(*columns)[:MAX_PAIRS])
-    if not rows:
-        return {}
-    raters_a, raters_b, shared, *kappas = zip(*rows, strict=True)
-    patterns = all_time.displayed_counts, all_time.n_items
-    return compute_mean_kappas(
-        np.array([raters_a, raters_b, shared], np.int64), kappas, patterns, all_time.scale
-    )
-
-
-def compute_mean_kappas(
-    pairs: np.ndarray,
-    kappas: list[Any],
-    patterns: tuple[np.ndarray, np.ndarray],
-    scale: QuestionScale,
-) -> Values:
-    """Return name -> mean of these pairs' kappas under each weighting, with intervals.
-
-    ``pairs`` (3, P): rater a, rater b and shared items; ``kappas``: for each weighting, P kappas,
-    None where undefined; ``patterns``: counts (P', k) and numbers of items (P',).
-    """
-    means: Values = {}
-    weights = scale.build_weight_matrices()
-    for name, values in zip(scale.list_weightings(), kappas, strict=True):
-        kappa = np.array(values, float)
-        pair_kappas = PairKappas(pairs[0], pairs[1], pairs[2], kappa)
-        mean, n_pairs = mean_kappa_by_items(pair_kappas, *patterns, weights[name])
-        means[get_weighted_name(MEAN_BY_ITEMS, name)] = {**mean.to_value(), "n_pairs": n_pairs}
-    return means
