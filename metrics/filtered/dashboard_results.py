@@ -261,11 +261,11 @@ def compute_trend(by_day: PatternCounts, scale: QuestionScale) -> Trend:
             by_day, pattern.ravel(), span, n_patterns=len(counts)
         ):
             own, cumulative = block.n_items * is_comparable, block.compute_cumulative(until_end)
-            shown = own.any(axis=1)
-            starts = block.select(shown).list_start_dates()
+            has_items = own.any(axis=1)
+            starts = block.select(has_items).list_start_dates()
             lines["starts"] += [start.isoformat() for start in starts]
             estimates = scale.estimate_patterns(
-                counts, np.stack([own[shown], cumulative[shown]]), names=names
+                counts, np.stack([own[has_items], cumulative[has_items]]), names=names
             )
             for name, estimate in estimates.items():
                 values = zip(estimate[0].to_values(), estimate[1].to_values(), strict=True)
