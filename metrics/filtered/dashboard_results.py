@@ -25,7 +25,6 @@ from metrics.results.intervals import QuestionClusters
 from metrics.results.pair_means import RatedPairs
 from metrics.results.patterns import PeriodPatterns, compute_pooled_and_people_intervals
 from metrics.results.question_agreement import AgreementParts, QuestionAgreement
-from metrics.results.stored_values import Values
 
 from . import pair_results, rater_results
 from .compact_values import (
@@ -130,11 +129,7 @@ def compute_dashboard(
     by_day = selected.count_displayed_patterns(scale)
     patterns = by_day.sum_over_days()
     pairs = RatedPairs.from_ratings(ratings, scale)
-    models = selected.list_separate_models()
-    people_pairs = pairs.exclude_raters(models) if len(models) else pairs
-    displayed_pairs = pairs if scale.pooled else people_pairs
-    means = displayed_pairs.compute_means_by_items(patterns.counts, patterns.n_items, scale)
-    parts = _compute_parts(selected, scale, pairs, people_pairs=people_pairs, means_by_items=means)
+    parts = _compute_parts(selected, scale, pairs, patterns)
     heat_map_raters = np.sort(raters[:MAX_HEATMAP_RATERS])
     tables = _count_tables(ratings, heat_map_raters, scale)
     table_raters = raters[:MAX_TABLE_RATERS]
@@ -142,18 +137,12 @@ def compute_dashboard(
         n_ratings=len(ratings),
         n_items=n_items,
         parts=parts,
-        diagnosis=_build_diagnosis(
-            replace(parts.join(None), pairwise_means=means),
-            selected,
-            scale,
-            patterns=patterns,
-            tables=tables,
-        ),
+        diagnosis=_build_diagnosis(parts, selected, scale, patterns=patterns, tables=tables),
         trend=compute_trend(by_day, scale),
         raters=rater_results.build_rater_rows(
             ratings,
             table_raters,
-            pairs.compute_means_by_rater(table_raters.tolist(), models),
+            pairs.compute_means_by_rater(table_raters.tolist(), selected.list_separate_models()),
             scale,
             is_peer=~selected.is_model if selected.separates_models else None,
         ),
@@ -170,7 +159,7 @@ def _rank_raters(ratings: np.ndarray) -> np.ndarray:
 
 
 def _build_diagnosis(
-    agreement: QuestionAgreement,
+    parts: AgreementParts,
     selected: SelectedRatings,
     scale: QuestionScale,
     *,
@@ -193,6 +182,7 @@ def _build_diagnosis(
         ratings,
         None if cluster_numbers is None else cluster_numbers[is_displayed],
     )
+    agreement = replace(parts.join(None), pairwise_means=parts.pairwise_means)
     all_findings = findings.list_findings(agreement, displayed, scale)
     return QuestionDiagnosis(
         findings.sort_and_filter_findings(all_findings),
@@ -205,14 +195,15 @@ def _compute_parts(
     selected: SelectedRatings,
     scale: QuestionScale,
     pairs: RatedPairs,
-    *,
-    people_pairs: RatedPairs,
-    means_by_items: Values,
+    displayed_patterns: PatternCounts,
 ) -> AgreementParts:
     """Compute the parts of the agreement, in the form that is stored for all ratings.
 
-    ``people_pairs``: the pairs without models, where these are separate.
+    ``pairs``: those of all raters; ``displayed_patterns``: those of the displayed ratings.
     """
+    models = selected.list_separate_models()
+    people_pairs = pairs.exclude_raters(models) if len(models) else pairs
+    displayed_pairs = pairs if scale.pooled else people_pairs
     builder, row = build_headline_from_ratings(selected.ratings, selected.is_model, scale)
     patterns, n_items = builder.patterns, builder.n_items
     intervals, people_intervals = compute_pooled_and_people_intervals(patterns, n_items, scale)
@@ -232,7 +223,9 @@ def _compute_parts(
         details=question_results.compute_details(patterns, n_items[None], scale)[0],
         bootstrap=intervals,
         bootstrap_people=people_intervals,
-        pairwise_means=means_by_items,
+        pairwise_means=displayed_pairs.compute_means_by_items(
+            displayed_patterns.counts, displayed_patterns.n_items, scale
+        ),
     )
 
 

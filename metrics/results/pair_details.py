@@ -17,8 +17,8 @@ from metrics.agreement.explain.diagnosis import MIN_RARE_ITEMS
 from metrics.agreement.headline import COHEN
 from metrics.models import PairTally
 from metrics.question_scale import QuestionScale, get_weighted_name
-from metrics.results import pair_results
 from metrics.results.intervals import QuestionClusters
+from metrics.results.pair_results import decode_tables
 from projects.models import Question, Rater
 
 
@@ -104,7 +104,7 @@ def load_pair_table(question: Question, a: Rater, b: Rater, scale: QuestionScale
         "width", "table"
     )
     # there is one row or none
-    table = pair_results.decode_tables(list(rows), scale).sum(axis=0)
+    table = decode_tables(list(rows), scale).sum(axis=0)
     return table if first == a.pk else table.T
 
 

@@ -263,7 +263,11 @@ def recompute_deferred_results(question_id: int) -> None:
     full_headline = get_all_ratings_headline(
         {} if all_time_result is None else all_time_result.headline
     )
-    sample_fields = random_sample.compute_fields_from_ratings(state, full_headline, scale)
+    sample_fields: random_sample.SampleFields = {
+        "cluster_version": state.question.project.items_and_raters_version
+    }
+    if full_headline:
+        sample_fields = random_sample.compute_fields_from_ratings(state, full_headline, scale)
     state.cluster_effects = sample_fields.get("cluster_effects", state.cluster_effects)
     clusters = QuestionClusters.from_state(state, state.question.project)
     diagnosis = findings.compute_question_diagnosis(

@@ -172,13 +172,10 @@ def compute_fields_from_ratings(
     """Return the new values of those fields of ``state`` that are computed from single ratings.
 
     These are the headline of the random sample and the design effects of clusters of items; until
-    ``sample_paused_until``, only that they are stale. ``headline``: that of all ratings, empty
-    before anything is counted.
+    ``sample_paused_until``, only that they are stale. ``headline``: that of all ratings.
     """
     question = state.question
     project = question.project
-    if not headline:
-        return {"cluster_version": project.items_and_raters_version}
     has_planned = Assignment.objects.selected_by_answers_in(project.pk).exists()
     if not has_planned and not project.cluster_attribute:
         return {"sample_headline": {}, "sample_is_stale": False}
