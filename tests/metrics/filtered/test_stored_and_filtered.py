@@ -120,7 +120,10 @@ def check_dashboard(question: Question, scale: QuestionScale) -> None:
     diagnosis = load_diagnosis(question)
     # The change between the last periods is found among all ratings only.
     stored_findings = [part for part in diagnosis.findings if part["name"] != RECENT_CHANGE]
-    assert_same(vars(dashboard.diagnosis), vars(diagnosis) | {"findings": stored_findings})
+    disputes = dict(diagnosis.disputes)
+    assert disputes.pop("is_complete")
+    stored_diagnosis = vars(diagnosis) | {"findings": stored_findings, "disputes": disputes}
+    assert_same(vars(dashboard.diagnosis), stored_diagnosis)
     check_trend(question, scale, dashboard)
     check_pairs(question, dashboard)
     rows = {row.rater_id: row for row in RaterResult.objects.filter(question=question)}
