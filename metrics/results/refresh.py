@@ -260,9 +260,7 @@ def recompute_deferred_results(question_id: int) -> None:
     mean_pairwise_kappas = pair_means.compute_question_mean_kappas(all_time)
     rows = Result.objects.filter(question=question_id, period_unit=PeriodUnit.ALL)
     all_time_result = rows.only("headline").first()
-    full_headline = get_all_ratings_headline(
-        {} if all_time_result is None else all_time_result.headline
-    )
+    full_headline = get_all_ratings_headline(all_time_result.headline if all_time_result else {})
     sample_fields: random_sample.SampleFields = {
         "cluster_version": state.question.project.items_and_raters_version
     }
