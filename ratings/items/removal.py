@@ -238,10 +238,11 @@ def delete_next_batch(deletion: Deletion) -> int:
     return len(item_ids)
 
 
-def delete_target_object(deletion: Deletion) -> bool:
-    """Delete the target itself; return False if it was rated meanwhile: then repeat the steps.
+def delete_target_row(deletion: Deletion) -> bool:
+    """Delete the row of the target, set the deletion's ``finished_at``, and return True.
 
-    Also False if any other row still refers to it.
+    Returns False if the target was rated meanwhile, or any other row still refers to it: then the
+    steps have to be repeated.
     """
     try:
         with transaction.atomic():

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from django.utils.html import strip_tags
 
-from metrics.attribution import _list_bias_shifts
+from metrics.change_attribution import _list_bias_shifts
 from metrics.question_scale import QuestionScale
 from metrics.views.common.insights import build_outlier_sentences, build_sentences
 from projects.models import Rater
@@ -176,7 +176,7 @@ CASES: dict[str, tuple[str, tuple[str, ...], str, Callable[..., Rows], Callable[
         rate_few_items_often, rate_any_items_often,
     ),
     "few items": (
-        "Not enough data yet: only", YES_NO, "nominal",
+        "items have two or more ratings.", YES_NO, "nominal",
         lambda rng: rate_alike(rng, 29), lambda rng: rate_alike(rng, 30),
     ),
     "little overlap": (
