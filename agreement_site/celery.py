@@ -171,5 +171,5 @@ def prepare_worker(**_: Any) -> None:
     from ratings.files import shared_folders
 
     releases.exit_on_schema_mismatch()
-    shared_folders.record_at_start()
+    shared_folders.record_folders_at_start()
     connections.close_all()

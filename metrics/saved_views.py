@@ -48,7 +48,7 @@ SHAREABLE_PAGES = (ViewPage.DASHBOARD, ViewPage.RATERS)
 
 
 class InvalidSavedView(InvalidFields):
-    """A saved view or link is invalid."""
+    """A saved view or share link has invalid fields, or there are too many of them."""
 
 
 def build_query(page: str, parameters: QueryDict, *, question: str) -> str:
@@ -133,9 +133,7 @@ def delete_saved_view(*, view: SavedView, by: Any) -> None:
 def _validate_name(project: Project, name: str, *, exclude_id: int | None = None) -> str:
     name = name.strip()
     if not name or len(name) > MAX_NAME_LENGTH or has_control_character(name):
-        raise InvalidSavedView(
-            name=_("Enter a name of 1 to %(n)s characters.") % {"n": MAX_NAME_LENGTH}
-        )
+        raise InvalidSavedView(name=_("Enter 1 to %(n)s characters.") % {"n": MAX_NAME_LENGTH})
     if SavedView.objects.filter(project=project, name=name).exclude(pk=exclude_id or 0).exists():
         raise InvalidSavedView(name=_("This name already exists."))
     return name

@@ -129,7 +129,7 @@ def get_project_or_site(user: Any, project_id: int | None, *, token: Any = None)
     if project_id is not None:
         return get_project(user, project_id, role=Member.Role.LEAD, token=token)
     if not user.is_superuser or (token is not None and token.project_id is not None):
-        raise PermissionDenied(_("Only administrators can open this."))
+        raise PermissionDenied(_("Only administrators can do this."))
     return None
 
 
@@ -217,5 +217,5 @@ def raise_if_under_legal_hold(project_id: int) -> None:
     """Raise PermissionDenied where nothing of the project may be deleted."""
     if is_under_legal_hold(project_id):
         raise PermissionDenied(
-            _("Until an administrator ends the legal hold, nothing can be deleted.")
+            _("Nothing can be deleted until an administrator ends the legal hold.")
         )

@@ -232,7 +232,7 @@ def _iter_rows_of_creator(rows: QuerySet[Any], account: str) -> Iterator[Any]:
 
 
 def iter_csv(rows: Iterator[AccessRow]) -> Iterator[str]:
-    """Yield the rows as lines of CSV."""
+    """Yield the lines of the CSV file: the names of the columns, then the rows."""
     yield _format_line(COLUMNS)
     for row in rows:
         yield _format_line([_format_cell(value) for value in astuple(row)])
@@ -274,7 +274,7 @@ ACCESS_LABELS = {
 def _require_superuser(request: HttpRequest) -> None:
     """Raise PermissionDenied for users who are not superusers."""
     if not request.user.is_superuser:
-        raise PermissionDenied(_("Only administrators can open this."))
+        raise PermissionDenied(_("Only administrators can do this."))
 
 
 def _get_filters(request: HttpRequest) -> dict[str, str]:

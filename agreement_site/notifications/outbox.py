@@ -286,7 +286,7 @@ class MailQueueState(TypedDict):
 
 
 def summarize_queue(now: datetime.datetime) -> MailQueueState:
-    """Return the state of the queue for the system status."""
+    """Return how many mails wait and failed, and by how many seconds the oldest one is late."""
     pending = QueuedMail.objects.filter(state=State.PENDING)
     due = pending.filter(build_unclaimed_filter(), next_at__lte=now)
     oldest = due.order_by("next_at").values_list("next_at", flat=True).first()

@@ -138,7 +138,7 @@ SETTINGS_WITHOUT: dict[str, dict[str, object]] = {
 }
 LABELS = {
     DIGEST: lower_first(_("Digest")),
-    NEWS: _("news of a project"),
+    NEWS: _("project news"),
     PERSONAL: lower_first(_("Messages, pauses and new projects")),
 }
 

@@ -35,7 +35,7 @@ DEFERRED_FIELDS = ("bootstrap", "bootstrap_people", "mean_pairwise_kappas", "def
 
 @dataclass(frozen=True)
 class CountingProgress:
-    """Result of a call of `count_items`."""
+    """Number of items that a call of `count_items` has counted, and whether any remain."""
 
     n_items: int  # counted in this call
     has_more: bool  # whether uncounted items remain

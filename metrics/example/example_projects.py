@@ -248,7 +248,7 @@ def _create_translations(owner: Any) -> Project:
 def _set_gold_answers(
     project: Project, owner: Any, items: Sequence[Item], simulated: simulation.Simulation
 ) -> None:
-    """Set the gold answers of the simulation."""
+    """Set the simulated gold answers of the sample project, on behalf of its owner."""
     explanation = _("The simulated error.")
     answers = [
         gold.NewGoldAnswer(items[index].pk, [category], explanation)

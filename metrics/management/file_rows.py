@@ -96,7 +96,7 @@ class FileRows:
 
 
 def read_file_rows(path: Path, question: str | None, options: TableOptions) -> FileRows:
-    """Return the ratings in a file of a question, or of the only one if ``question`` is None.
+    """Return a question's ratings in a file; those of its only question if ``question`` is None.
 
     ``path`` is an unpacked file. Raises RatingFileError if it cannot be read, or has several
     questions and ``question`` is None.

@@ -26,9 +26,7 @@ MAX_INVITATIONS = 100  # in one form
 class MemberForm(forms.Form):
     """Form of a new member: the name of an existing account, or of a new one."""
 
-    username = forms.CharField(
-        label=_("Name"), max_length=150, help_text=_("Letters, digits and @ . + - _")
-    )
+    username = forms.CharField(label=_("Name"), max_length=150)
     email = forms.EmailField(
         label=_("Email address (optional)"),
         required=False,

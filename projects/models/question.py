@@ -67,7 +67,7 @@ class Weights(models.TextChoices):
 
 
 class CategoryDeclaration(TypedDict):
-    """A category in a ScaleDeclaration."""
+    """A category as it was declared, in a ScaleDeclaration; ``value`` is None without a number."""
 
     code: int
     label: str

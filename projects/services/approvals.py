@@ -67,7 +67,7 @@ def decide_approval(*, approval: Approval, approved: bool, by: Any) -> Approval:
     where the site asks for an administrator.
     """
     if not may_decide(by):
-        raise InvalidApproval(_("Only administrators can decide this."))
+        raise InvalidApproval(_("Only administrators can do this."))
     locked = Approval.objects.select_for_update().get(pk=approval.pk)
     if locked.requested_by_id == by.pk:
         raise InvalidApproval(_("You requested this. Someone else must decide."))

@@ -134,8 +134,8 @@ def invite_members(
                     )
                 )
         except InvalidProjectChange as error:
-            message = _("%(name)s: %(trouble)s")
-            errors.append(message % {"name": username, "trouble": error})
+            message = _("%(what)s: %(value)s")
+            errors.append(message % {"what": username, "value": error})
     if errors:
         raise InvalidProjectChange({"names": " ".join(errors)})
     return new_members

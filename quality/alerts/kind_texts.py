@@ -34,7 +34,7 @@ def list_same_answer_basis(alert: Alert) -> list[str]:
 
 def list_same_answer_explanations(alert: Alert) -> list[str]:
     return [
-        _("They understand the guidelines differently: ask first."),
+        _("They may read the guidelines differently: ask first."),
         _("A form or program fills in the first answer."),
     ]
 
@@ -74,7 +74,7 @@ def list_fast_explanations(alert: Alert) -> list[str]:
 
 
 def build_outlier_brief_text(_alert: Alert, _rater: int) -> str:
-    return _("has agreed far less than the others from the start")
+    return _("agrees far less than the others")
 
 
 def list_outlier_basis(alert: Alert) -> list[str]:
@@ -99,7 +99,7 @@ def list_outlier_basis(alert: Alert) -> list[str]:
 def list_outlier_explanations(alert: Alert) -> list[str]:
     return [
         *([_("Opposite answers: ask how they read the scale.")] if is_reversed(alert) else []),
-        _("They understand the guidelines differently: ask first."),
+        _("They may read the guidelines differently: ask first."),
         _("The items are harder or of other kinds: see below."),
     ]
 
@@ -336,5 +336,5 @@ def list_gold_basis(alert: Alert) -> list[str]:
 def list_gold_explanations(alert: Alert) -> list[str]:
     return [
         _("Raters understand the guidelines differently from the gold author."),
-        _("Some items have several right answers, which gold can allow."),
+        _("Some items have several right answers; gold can allow them."),
     ]

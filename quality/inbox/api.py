@@ -39,7 +39,7 @@ class InboxView(ApiView):
         PAGE_PARAMETERS,
     )
     def get(self, request: Request) -> Response:
-        """Return the entries of the page Inbox, in all active projects of the caller."""
+        """Return the inbox of the caller: what needs an action, in all their active projects."""
         params = parse_query_parameters(request, PAGE_PARAMETER_NAMES)
         token_project_id = get_token_project_id(request)
         scope = inbox_entries.InboxScope(request.user, token_project_id)

@@ -58,12 +58,12 @@ class EntryCount:
 
     @property
     def text(self) -> str:
-        """Number and kind as a text."""
+        """Return the number and the kind in words, such as "3 open alerts"."""
         return describe_number(self.kind, self.number)
 
     @property
     def url(self) -> str:
-        """URL of the page that lists them."""
+        """Return the URL of the page that lists these things."""
         page = reverse(self.kind, args=[self.project_id])
         return f"{page}?question={self.question}" if self.question else page
 
@@ -121,7 +121,7 @@ def get_entries_by_question(
 def count_uncertain_items(project: Any, limit: int, *, question: Question | None = None) -> int:
     """Return the number of uncertain items that wait for a decision, at most ``limit``.
 
-    ``question``: only of this question, else of all questions of the project.
+    ``question``: count only those of this question; None: of all questions of the project.
     """
     labels = get_uncertain_labels().filter(question__project=project)
     if question is not None:
@@ -130,12 +130,12 @@ def count_uncertain_items(project: Any, limit: int, *, question: Question | None
 
 
 def get_open_alerts() -> AlertQuerySet:
-    """Return the alerts that nobody has resolved or muted: the reasons for the status act."""
+    """Return the alerts that are open or acknowledged, thus neither muted nor resolved."""
     return Alert.objects.filter(state__in=(AlertState.OPEN, AlertState.ACKNOWLEDGED))
 
 
-def get_raters_below_pass_mark() -> QuerySet[GoldScore]:
-    """Return the gold scores that need an action and led to no proposed intervention yet."""
+def get_gold_scores_to_act_on() -> QuerySet[GoldScore]:
+    """Return the gold scores that call for a pause, unless an intervention is proposed already."""
     proposed = get_proposed_interventions().filter(
         question=OuterRef("question"), rater=OuterRef("rater")
     )
@@ -162,9 +162,9 @@ def get_webhooks_paused_by_failure() -> QuerySet[Webhook]:
 
 
 def get_exams_without_attempts() -> QuerySet[Exam]:
-    """Return the last failed exam of each unpaused rater without further attempts.
+    """Return the last failed exam of each unpaused rater who has no attempt left.
 
-    Only where an exam is required.
+    Only questions that require an exam are included.
     """
     return Exam.objects.latest_failed().filter(
         number__gte=F("question__exam_rules__max_attempts"),
@@ -192,7 +192,7 @@ def _prepare_project_counts(is_led: bool) -> PreparedQuery:
     """Build the query of the counts of a project; ``is_led``: with those that its leads see."""
     queries = [
         _build_count_query(ALERTS, get_open_alerts()),
-        _build_count_query(RATERS, get_raters_below_pass_mark(), per_question=True),
+        _build_count_query(RATERS, get_gold_scores_to_act_on(), per_question=True),
     ]
     if is_led:
         webhooks = get_webhooks_paused_by_failure().filter(project=_PROJECT)
@@ -213,7 +213,7 @@ def _prepare_question_counts(is_led: bool, is_reviewed: bool) -> PreparedQuery:
     """
     counted: list[tuple[str, QuerySet[Any]]] = [
         (ALERTS, get_open_alerts()),
-        (RATERS, get_raters_below_pass_mark()),
+        (RATERS, get_gold_scores_to_act_on()),
     ]
     if is_led:
         counted += [

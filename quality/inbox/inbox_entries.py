@@ -73,7 +73,7 @@ class InboxScope:
 
     @cached_property
     def raters_to_check(self) -> dict[int, RatersToCheck]:
-        """{question id: raters to check}; statuses are computed once per scope."""
+        """Return {question id: raters to check}; their statuses are computed once per scope."""
         return get_raters_to_check(self.projects)
 
 
@@ -160,14 +160,14 @@ def _prepare_entries(projects: ActiveProjects, may_decide_approvals: bool) -> Pr
     """Build the query of all stored entries: those but the raters to check."""
     results = projects.select(Capability.SEE_RESULTS)
     of_rater = Q(rater=OuterRef("rater"))
-    alerts = _select_each(
+    alerts = _select_entry_per_row(
         entry_counts.get_open_alerts().filter(question__project__in=results),
         entry_counts.ALERTS,
         _get_largest_impact(of_rater | Q(rater=OuterRef("other_rater")), F("impact")),
         alert_id=F("pk"),
     )
-    raters = _select_each(
-        entry_counts.get_raters_below_pass_mark().filter(question__project__in=results),
+    raters = _select_entry_per_row(
+        entry_counts.get_gold_scores_to_act_on().filter(question__project__in=results),
         entry_counts.RATERS,
         _get_largest_impact(of_rater, F("n") - F("right")),
         about_rater=F("rater_id"),
@@ -215,16 +215,19 @@ def _is_led(projects: ActiveProjects, path: str) -> Exists:
 
 
 def _get_largest_impact(of_raters: Q, otherwise: Any) -> Coalesce:
-    """Build the expression for the largest impact of a row's raters (``of_raters``).
+    """Build the SQL expression for the largest impact among the raters of a row.
 
-    ``otherwise``: its value before the impacts are estimated.
+    ``of_raters``: condition that selects the RaterConfusion rows of these raters; ``otherwise``:
+    expression for the value before the impacts are estimated.
     """
     errors = RaterConfusion.objects.filter(of_raters, question=OuterRef("question"))
     largest = Subquery(errors.order_by("-impact").values("impact")[:1])
     return Coalesce(largest, Cast(otherwise, FloatField()))
 
 
-def _select_each(rows: QuerySet[Any], kind: str, impact: Any, **row_ids: F) -> QuerySet[Any, Any]:
+def _select_entry_per_row(
+    rows: QuerySet[Any], kind: str, impact: Any, **row_ids: F
+) -> QuerySet[Any, Any]:
     """Return a query with one entry for each row.
 
     ``row_ids``: expressions for ``alert_id`` or ``about_rater``, which are 0 by default.
@@ -243,10 +246,10 @@ def _select_each(rows: QuerySet[Any], kind: str, impact: Any, **row_ids: F) -> Q
 def _build_count_query(
     rows: QuerySet[Any], kind: str, impact: Any = None, *, project: Any = None
 ) -> QuerySet[Any, Any]:
-    """Return a query with one entry for each question, with its number of rows.
+    """Return a query with one entry for each question, with the number of ``rows`` in it.
 
-    ``project``: the expression for the project id, if the rows have no question; the query then has
-    one entry for each project.
+    ``impact``: expression for the impact, None for the number of rows. ``project``: expression for
+    the project id, if the rows have no question; the query then has one entry for each project.
     """
     annotated = rows.order_by().annotate(
         entry_kind=Value(kind),
@@ -271,10 +274,11 @@ class InboxEntry:
     alert: Alert | None = None
     rater: Rater | None = None
     rater_reason: str = ""
+    is_to_check: bool = False  # raters whom a lead can mark as checked
 
     @property
     def text(self) -> str:
-        """Sentence on what needs an action."""
+        """Return the sentence that says what needs an action."""
         if self.alert is not None:
             return str(KINDS[self.alert.kind].sentence(self.alert))
         number = entry_counts.describe_number(self.stored.entry_kind, self.stored.number)
@@ -285,7 +289,7 @@ class InboxEntry:
 
     @property
     def url(self) -> str:
-        """URL of the page on which the user can act."""
+        """Return the URL of the page on which the user can act."""
         if self.alert is not None:
             return reverse("alert", args=[self.project.pk, self.alert.pk])
         page, parameters = self.stored.entry_kind, {}
@@ -301,7 +305,7 @@ class InboxEntry:
     @property
     def action(self) -> str:
         is_list = self.rater is not None and self.stored.number > 1
-        return _("All raters") if is_list else str(ACTIONS[self.stored.entry_kind])
+        return _("View raters") if is_list else str(ACTIONS[self.stored.entry_kind])
 
 
 def load_entries(stored_entries: Sequence[StoredEntry], scope: InboxScope) -> list[InboxEntry]:
@@ -322,16 +326,23 @@ def load_entries(stored_entries: Sequence[StoredEntry], scope: InboxScope) -> li
             alerts.get(row.alert_id),
             raters.get(row.about_rater),
             _get_rater_reason(row, scope),
+            row.entry_kind == entry_counts.RATERS and _is_of_raters_to_check(row, scope),
         )
         for row in stored_entries
     ]
 
 
+def _is_of_raters_to_check(row: StoredEntry, scope: InboxScope) -> bool:
+    """Return whether a row is about the raters to check of its question."""
+    check = scope.raters_to_check.get(row.in_question)
+    return check is not None and check.first.pk == row.about_rater
+
+
 def _get_rater_reason(row: StoredEntry, scope: InboxScope) -> str:
     """Return why a row names a rater: the first reason of the status, or the gold answers."""
-    check = scope.raters_to_check.get(row.in_question)
-    if check is not None and check.first.pk == row.about_rater:
-        return get_reason_text(check.first.reasons[0], check.first.pk)
+    if _is_of_raters_to_check(row, scope):
+        rater = scope.raters_to_check[row.in_question].first
+        return get_reason_text(rater.reasons[0], rater.pk)
     return str(REASON_TEXTS[ReasonCode.GOLD])
 
 

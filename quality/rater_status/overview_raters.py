@@ -45,7 +45,8 @@ def select_overview_raters(
     ``max_lines``: raters to list at most. Statuses are based on all ratings, also with a filter
     (``filtered``): it only leaves out raters without any selected rating.
     """
-    raters = RaterList(selection.question).select(RaterFilter())
+    rater_list = RaterList(selection.question)
+    raters = rater_list.select(RaterFilter())
     if filtered is not None:
         raters = [rater for rater in raters if rater.pk in filtered]
     to_check = [rater for rater in raters if rater.needs_action]
@@ -58,6 +59,7 @@ def select_overview_raters(
             *_suggest_items(selection, raters),
             *_suggest_newest_question_alert(selection.question),
         ],
+        pending=filtered is None and rater_list.comparison.computed_at is None and bool(raters),
     )
 
 
@@ -147,10 +149,10 @@ def _suggest_items(selection: Selection, raters: list[RaterListEntry]) -> list[N
         if consensus is not None and consensus.expected_errors is not None:
             # Of all labels, as on their page.
             all_errors = format_expected_count(consensus.expected_errors)
-            n_errors = _("%(n)s of %(all)s") % {"n": n_errors, "all": all_errors}
-    reason = _("expected errors: %(n)s")
+            n_errors = _("%(right)s of %(n)s") % {"right": n_errors, "n": all_errors}
+    reason = _("about %(n)s label errors")
     if consensus is not None and consensus.assumes_independence:
-        reason = _("expected errors, assumed independent: %(n)s")
+        reason = _("about %(n)s label errors, if independent")
     reason %= {"n": n_errors}
     seconds = [rater.result.seconds for rater in raters if rater.result and rater.result.seconds]
     if seconds:

@@ -11,6 +11,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
+from core.text import lower_first
 from metrics.views.common.number_formats import (
     format_count,
     format_number,
@@ -71,7 +72,7 @@ def describe_why_not_biased(result: comparison.ComparedRater | None) -> str:
     """Return why a rater who rates higher or lower is not called biased; "" for other raters."""
     if result is None or result.is_biased or result.level is None:
         return ""
-    return _("Peers explain the bias; own level: %(level)s.") % {
+    return _("Explained by who rated the same items; adjusted bias: %(level)s.") % {
         "level": format_signed(result.level)
     }
 
@@ -150,7 +151,8 @@ def get_reason_text(reason: StatusReason, rater_id: int) -> str:
     if reason.code in BIAS_REASONS:
         return _describe_bias_reason(reason)
     if reason.code == ReasonCode.NOT_ENOUGH and (reason.n or 0) >= MIN_ITEMS:
-        return _("agreement is undefined: all answers are the same")
+        text = _("Agreement is undefined: all answers are the same.")
+        return lower_first(text).rstrip(".。")
     return str(REASON_TEXTS[reason.code])
 
 

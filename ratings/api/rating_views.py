@@ -15,6 +15,7 @@ from typing import Any
 from django.core.exceptions import PermissionDenied
 from django.db.models import Q
 from django.http import HttpResponseBase
+from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -103,10 +104,13 @@ def _build_output_field(field: RatingField) -> Any:
     )
 
 
+_RATINGS_KEPT = _("Your ratings are kept.")
 ERROR_MESSAGES = {
     permissions.ProjectArchived: _("Archived projects accept no ratings."),
-    permissions.RaterPaused: _("Your lead paused you. Your ratings are kept."),
-    permissions.RaterPausedForGold: _("Too many known answers were wrong. Your ratings are kept."),
+    permissions.RaterPaused: format_lazy("{} {}", _("Your lead paused you."), _RATINGS_KEPT),
+    permissions.RaterPausedForGold: format_lazy(
+        "{} {}", _("Too many known answers were wrong."), _RATINGS_KEPT
+    ),
     permissions.ExamRequired: "Pass the exam first, on the rating page or at GET .../next/.",
     permissions.ExamAnswersFinal: _("Exam answers are final."),
     permissions.CorrectionsClosed: _("Ratings here are final. Your earlier answer is kept."),
@@ -236,7 +240,10 @@ def _read_page(
     after: pagination.CursorKey | None,
     size: int,
 ) -> list[tuple[pagination.CursorKey, Any]]:
-    """Return up to ``size`` (key, rating) after a key, in the order (question, item, rater)."""
+    """Return up to ``size`` (key, rating) in the order (question, item, rater).
+
+    They come after the key ``after``, or from the start (None).
+    """
     results: list[tuple[pagination.CursorKey, Any]] = []
     for question in questions:
         if after is not None and question.pk < after[0]:
@@ -269,10 +276,10 @@ def _read_page_by_time(
     *,
     order: RowOrder,
 ) -> list[tuple[pagination.CursorKey, Any]]:
-    """Return up to ``size`` (key, rating) after a key, in the order of a column of times.
+    """Return up to ``size`` (key, rating) in the order of a column of times.
 
-    The keys have the time in microseconds since 1970. Ratings of the same time are in the order
-    (question, item, rater).
+    They come after the key ``after``, or from the start (None). The keys have the time in
+    microseconds since 1970. Ratings of the same time are in the order (question, item, rater).
     """
     names = (order.columns[0], "question_id", "item_id", "rater_id")
     order = RowOrder(names, order.is_descending)

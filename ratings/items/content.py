@@ -223,7 +223,7 @@ def _build_rows(value: Mapping[str, Any], budget: _Budget) -> tuple[tuple[str, C
 
 
 def _build_rest(number: int) -> tuple[str, ContentBlock]:
-    """Return the row that states how many further rows are not shown."""
+    """Return the row ("…", text) that states how many further rows are not shown."""
     message = ngettext("%(number)s more not shown", "%(number)s more not shown", number)
     return "…", ContentBlock("text", message % {"number": number})
 

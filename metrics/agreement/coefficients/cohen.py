@@ -133,7 +133,7 @@ _STANDARD_ERROR = (
 COHEN_KAPPA = Coefficient(
     name="cohen_kappa",
     label=_("Cohen’s kappa"),
-    description=_("Agreement of two raters beyond chance, as given by their habits."),
+    description=_("Agreement of two raters beyond chance, given each rater’s habits."),
     formula="(P_o - P_e) / (1 - P_e),   P_o = sum p_jj,   P_e = sum r_j c_j",
     low=-1,
     high=1,
@@ -196,7 +196,7 @@ COHEN_KAPPA_CATEGORY = Coefficient(
 KAPPA_MAX = Coefficient(
     name="kappa_max",
     label=_("Largest possible kappa"),
-    description=_("The largest kappa with the raters’ category frequencies."),
+    description=_("The largest kappa that these category frequencies allow."),
     formula="(sum min(r_j, c_j) - P_e) / (1 - P_e)",
     low=0,
     high=1,
@@ -372,7 +372,7 @@ def _compute_item_variance(
 LIGHT_KAPPA = Coefficient(
     name="light_kappa",
     label=_("Light’s kappa"),
-    description=_("The mean of all pairs’ defined Cohen’s kappas."),
+    description=_("The mean of all defined pairwise Cohen’s kappas."),
     formula="mean of Cohen's kappas over the pairs of raters for which it is defined",
     low=None,
     high=1,

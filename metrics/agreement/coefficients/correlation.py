@@ -62,7 +62,7 @@ def pearson(tables: npt.ArrayLike, values: npt.ArrayLike | None = None) -> Estim
 
 
 def spearman(tables: npt.ArrayLike) -> Estimate:
-    """Return Spearman's rank correlation of two raters from tables (..., k, k), without error."""
+    """Return Spearman's rank correlation from tables (..., k, k), without standard error."""
     proportions = compute_proportions(tables)
     rows, columns = (
         np.cumsum(share, axis=-1) - share / 2 for share in (proportions.rows, proportions.columns)
@@ -170,9 +170,7 @@ def _build_example(name: str, value: str, printed_in: str = "SciPy and R cor") -
 PEARSON = Coefficient(
     name="pearson",
     label=_("Pearson’s correlation"),
-    description=_(
-        "Whether two raters’ values form a line. Not agreement: always 5 higher gives 1."
-    ),
+    description=_("How closely two raters’ values follow a line, even at different levels."),
     formula="s_xy / (s_x s_y) of the categories' values",
     low=-1,
     high=1,
@@ -190,9 +188,7 @@ PEARSON = Coefficient(
 SPEARMAN = Coefficient(
     name="spearman",
     label=_("Spearman’s rank correlation"),
-    description=_(
-        "Whether two raters order the items alike. Not agreement: always higher gives 1."
-    ),
+    description=_("How similarly two raters rank items, even at different levels."),
     formula="Pearson's correlation of average ranks",
     low=-1,
     high=1,
@@ -284,7 +280,7 @@ def _kendall_w_from_ratings(rated_items: RatedItems) -> Estimate:
 KENDALL_W = Coefficient(
     name="kendall_w",
     label=_("Kendall’s W"),
-    description=_("Whether all raters order the items alike. Not agreement: level does not count."),
+    description=_("How similarly all raters rank items, even at different levels."),
     formula="12 S / (R^2 (n^3 - n) - R sum T_g), complete items, average ranks",
     low=0,
     high=1,

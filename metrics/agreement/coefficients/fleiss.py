@@ -214,8 +214,7 @@ FLEISS_KAPPA = Coefficient(
     name="fleiss_kappa",
     label=_("Fleiss’ kappa"),
     description=_(
-        "Agreement of any number of raters beyond chance, as given by all raters’ category "
-        "frequencies."
+        "Agreement of any number of raters beyond chance, given the overall category frequencies."
     ),
     formula="(P_o - P_e) / (1 - P_e),   P_e = p'Wp,   p_j = sum_i n_ij / M over all ratings",
     low=None,
@@ -232,7 +231,7 @@ FLEISS_KAPPA = Coefficient(
 FLEISS_KAPPA_GWET = Coefficient(
     name="fleiss_kappa_gwet",
     label=_("Fleiss’ kappa by item"),
-    description=_("Fleiss’ kappa where items, not ratings, count equally for chance."),
+    description=_("Fleiss’ kappa with all items counting equally for chance."),
     formula="(P_o - P_e) / (1 - P_e),   P_e = p'Wp,   p_j = mean over rated items of n_ij / m_i",
     low=None,
     high=1,

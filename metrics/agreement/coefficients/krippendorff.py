@@ -238,8 +238,7 @@ KRIPPENDORFF_NOMINAL = Coefficient(
     name="krippendorff_alpha_nominal",
     label=_("Krippendorff’s alpha, nominal"),
     description=_(
-        "Agreement beyond chance of any number of raters, with missing ratings, corrected "
-        "for few items."
+        "Agreement of any number of raters beyond chance; handles missing ratings and few items."
     ),
     formula=_ALPHA_FORMULA + "d_cl = [c != l]",
     low=None,

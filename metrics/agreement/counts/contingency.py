@@ -53,7 +53,7 @@ class TableProportions:
 
 
 def compute_proportions(tables: npt.ArrayLike) -> TableProportions:
-    """Return the proportions of tables (..., k, k)."""
+    """Return the proportions of tables (..., k, k), and their margins."""
     table = np.asarray(tables, float)
     n = table.sum(axis=(-2, -1))
     p = table / np.where(n == 0, np.nan, n)[..., None, None]
@@ -133,5 +133,5 @@ def standard_error(p: Floats, g: Floats, divisor: Floats) -> Floats:
 
 
 def outer_sum(rows: Floats, columns: Floats) -> Floats:
-    """Return rows_j + columns_l (..., k, k)."""
+    """Return the sums rows_j + columns_l (..., k, k) of rows and columns, each (..., k)."""
     return rows[..., :, None] + columns[..., None, :]

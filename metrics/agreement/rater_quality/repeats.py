@@ -152,7 +152,7 @@ def _mark_undefined(value: Value, reason: str) -> Value:
 
 
 def _build_undefined(n: int) -> Value:
-    """Return the undefined Value of n repeats."""
+    """Return a Value of n repeats that is undefined because they are too few."""
     return {
         "value": None,
         "low": None,

@@ -37,7 +37,7 @@ class Contribution:
         return (
             self.name
             if self.rater
-            else _("%(kind)s: %(name)s") % {"kind": self.kind, "name": self.name}
+            else _("%(what)s: %(value)s") % {"what": self.kind, "value": self.name}
         )
 
 

@@ -33,7 +33,7 @@ UNDEFINED_REASONS: dict[str, Promise] = {
     "needs_complete_items": _("needs items that all raters rated"),
     "no_discordant_pairs": _("the two never differ"),
     "needs_bootstrap": _("no interval by formula"),
-    "too_many_items": _("too many items to be computed"),
+    "too_many_items": _("too many items to compute"),
     "no_gold_ratings": _("no answer on a gold item"),
     "no_repeats": _("nothing was rated twice"),
     "too_short": _("too few items"),

@@ -57,13 +57,13 @@ def is_card_shown(project: Project, role: str, agreement: QuestionAgreement | No
 def build_steps(
     project: Project, agreement: QuestionAgreement | None, *, n_items: int, n_raters: int
 ) -> list[SetupStep]:
-    """Build the steps from the project and its counts."""
+    """Return the steps of the card, each with its progress and whether it is done."""
     n_double_rated = count_double_rated(agreement)
 
     format_count = number_formats.format_count
     has_guidelines = project.guidelines_version > 0
-    # Whoever has raters waits for them, and need not rate.
-    action, url_name = (_("All raters"), "people") if n_raters >= 2 else (_("Rate"), "rate")
+    # A lead who has raters waits for them, and need not rate.
+    action, url_name = (_("View raters"), "raters") if n_raters >= 2 else (_("Rate"), "rate")
     version = (
         _("version %(n)s") % {"n": project.guidelines_version} if has_guidelines else _("none yet")
     )

@@ -184,8 +184,9 @@ def get_choice(parameters: QueryDict, name: str, allowed: Collection[str]) -> st
     """
     value = parameters.get(name) or None
     if value is not None and value not in allowed:
-        message = _("%(name)s must be one of %(allowed)s.") % {
+        message = _("“%(name)s” must be one of %(allowed)s, not “%(value)s”.") % {
             "name": name,
+            "value": value[:60],
             "allowed": ", ".join(allowed),
         }
         raise UnknownSelectionError(message)

@@ -77,7 +77,7 @@ def get_avatars(projects: Sequence[Project]) -> dict[int, AvatarGroup]:
 
 
 class ProjectGroup(models.TextChoices):
-    """Groups of the list of projects."""
+    """Groups of projects in the list; each project is in one of them."""
 
     ATTENTION = "attention", gettext_lazy("Needs attention")
     RUNNING = "running", gettext_lazy("In progress")

@@ -100,8 +100,8 @@ def _build_paragraphs(*texts: str) -> list[tuple[str, str]]:
 def _build_result_section(facts: ReportFacts) -> ReportSection:
     headline = facts["headline"]
     name, value = headline["name"], headline["value"]
-    headline_text = _("%(coefficient)s: %(value)s") % {
-        "coefficient": display_names.get_coefficient_name(name),
+    headline_text = _("%(what)s: %(value)s") % {
+        "what": display_names.get_coefficient_name(name),
         "value": format_estimate(value),
     }
     if headline["why"] == LEAD_CHOICE:
@@ -193,7 +193,7 @@ def _build_basis_section(facts: ReportFacts, zone: ZoneInfo) -> ReportSection:
     rated_from_to = [format_time(at, zone) for at in facts["rated_from_to"]]
     dates_rated = " – ".join(dict.fromkeys(rated_from_to))
     if facts["has_untimed_ratings"]:
-        dates_rated += ". " + _("Ratings without a time count from their import.")
+        dates_rated += ". " + _("Ratings without a time are dated to their import.")
     rows = [
         (_("Project"), facts["project"]["name"]),
         (_("As of"), format_time(facts["as_of"], zone)),
@@ -283,10 +283,7 @@ def _build_groups_section(facts: ReportFacts) -> ReportSection:
 
 
 def _build_hash_section(facts: ReportFacts) -> ReportSection:
-    explanation = _("SHA-256 of the ratings at that time.")
-    return ReportSection(
-        _("Hash of the ratings"), paragraphs=_build_paragraphs(facts["hash"], explanation)
-    )
+    return ReportSection(_("SHA-256 of the ratings"), paragraphs=_build_paragraphs(facts["hash"]))
 
 
 # --- Markdown

@@ -42,7 +42,7 @@ def detect_table_without_ratings(head: TableHead) -> tuple[str, list[int]] | Non
         return "results", results
     if matrix := _find_agreement_matrix(head):
         return "results_of_pairs", matrix
-    if shares := _find_shares(head):
+    if shares := _find_share_columns(head):
         return "frequencies_of_labels", shares
     every_column = list(range(len(head.names)))
     has_rater_names = all(map(_is_rater_number, head.names))
@@ -70,7 +70,7 @@ def _find_agreement_matrix(head: TableHead) -> list[int]:
     )
 
 
-def _find_shares(head: TableHead) -> list[int]:
+def _find_share_columns(head: TableHead) -> list[int]:
     """Return the columns that say how often each label in the first column occurs, or [].
 
     In each such column, the percentages add up to 100, or the numbers add up to the same sum.

@@ -70,7 +70,7 @@ class UploadForm(forms.Form):
         if has_file and cleaned_data.get("pasted"):
             self.add_error("pasted", _("Choose a file or paste data, not both."))
         elif not has_file and not cleaned_data.get("pasted"):
-            self.add_error("file", _("Choose a file or paste data."))
+            self.add_error("file", _("Choose a file or paste data, not both."))
         return cleaned_data
 
     def get_content(self) -> tuple[IO[bytes], str]:
@@ -152,7 +152,8 @@ class ImportOptionsForm(forms.Form):
         initial = {
             "project_name": mapping.project_name or PurePath(run.file_name).name.split(".")[0],
             "time_zone": mapping.time_zone,
-            "default_rater": mapping.default_rater,
+            # A rater column leaves no row without a rater.
+            "default_rater": "" if "rater" in mapping.columns else mapping.default_rater,
             "create_missing": mapping.create_missing,
         }
         super().__init__(data, initial=initial | options.get("initial", {}))

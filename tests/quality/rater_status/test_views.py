@@ -155,7 +155,7 @@ def test_rater_whose_peers_explain_the_bias_is_told_apart(client: Client, lead: 
     rows = {row.listed.key: row for row in page.context["rows"]}
     assert (rows["r0"].status, rows["r5"].status) == ("Check", "OK")
     assert rows["r5"].card.bias["value"] < -0.7
-    assert rows["r5"].note.startswith("Peers explain the bias; own level:")
+    assert rows["r5"].note.startswith("Explained by who rated the same items; adjusted bias:")
     assert rows["r5"].note in page.text and rows["r5"].note in client.get(f"{base}raters/r5/").text
     assert {key for key, row in rows.items() if row.note} <= {"r5"}
     # The level is of all days: beside a drift, the page does not state it.
@@ -165,7 +165,7 @@ def test_rater_whose_peers_explain_the_bias_is_told_apart(client: Client, lead: 
         defaults={"evidence": 240.0, "max_evidence": 260.0, "watched": True, "n": 90},
     )
     text = client.get(f"{base}raters/r5/").text
-    assert "own level" not in text and "may be drifting" in text
+    assert "adjusted bias" not in text and "may be drifting" in text
     # Regression: a rater to watch was counted as one with an alert.
     pages = {flag: client.get(f"{base}raters/?show={flag}").text for flag in ("drift", "alert")}
     assert ">r5</a>" in pages["drift"] and ">r5</a>" not in pages["alert"]
@@ -242,16 +242,17 @@ def test_constant_rater_is_listed_while_the_alert_is_current(
     assert sentence in client.get(f"{base_url}raters/gus/").text
 
 
-COMPUTING = "<p>Computing …</p>"
+COUNTING = "<p>Counting …</p>"
 
 
 def test_page_says_when_numbers_are_being_computed(
     rated_question: Question, base_url: str, client: Client
 ) -> None:
-    assert COMPUTING in client.get(f"{base_url}raters/").text
+    page = client.get(f"{base_url}raters/").text
+    assert COUNTING in page and "Not enough data" not in page
     assert tasks.sweep_raters() == 1
     assert tasks.sweep_raters() == 0, "nothing moved"
-    assert COMPUTING not in client.get(f"{base_url}raters/").text
+    assert COUNTING not in client.get(f"{base_url}raters/").text
 
 
 def test_comparison_without_raters_equals_the_filtered_headline(
@@ -399,7 +400,7 @@ def test_page_reloads_when_the_numbers_are_ready(
         for rater in ("ann", "ben"):
             rate(question, item, rater, "minor")
     update_question(question.pk)
-    notice = COMPUTING
+    notice = COUNTING
     assert notice in client.get(page).text
     assert client.get(page, headers=poll_headers).status_code == 204
     tasks.sweep_raters()

@@ -235,8 +235,8 @@ ICCS = (
         "(MSR - MSW) / (MSR + (R - 1) MSW)",
         label=_("ICC(1,1), one-way"),
         description=_(
-            "The share of variance between items. Based on complete items, or on all if "
-            "fewer than two are."
+            "The share of variance between items. Uses complete items, or all if fewer "
+            "than two are complete."
         ),
     ),
     _declare_icc(
@@ -244,14 +244,16 @@ ICCS = (
         "0.29",
         "(MSR - MSE) / (MSR + (R - 1) MSE + R (MSC - MSE) / n)",
         label=_("ICC(A,1), absolute agreement"),
-        description=_("Agreement on the number itself: being always 5 higher lowers it."),
+        description=_("Agreement on the values themselves: always answering 5 higher lowers it."),
     ),
     _declare_icc(
         "icc3",
         "0.71",
         "(MSR - MSE) / (MSR + (R - 1) MSE)",
         label=_("ICC(C,1), consistency"),
-        description=_("Whether raters see the same distances between items, at any level."),
+        description=_(
+            "Whether raters see the same distances between items, even at different levels."
+        ),
     ),
     _declare_icc(
         "icc1k",

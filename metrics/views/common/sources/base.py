@@ -69,7 +69,7 @@ class ResultSource(ABC):
 
 
 class ProjectSource(ResultSource):
-    """Results of a question."""
+    """Interface of the results of a question: of all its ratings, or of those under a filter."""
 
     selection: Selection
 
@@ -142,7 +142,8 @@ class ProjectSource(ResultSource):
         """
         return list_raters(self.diagnosis.outlying_rater_ids)
 
-    def get_disputed_items(self) -> DisputedItems:
+    @cached_property
+    def disputed_items(self) -> DisputedItems:
         """Return the most disputed items under the weights of the page."""
         return load_disputed_items(
             self.diagnosis.disputes, self.selection.scale, self.selection.weights
@@ -172,7 +173,7 @@ class ProjectSource(ResultSource):
 
 
 class RaterSource(ResultSource):
-    """Results of one rater against the others."""
+    """Interface of the results of one rater against the others."""
 
     @property
     @abstractmethod
@@ -185,7 +186,7 @@ class RaterSource(ResultSource):
 
 
 class PairSource(ResultSource):
-    """Results of two raters."""
+    """Interface of the results of two raters."""
 
     @abstractmethod
     def get_table(self) -> np.ndarray:

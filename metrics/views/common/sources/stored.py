@@ -8,8 +8,10 @@ from functools import cached_property
 import numpy as np
 from django.db.models import QuerySet
 
+from metrics.filtered import item_ranking
 from metrics.models import RaterResult
-from metrics.results import pair_details, pair_results
+from metrics.results import pair_results
+from metrics.results.disputed_items import DisputedItems
 from metrics.results.findings import QuestionDiagnosis, load_diagnosis
 from metrics.results.headline import trends
 from metrics.results.intervals import QuestionClusters
@@ -28,7 +30,7 @@ from .filtered import FilteredPairSource
 
 
 class StoredSources(QuestionSources):
-    """Sources of all ratings of a question."""
+    """Sources of results that workers keep up to date for all ratings of a question."""
 
     def __init__(self, selection: Selection) -> None:
         self.selection = selection
@@ -61,6 +63,12 @@ class StoredProjectSource(ProjectSource):
     @cached_property
     def diagnosis(self) -> QuestionDiagnosis:
         return load_diagnosis(self.question)
+
+    @cached_property
+    def disputed_items(self) -> DisputedItems:
+        return item_ranking.find_disputed_items(
+            self.question, self.diagnosis.disputes, self.selection.scale, self.selection.weights
+        )
 
     def get_population_trends(self) -> dict[str, list[float | None]]:
         lines = trend_points.get_population_trends(
@@ -182,6 +190,6 @@ class StoredPairSource(FilteredPairSource):
     """Source of two raters' results: a stored table, and a trend that a worker computes."""
 
     def get_table(self) -> np.ndarray:
-        return pair_details.load_pair_table(
+        return pair_results.load_pair_table(
             self.selection.question, self.a, self.b, self.selection.scale
         )

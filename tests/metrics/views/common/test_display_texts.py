@@ -243,7 +243,7 @@ def test_panel_shows_position_and_calculation_of_number() -> None:
     assert "Here: <span" in text
     assert '<svg class="band-scale"' in text
     assert 'cx="239.2"' in text  # 0.6 of 392, from 4
-    assert "(0.800 observed − 0.500 by chance) / (1 − 0.500) = 0.60" in text
+    assert "(0.800 − 0.500) / (1 − 0.500) = 0.60" in text
     assert "Limits:" in text
     assert 'href="/glossary/statistics/#fleiss_kappa"' in text
     assert "Quadratic weights" not in text

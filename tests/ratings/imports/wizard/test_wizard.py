@@ -208,6 +208,16 @@ def test_guessed_order_is_labeled_as_a_guess(
     assert has_hint is is_guess
 
 
+def test_labels_are_counted_in_the_order_of_the_categories(
+    new_project_wizard: WizardClient,
+) -> None:
+    labels = ["medium", "high", "high", "low", "medium", "high"]
+    rows = [f"i{number},ann,{label}" for number, label in enumerate(labels)]
+    new_project_wizard.upload_and_validate("\n".join(["item,rater,label", *rows]).encode())
+    [(_key, label_counts)] = new_project_wizard.get_page().context["questions"]
+    assert label_counts == [("low", 1), ("medium", 2), ("high", 3)]
+
+
 def test_scale_of_bare_numbers_is_a_required_choice(new_project_wizard: WizardClient) -> None:
     rows = [f"i{number},ann,{number % 3}" for number in range(6)]
     new_project_wizard.upload_and_validate("\n".join(["item,rater,label", *rows]).encode())
@@ -299,6 +309,17 @@ def test_columns_page_shows_the_first_rows_and_guesses(wizard: WizardClient) -> 
     assert (form["item"].value(), form["rater"].value(), form["label"].value()) == (2, 0, 1)
     assert page.context["reading"]["delimiter"].value() == ";"
     assert b"&lt;b&gt;d1&lt;/b&gt;" in page.content
+
+
+@pytest.mark.parametrize(
+    ("header", "default_rater"), [("item,rater,label", ""), ("item,label,note", "ratings")]
+)
+def test_rater_is_proposed_only_without_a_rater_column(
+    new_project_wizard: WizardClient, header: str, default_rater: str
+) -> None:
+    new_project_wizard.upload(f"{header}\ni1,a,b\ni2,b,a\n".encode(), name="ratings.csv")
+    form = new_project_wizard.get_page().context["form"]
+    assert form["default_rater"].value() == default_rater
 
 
 def test_missing_column_is_reported(wizard: WizardClient) -> None:
@@ -708,7 +729,7 @@ def test_oversized_body_is_refused_without_reading_it(wizard: WizardClient, sett
 def test_upload_without_a_file_is_refused(wizard: WizardClient) -> None:
     response = wizard.client.post(wizard.upload_url, {})
     assert response.status_code == 400
-    assert "Choose a file or paste data." in get_page_text(response)
+    assert "Choose a file or paste data, not both." in get_page_text(response)
 
 
 def test_number_of_unfinished_imports_is_limited(
@@ -756,12 +777,11 @@ def test_file_without_times_gets_a_hint(wizard: WizardClient, question: Any) -> 
     assert "Ratings without a time" in get_page_text(wizard.get_page())
 
 
-def test_sample_says_that_more_rows_can_be_seen(wizard: WizardClient, question: Any) -> None:
-    wizard.upload(LONG_FILE)
-    assert "The first 3 rows" in get_page_text(wizard.get_page())
-    assert "Scroll to see all" not in get_page_text(wizard.get_page())
+def test_sample_shows_only_the_first_rows(wizard: WizardClient, question: Any) -> None:
     wizard.upload(b"item,rater,label\n" + b"".join(b"i%d,ann,minor\n" % i for i in range(30)))
-    assert "The first 20 rows; scroll to see all" in get_page_text(wizard.get_page())
+    page = wizard.get_page().text
+    assert "<caption>First rows</caption>" in page
+    assert ">i19<" in page and ">i20<" not in page
 
 
 def test_new_item_page_offers_a_file_import(
