@@ -221,7 +221,7 @@ class RatersToCheck(NamedTuple):
 def get_raters_to_check(projects: ActiveProjects) -> dict[int, RatersToCheck]:
     """Return {question id: raters to check} of the questions whose results the user sees.
 
-    Questions without any are left out, and paused and checked raters and those with a muted alert.
+    Leaves out questions without any, paused and checked raters, and raters with a muted alert.
     Empty if there are more than MAX_QUESTIONS_WITH_STATUS questions.
     """
     signs = _prepare_signs(projects.parametrize())
