@@ -112,6 +112,8 @@ def _describe_action(action: str, n: int) -> str:
         text = ngettext("%(n)s alert muted for a week.", "%(n)s alerts muted for a week.", n)
     elif action == "investigate":
         text = ngettext("%(n)s alert assigned to you.", "%(n)s alerts assigned to you.", n)
+    elif action == "dismiss":
+        text = ngettext("%(n)s alert dismissed.", "%(n)s alerts dismissed.", n)
     else:
-        text = ngettext("%(n)s alert resolved.", "%(n)s alerts resolved.", n)
+        text = ngettext("%(n)s alert confirmed.", "%(n)s alerts confirmed.", n)
     return text % {"n": format_count(n)}

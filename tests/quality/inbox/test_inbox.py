@@ -195,7 +195,7 @@ def test_monday_round_over_four_of_44_projects_takes_eight_clicks(
         assert 'value="resolve">Confirm and resolve<' in page.text
         form = {"do": "resolve", "reason": "trained", "alert": selected}
         page = client.post("/inbox/alerts/", form, follow=True)
-        assert "4 alerts resolved." in page.text
+        assert "4 alerts confirmed." in page.text
         clicks += len(selected) + 1
     while page.context["rows"]:
         link = re.search(r'href="([^"]*)" data-open', page.text)
@@ -226,7 +226,7 @@ def test_several_alerts_are_dismissed_in_the_inbox_with_a_reason(
     assert "Enter a reason." in page.text and page.context["size"].n_entries == 2
     form["reason"] = "new guidelines"
     page = client_for(lead).post("/inbox/alerts/", form, follow=True)
-    assert "2 alerts resolved." in page.text and page.context["size"].n_entries == 0
+    assert "2 alerts dismissed." in page.text and page.context["size"].n_entries == 0
     stored = Alert.objects.order_by("pk").values_list("state", "cause")
     assert list(stored) == [("resolved", "not_rater"), ("resolved", "explained")]
 
