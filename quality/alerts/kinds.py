@@ -13,6 +13,7 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 from django.utils.functional import Promise
+from django.utils.text import format_lazy
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -111,6 +112,7 @@ class AlertKindDefinition:
 
 
 _CLOSED_HINT = gettext_lazy("This cause won’t alert again.")
+_CHANGE_CAPTION = gettext_lazy("Lines: before and since. Shaded: when it began (95% interval).")
 
 _rater_kind = partial(
     AlertKindDefinition,
@@ -130,7 +132,7 @@ _level_change_kind = partial(
     error_rate=text_parts.describe_question_error_rate,
     causes=OTHER_CAUSES,
     hint=_CLOSED_HINT,
-    chart=gettext_lazy("Lines: before and since. Shaded: when it began (95% interval)."),
+    chart=_CHANGE_CAPTION,
     about=ABOUT_QUESTION,
 )
 
@@ -144,10 +146,7 @@ KINDS: dict[str, AlertKindDefinition] = {
         causes=RATER_CAUSES,
         hint=gettext_lazy("Once confirmed, later ratings don’t count in others’ drift."),
         sections=frozenset({DEVIATING_RATINGS, CATEGORY_USE}),
-        chart=gettext_lazy(
-            "Lines: before and since. Shaded: when it began (95% interval). Adjusted for the "
-            "others."
-        ),
+        chart=format_lazy("{} {}", _CHANGE_CAPTION, gettext_lazy("Adjusted for the others.")),
         about=ABOUT_RATER,
     ),
     AlertKind.RATER_SAME_ANSWER: _rater_kind(
