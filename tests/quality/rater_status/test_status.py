@@ -318,7 +318,7 @@ def test_pages_of_a_reversed_rater_lead_with_the_reversal(
     for path in ("raters/otto/", "raters/", f"alerts/{alert.pk}/"):
         html = client.get(project_url + path).content.decode()
         assert "answers the scale upside down" in html, path
-        assert "agreed far less" not in html, path
+        assert "agrees far less" not in html, path
     html = client.get(project_url + "raters/otto/").content.decode()
     assert "Bias over time" not in html and "Agrees far less" not in html
     assert "Bias over time" in client.get(project_url + "raters/ann/").content.decode()
@@ -448,7 +448,7 @@ def test_possible_drift_is_a_reason_where_the_rater_is_watched(
         question=question, rater=rater, evidence=240.0, max_evidence=260.0, watched=is_watched, n=90
     )
     texts = list_other_reason_texts(get_statuses_by_key(question)["ann"])
-    assert ("may be drifting (too little evidence yet)" in texts) == is_watched
+    assert ("may be drifting (too little evidence for an alert)" in texts) == is_watched
 
 
 @pytest.mark.parametrize("state", ["open", "muted", "resolved"])
