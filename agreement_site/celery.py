@@ -131,7 +131,7 @@ class Sweeper(bootsteps.StartStopStep):
                     logger.exception("%s failed; the next sweep tries again", path)
 
     def find_schema_mismatch(self, interval_seconds: float) -> str | None:
-        """Return a sentence if the schema is of another release, else None.
+        """Return a sentence if the database schema is of another release, else None.
 
         It is also None if the database was asked less than ``interval_seconds`` ago.
         """
@@ -171,5 +171,5 @@ def prepare_worker(**_: Any) -> None:
     from ratings.files import shared_folders
 
     releases.exit_on_schema_mismatch()
-    shared_folders.record_at_start()
+    shared_folders.record_folders_at_start()
     connections.close_all()

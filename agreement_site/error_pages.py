@@ -59,7 +59,7 @@ def _find_project(request: HttpRequest) -> Project | None:
 
 
 def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    """Return the page for status 400."""
+    """Return the page for status 400, with the message if the exception is a BadRequest."""
     # Only our own exceptions have messages for users.
     own_message = str(exception) if type(exception) is BadRequest else ""
     message = own_message or _("Invalid request.")
@@ -67,7 +67,7 @@ def bad_request(request: HttpRequest, exception: Exception | None = None) -> Htt
 
 
 def forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    """Return the page for status 403."""
+    """Return the page for status 403, with the exception's message, and whom to ask."""
     message = str(exception or "") or _("You aren't allowed to do this.")
     project = _find_project(request)
     hints = _build_contact_hints(request, project) if project else []

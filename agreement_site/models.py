@@ -177,9 +177,9 @@ class QueuedMail(Leased):
 
     class Kind(models.TextChoices):
         DIGEST = "digest", lower_first(_("Digest"))
-        NEWS = "news", _("news of a project")
+        NEWS = "news", _("project news")
         JOINED = "joined", lower_first(_("Invitation"))  # as a new or an existing account
-        OFFERED = "offered", _("offer of a role")
+        OFFERED = "offered", _("role offer")
         MESSAGE = "message", lower_first(_("Message from a lead"))
         PAUSED = "paused", lower_first(_("Pause"))
 

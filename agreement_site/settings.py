@@ -92,9 +92,10 @@ TIMEOUT_OPTIONS = {
 
 
 def parse_database_url(url: str) -> dict:
-    """Return the entry of DATABASES for a URL.
+    """Return the entry of DATABASES for the URL in DATABASE_URL.
 
     It is sqlite:///relative-or-/absolute/path or postgres[ql]://user:password@host:port/name.
+    Raises ImproperlyConfigured for another scheme.
     """
     parts = urlsplit(url)
     if parts.scheme == "sqlite":
@@ -152,7 +153,10 @@ def _build_postgresql_database(parts: SplitResult) -> dict:
 
 
 def load_secret_key(folder: Path) -> str:
-    """Return SECRET_KEY from the environment, or the key generated at this folder's first start."""
+    """Return SECRET_KEY from the environment, or the key generated at this folder's first start.
+
+    Raises ImproperlyConfigured if the key in the environment is too short or too regular.
+    """
     env_key = os.environ.get("SECRET_KEY", "")
     if env_key:
         if len(env_key) < 50 or len(set(env_key)) < 5:
@@ -605,7 +609,7 @@ SPECTACULAR_SETTINGS = {
     "SERVERS": [{"url": "/", "description": "This site"}],
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
-        "core.api.schema.describe_areas",
+        "core.api.schema.complete_schema",
         "agreement_site.api_urls.describe_api",
     ],
     "OAS_VERSION": "3.1.0",

@@ -9,9 +9,10 @@ from contextlib import contextmanager
 
 @contextmanager
 def exit_with_one_sentence() -> Iterator[None]:
-    """Exit with status 1 and one sentence on stderr where a setting or the database is at fault.
+    """Exit with status 1 and one sentence on stderr if the block raises an error of the start.
 
-    With ``--traceback`` in the command line, errors are raised as they are.
+    It is ImproperlyConfigured or an error of the database. With ``--traceback`` in the command
+    line, errors are raised as they are.
     """
     from django.core.exceptions import ImproperlyConfigured
     from django.db import Error

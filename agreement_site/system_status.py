@@ -106,9 +106,10 @@ def collect_status() -> SystemStatus:
 
 
 def get_broker_state() -> str:
-    """Return "none", "answers", "takes nothing (ERROR)" or "does not answer (ERROR)".
+    """Return whether the broker works, in words for the status.
 
-    A broker whose memory is full takes nothing: it answers a ping, but rejects writes.
+    The words are "none", "answers", "takes nothing (ERROR)" or "does not answer (ERROR)". A broker
+    whose memory is full takes nothing: it answers a ping, but rejects writes.
     """
     if settings.REDIS_URL:
         client = dispatch.get_redis_client()
@@ -154,7 +155,7 @@ def _list_late_problems(status: SystemStatus) -> list[str]:
         sentences.append(_("No worker active for %(seconds)d s") % {"seconds": round(last_sweep)})
     oldest = status.oldest_uncounted_seconds
     if oldest is not None and oldest > heartbeat.LATE_SECONDS:
-        template = _("A rating is uncounted after %(seconds)d s")
+        template = _("A rating is still uncounted after %(seconds)d s")
         sentences.append(template % {"seconds": round(oldest)})
     if number := status.late_questions:
         sentences.append(
@@ -206,9 +207,9 @@ MAX_LISTED_QUESTIONS = 20  # maximum number of late questions that the page list
 @login_required
 @require_safe
 def show_system_status(request: HttpRequest) -> HttpResponse:
-    """Show the status of the site to superusers."""
+    """Show the status of the site; raise PermissionDenied for all but superusers."""
     if not request.user.is_superuser:
-        raise PermissionDenied(_("Only administrators can open this."))
+        raise PermissionDenied(_("Only administrators can do this."))
     status, now = collect_status(), timezone.now()
     late = Question.objects.filter(pk__in=status.late).select_related("project")
     context = {

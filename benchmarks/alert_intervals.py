@@ -79,8 +79,8 @@ SCENARIOS = (
 class IntervalCheck:
     """Coverage of an alert's intervals: whether onset and size contain the planted values.
 
-    `days`: width of the interval of the onset; `half`: half the width of the interval of the size,
-    divided by the size.
+    `onset_days`: width of the interval of the onset; `half_width`: half the width of the interval
+    of the size, divided by the size.
     """
 
     onset_covered: bool

@@ -58,7 +58,7 @@ def _print_row(name: str, level: float, counts: Counter[str]) -> None:
 
 
 def _count_alerts(plan: StreamPlan, seed: int, level: float) -> Counter[str]:
-    """Return the number of alerts by kind, and the numbers of raters and of working days."""
+    """Return the alerts by kind, with the numbers of raters and of working days as further keys."""
     stream = streams.simulate_stream(plan, seed)
     rng = np.random.default_rng(seed)
     speed = rng.normal(3, _RATER_SPEED_SD, plan.raters)[stream.rater]

@@ -74,7 +74,7 @@ def _format_findings(
 
 
 def _read_rows(path: Path) -> list[tuple[str, str, str, int]]:
-    """Return (item, rater, label, day) of the file: the first row of each item and rater."""
+    """Return the first row of each item and rater in the file, as (item, rater, label, day)."""
     open_file = gzip.open if path.suffix == ".gz" else open
     first_rows: dict[tuple[str, str], tuple[str, str, str, int]] = {}
     with open_file(path, "rt", encoding="utf-8", newline="") as file:

@@ -30,7 +30,8 @@ _OVERDISPERSION = 0.3  # standard deviation of the log difficulty of items
 class Stream:
     """Ratings under construction: item columns (N,), and rating columns (M,).
 
-    raters: who rates each item (N, 3); lapses: probability of a guess of each rating (N, 3)
+    raters: who rates each item (N, 3), -1 for nobody; lapse: probability of a guess of each rating
+    (N, 3)
     """
 
     rng: np.random.Generator
@@ -204,7 +205,7 @@ def make_everybody_worse_unequally(stream: Stream) -> None:
 
 
 def give_two_raters_hard_items(stream: Stream) -> None:
-    """Give raters 0 and 1 a third of all items together from the day of the change on, the hard ones.
+    """Give raters 0 and 1 three tenths of all items, the hard ones, from the day of the change on.
 
     The third rater of these items changes from item to item.
     """
@@ -220,7 +221,7 @@ def give_two_raters_hard_items(stream: Stream) -> None:
 
 
 def change_guidelines(stream: Stream) -> None:
-    """Let all raters answer category 1 instead of 2 in 7 of 10 cases, each from a day of their own."""
+    """Let all raters answer 1 instead of 2 in 7 of 10 cases, each from a day of their own."""
     start = CHANGE_DAY + stream.rng.integers(0, 8, N_RATERS)
 
     def answer(stream: Stream, code: Ints) -> Ints:
@@ -298,7 +299,10 @@ def make_raters_worse(stream: Stream, raters: tuple[int, ...], lapse: float) -> 
 
 
 def make_rater_harsher(stream: Stream, rater: int) -> None:
-    """Move half a category up on the ordinal scale; mix up two categories on the nominal one."""
+    """Let a rater answer the next category in 55 of 100 cases from the day of the change on.
+
+    On the ordinal scale this is half a category up, on the nominal one a confusion of categories.
+    """
 
     def answer(stream: Stream, code: Ints) -> Ints:
         chance = stream.rng.random(code.shape)

@@ -74,7 +74,10 @@ class BenchmarkTable:
         factor: float = 1.0,
         note: str = "",
     ) -> Any:
-        """Measure `run` and print its row; `times` extrapolates its cost. Return what it returned."""
+        """Measure `run`, print its row, and return its result; None if its package is missing.
+
+        `factor` extrapolates the seconds; `reference`: values that the result is compared with.
+        """
         try:
             seconds, result = self._measure_best(run)
         except ImportError as error:
@@ -82,7 +85,9 @@ class BenchmarkTable:
             return None
         seconds *= factor
         self.concord_seconds = self.concord_seconds or seconds
-        difference = "" if reference is None else f"{_max_difference(result, reference):.1e}"
+        difference = (
+            "" if reference is None else f"{_compute_max_difference(result, reference):.1e}"
+        )
         print(
             f"| {name}{note} | {seconds:.4g} | {seconds / self.concord_seconds:.3g} | {difference} |",
             flush=True,
@@ -100,12 +105,12 @@ class BenchmarkTable:
         return best, result
 
 
-def _max_difference(left: Any, right: Any) -> float:
+def _compute_max_difference(left: Any, right: Any) -> float:
     return float(np.nanmax(np.abs(np.asarray(left, float) - np.asarray(right, float))))
 
 
 def build_code_matrix(data: Longform) -> np.ndarray:
-    """Return codes (items x raters), -1 for missing: the input of most other packages."""
+    """Return the codes (N, RATERS), -1 for missing: the input of most other packages."""
     item, rater, code = data
     codes = np.full((int(item.max()) + 1, RATERS), -1, np.int8)
     codes[item, rater] = code
@@ -113,7 +118,7 @@ def build_code_matrix(data: Longform) -> np.ndarray:
 
 
 def iter_pairs(data: Longform) -> Any:
-    """Yield (codes of a, codes of b) on the shared items of each pair of raters."""
+    """Yield the codes (n,) of both raters of each pair, on the items that they share."""
     columns = np.ascontiguousarray(build_code_matrix(data).T)
     for a in range(RATERS):
         for b in range(a + 1, RATERS):

@@ -247,8 +247,10 @@ def bench_detection(options: argparse.Namespace) -> None:
 
 
 def count_items_until_alert(stream: streams.SimulatedStream, result: drift.DriftResult) -> float:
-    """Return the drifter's own compared items from the onset to the first alert; infinite without
-    one."""
+    """Return the drifter's own compared items from the onset to the first alert.
+
+    Infinite without an alert.
+    """
     since = int(streams.convert_working_days(ONSET_DAY))
     days = [alarm.day for alarm in result.alerts if alarm.rater == 7 and alarm.day >= since]
     if not days:
@@ -263,7 +265,7 @@ def check_intervals(
 ) -> list[tuple[bool, bool]]:
     """Check the intervals of the drifter's first alert: (onset covered, size covered).
 
-    Empty when the alert concerns another channel than the planted drift.
+    Empty without an alert, and if it concerns another channel than the planted drift.
     """
     since = int(streams.convert_working_days(ONSET_DAY))
     first_alerts = [alarm for alarm in result.alerts if alarm.rater == 7 and alarm.day >= since][:1]

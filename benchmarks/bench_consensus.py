@@ -169,7 +169,7 @@ def load_ducks_set(folder: Path) -> Iterator[GoldSet]:
         yield GoldSet("ducks", rows, gold)
 
 
-def encode(values: list[str]) -> tuple[list[str], np.ndarray]:
+def encode_names(values: list[str]) -> tuple[list[str], np.ndarray]:
     names, codes = np.unique(np.array(values), return_inverse=True)
     return names.tolist(), codes
 
@@ -188,9 +188,9 @@ def encode_set(gold_set: GoldSet) -> EncodedSet:
     first_labels: dict[tuple[str, str], str] = {}
     for name, rater_name, label in gold_set.rows:
         first_labels.setdefault((name, rater_name), label)
-    items, item = encode([key[0] for key in first_labels])
-    raters, rater = encode([key[1] for key in first_labels])
-    labels, code = encode(list(first_labels.values()))
+    items, item = encode_names([key[0] for key in first_labels])
+    raters, rater = encode_names([key[1] for key in first_labels])
+    labels, code = encode_names(list(first_labels.values()))
     gold_rows = [
         (index, labels.index(gold_set.gold[name]))
         for index, name in enumerate(items)

@@ -319,9 +319,9 @@ def measure_delays(question_id: int, probes: queue.Queue[Any], delays: list[floa
 
 
 def create_project(size: int, options: Any) -> tuple[Any, list[int]]:
-    """Create a project with ``size`` uncounted ratings over ``days`` days; return its last 100 items.
+    """Create a project with ``size`` uncounted ratings over ``options.days`` days.
 
-    Returns the question and the ids of the items.
+    Returns the question and the ids of the last 100 items.
     """
     from django.db import connection, transaction
 
@@ -413,7 +413,7 @@ def get_day_time(day: int) -> Any:
 
 
 def read_rows(question: Any) -> np.ndarray:
-    """Read the rows that counting reads, in one go: the reference of a backlog."""
+    """Read the rows (M,) that counting reads, in one go: the reference of a backlog."""
     from metrics.counting.rating_rows import ROW
     from ratings.models import Rating
 
@@ -425,7 +425,7 @@ def read_rows(question: Any) -> np.ndarray:
 def measure_change(
     question: Any, items: list[int] | None, times: int
 ) -> tuple[float, float, float]:
-    """Return median milliseconds of a changed rating: elapsed, processor, and of the sweep afterwards.
+    """Return three median milliseconds of a changed rating: elapsed, processor, and the sweep's.
 
     The first two are until its counts and results; the sweep's part is paid once for all changes
     since the last one.

@@ -33,7 +33,11 @@ GOAL_WORST = {10: 0.80, 20: 0.85, 50: 0.85, 200: 0.85}
 
 @dataclass(frozen=True)
 class Design:
-    """One cell of the grid: numbers of items, ratings an item and categories; share; kappa."""
+    """A cell of the grid.
+
+    ``n``: number of items; ``raters``: ratings of an item; ``k``: number of categories;
+    ``prevalence``: share of the first one; ``kappa``: the true kappa.
+    """
 
     n: int
     raters: int
@@ -115,7 +119,7 @@ def draw_codes(design: Design, studies: int, rng: np.random.Generator) -> npt.ND
     return codes
 
 
-def measure(design: Design, estimate: Estimate | StudyEstimates, truth: float) -> Coverage:
+def measure_coverage(design: Design, estimate: Estimate | StudyEstimates, truth: float) -> Coverage:
     """Return how the intervals of the studies (S,) of a design cover the true value."""
     defined = np.isfinite(estimate.value) & np.isfinite(estimate.low)
     low, high = estimate.low[defined], estimate.high[defined]
@@ -133,7 +137,7 @@ def measure(design: Design, estimate: Estimate | StudyEstimates, truth: float) -
 
 
 def measure_patterns(name: str, design: Design, studies: int, rng: np.random.Generator) -> Coverage:
-    """Return the coverage of a coefficient of patterns."""
+    """Return the coverage of the coefficient ``name``, computed from the patterns of ratings."""
     counts = list_patterns(design)
     n_items = rng.multinomial(design.n, compute_probabilities(counts, design), size=studies)
     used = n_items.any(axis=0)
@@ -145,7 +149,9 @@ def measure_patterns(name: str, design: Design, studies: int, rng: np.random.Gen
     elif name == "gwet_ac1":
         chance = float((p * (1 - p)).sum()) / (design.k - 1)
         truth = (agreement - chance) / (1 - chance)
-    return measure(design, estimate_coefficient(name, counts[used], n_items[:, used]), truth)
+    return measure_coverage(
+        design, estimate_coefficient(name, counts[used], n_items[:, used]), truth
+    )
 
 
 def measure_cohen(
@@ -157,7 +163,7 @@ def measure_cohen(
     tables = rng.multinomial(design.n, cells.ravel(), size=studies)
     weights = build_weightings(design.k)[weighting]
     estimate = cohen.kappa(tables.reshape(-1, design.k, design.k), weights)
-    return measure(design, estimate, design.kappa)
+    return measure_coverage(design, estimate, design.kappa)
 
 
 def measure_peers(design: Design, studies: int, rng: np.random.Generator) -> Coverage:
@@ -168,7 +174,7 @@ def measure_peers(design: Design, studies: int, rng: np.random.Generator) -> Cov
     tables = np.einsum("snj,snl->sjl", own, others)
     moments = np.einsum("snj,snl,snq->sjlq", own, others, others, optimize=True)
     n_items = np.full(studies, design.n)
-    return measure(design, groups.peer_kappa(tables, moments, n_items), design.kappa)
+    return measure_coverage(design, groups.peer_kappa(tables, moments, n_items), design.kappa)
 
 
 def measure_mean_pairwise(design: Design, studies: int, rng: np.random.Generator) -> Coverage:
@@ -187,7 +193,7 @@ def measure_mean_pairwise(design: Design, studies: int, rng: np.random.Generator
         np.array([float(getattr(estimate, column.name)) for estimate in estimates])
         for column in fields(StudyEstimates)
     )
-    return measure(design, StudyEstimates(*columns), design.kappa)
+    return measure_coverage(design, StudyEstimates(*columns), design.kappa)
 
 
 def print_goals(rows: list[Coverage]) -> None:

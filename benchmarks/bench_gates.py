@@ -24,7 +24,7 @@ FLOORS, RATERS, PREVALENCES, STEPS = (0.6, 0.8), (2, 3, 4, 5), (0.1, 0.3, 0.5), 
 def simulate_looks(
     kappa: float, raters: int, prevalence: float, step: int, *, gates: int, seed: int
 ) -> tuple[Estimate, np.ndarray]:
-    """Return Fleiss' kappa (gates, looks) of growing numbers of items, and these numbers."""
+    """Return Fleiss' kappa (gates, looks) of growing numbers of items, and the numbers (looks,)."""
     rng = np.random.default_rng(seed)
     strength = (1 - kappa) / kappa
     shares = rng.beta(prevalence * strength, (1 - prevalence) * strength, size=(gates, LOOKS, step))

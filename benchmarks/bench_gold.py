@@ -24,7 +24,10 @@ SEED = 7
 
 
 def simulate_honest(rng: np.random.Generator, raters: int, p: float) -> tuple[float, float]:
-    """Return the shares of raters, right with probability p, ever warned (20) and paused (100)."""
+    """Return the shares of raters ever warned (evidence 20) and ever paused (evidence 100).
+
+    Each answer is right with probability ``p``.
+    """
     highest = [gold.compute_evidence(rng.random(ANSWERS) < p, 0.7).max() for _ in range(raters)]
     return float(np.mean(np.array(highest) >= 20)), float(np.mean(np.array(highest) >= 100))
 
@@ -32,7 +35,8 @@ def simulate_honest(rng: np.random.Generator, raters: int, p: float) -> tuple[fl
 def simulate_bad(rng: np.random.Generator, raters: int, p: float) -> float:
     """Return the median number of answers until a rater, right with probability p, is paused."""
     paused_at = [
-        gold.find_pause(gold.compute_evidence(rng.random(ANSWERS) < p, 0.7)) for _ in range(raters)
+        gold.count_answers_until_pause(gold.compute_evidence(rng.random(ANSWERS) < p, 0.7))
+        for _ in range(raters)
     ]
     return float(
         np.median([ANSWERS + 1 if n_answers is None else n_answers for n_answers in paused_at])

@@ -40,7 +40,7 @@ def main() -> None:
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
-        print(measure(Path(options.file)))
+        print(measure_file(Path(options.file)))
         return
     with tempfile.TemporaryDirectory(prefix="concord-bench-") as folder:
         os.environ["DATA_DIR"] = folder
@@ -64,8 +64,10 @@ def main() -> None:
 
 
 def write_csv(folder: Path, rows: int) -> Path:
-    """Write nine ratings per item by nine of 800 raters; every thirtieth row repeats the previous
-    one."""
+    """Write a file of ``rows`` ratings, nine an item by nine of 800 raters; return its path.
+
+    Every thirtieth row repeats the previous one.
+    """
     rng = random.Random(rows)
     path = folder / f"{rows}.csv"
     with path.open("w") as file:
@@ -78,7 +80,7 @@ def write_csv(folder: Path, rows: int) -> Path:
     return path
 
 
-def measure(path: Path) -> str:
+def measure_file(path: Path) -> str:
     os.environ["DJANGO_SETTINGS_MODULE"] = "agreement_site.settings"
     sys.path.insert(0, str(ROOT))
     import django
@@ -116,9 +118,9 @@ def count_bytes(response: Any) -> int:
 
 
 def measure_import(path: Path, user: Any, previous: Any) -> tuple[float, float, float, Any]:
-    """Return the seconds of the check and of the writing, its processor seconds, and the import run.
+    """Return (seconds of the check, of the writing, processor seconds of the writing, import run).
 
-    Imports into the project of the run ``before``, or into a new one.
+    Imports into the project of the run ``previous``, or into a new one if it is None.
     """
     from ratings.imports import jobs, services
     from ratings.imports.mapping.import_mapping import ImportMapping

@@ -36,7 +36,7 @@ Design = tuple[int, int, float, float]  # items, raters, prevalence, error
 SIZES, RATERS, PREVALENCES, ERRORS = (20, 60, 200), (2, 3, 6), (0.05, 0.2, 0.5), (0.03, 0.15, 0.4)
 
 
-def simulate(rng: np.random.Generator, design: Design) -> np.ndarray:
+def simulate_codes(rng: np.random.Generator, design: Design) -> np.ndarray:
     """Return codes (n_items, n_raters) of two categories; raters err alike, hard items more."""
     n_items, n_raters, prevalence, error = design
     truth = rng.random(n_items) < prevalence
@@ -46,19 +46,19 @@ def simulate(rng: np.random.Generator, design: Design) -> np.ndarray:
     )
 
 
-def to_patterns(codes: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+def count_patterns_of_codes(codes: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
     item = np.repeat(np.arange(len(codes)), codes.shape[1])
     counted = count_patterns(item, codes.ravel(), k)
     return counted.counts, counted.n_items
 
 
 def has_change(rng: np.random.Generator, design: Design) -> bool:
-    weeks = [to_patterns(simulate(rng, design), 2) for _week in range(2)]
+    weeks = [count_patterns_of_codes(simulate_codes(rng, design), 2) for _week in range(2)]
     return bool(trends.compare_periods(weeks[0], weeks[1], None)[2])
 
 
 def has_outlier(rng: np.random.Generator, design: Design) -> bool:
-    codes = simulate(rng, design)
+    codes = simulate_codes(rng, design)
     item, rater = np.indices(codes.shape).reshape(2, -1)
     # The last rater rates the first half of the items only.
     included = (rater < codes.shape[1] - 1) | (item < len(codes) / 2)
@@ -74,7 +74,8 @@ def has_confusion(rng: np.random.Generator, design: Design) -> bool:
     wrong = rng.random((n_items, n_raters)) < error
     codes = np.where(wrong, random_codes, truth[:, None])
     return any(
-        finding.name == "confused_categories" for finding in diagnose(*to_patterns(codes, 4))
+        finding.name == "confused_categories"
+        for finding in diagnose(*count_patterns_of_codes(codes, 4))
     )
 
 

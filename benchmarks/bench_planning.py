@@ -132,7 +132,10 @@ def choose_pairs_first(state: QueueState, n: int) -> np.ndarray:
 def simulate_queue(
     data: RatingArrays, choose: Chooser, is_reached: Callable[[QueueState], bool], seed: int
 ) -> QueueState:
-    """Simulate until ``reached``, in steps of a hundredth of the ratings or a tenth of the items."""
+    """Request ratings until ``is_reached``; return the state of the queue.
+
+    A step is a hundredth of the ratings or a tenth of the items.
+    """
     state = QueueState(data, np.random.default_rng(seed))
     step = max(10, min(data.item.size // 100, data.n_items // 10))
     while state.open.size and not is_reached(state):

@@ -85,12 +85,12 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="concord-") as folder:
         installation = ServicesInstallation(Path(folder).resolve(), find_free_port())
         try:
-            measure(installation)
+            measure_installation(installation)
         finally:
             installation.kill_all()
 
 
-def measure(installation: ServicesInstallation) -> None:
+def measure_installation(installation: ServicesInstallation) -> None:
     print("| what | seconds |\n|---|---|")
     print(f"| first page, new data folder | {measure_start(installation):.2f} |", flush=True)
     for _ in range(N_STARTS):

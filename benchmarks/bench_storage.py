@@ -101,7 +101,7 @@ def count_rows(project: Any) -> dict[str, int]:
 
 
 def measure_postgresql() -> dict[str, tuple[int, int]]:
-    """Return table -> bytes without and with its indexes."""
+    """Return {table: (bytes without its indexes, bytes with them)}."""
     from django.db import connection
 
     with connection.cursor() as cursor:

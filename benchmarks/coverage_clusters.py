@@ -63,7 +63,7 @@ def draw_codes(design: Design, rng: np.random.Generator) -> npt.NDArray[np.int64
     return codes
 
 
-def estimate(codes: npt.NDArray[np.int64], k: int) -> tuple[Value, float]:
+def estimate_kappa(codes: npt.NDArray[np.int64], k: int) -> tuple[Value, float]:
     """Return Fleiss' kappa with the interval of independent items, and the design effect."""
     documents, items, raters = codes.shape
     item = np.repeat(np.arange(documents * items), raters)
@@ -78,11 +78,13 @@ def estimate(codes: npt.NDArray[np.int64], k: int) -> tuple[Value, float]:
     return value, effects["kappa"][0]
 
 
-def measure(design: Design, studies: int, rng: np.random.Generator) -> tuple[float, float, float]:
+def measure_coverage(
+    design: Design, studies: int, rng: np.random.Generator
+) -> tuple[float, float, float]:
     """Return the coverage of independent items, that of clusters, and the mean design effect."""
     hits, sum_of_effects, defined = np.zeros(2), 0.0, 0
     for _study in range(studies):
-        value, effect = estimate(draw_codes(design, rng), len(design.shares))
+        value, effect = estimate_kappa(draw_codes(design, rng), len(design.shares))
         if value["value"] is None:
             continue
         defined, sum_of_effects = defined + 1, sum_of_effects + effect
@@ -100,7 +102,7 @@ def print_coverage(documents: list[int], studies: int, rng: np.random.Generator)
     print("|---|---|---|---|---|---|---|")
     for number, (kind, icc) in itertools.product(documents, KINDS):
         rows = [
-            measure(Design(number, raters, shares, kappa, kind, icc), studies, rng)
+            measure_coverage(Design(number, raters, shares, kappa, kind, icc), studies, rng)
             for (raters, shares), kappa in itertools.product(RATINGS, (0.4, 0.8))
         ]
         narrow, wide, effects = zip(*rows, strict=True)
@@ -112,11 +114,14 @@ def print_coverage(documents: list[int], studies: int, rng: np.random.Generator)
 def compute_share_assured(
     design: Design, half_width: float, pilots: int, rng: np.random.Generator
 ) -> tuple[float, float]:
-    """Return the share of pilots whose continuation reaches the half-width, and its mean items."""
+    """Return the share of pilots whose continuation reaches the half-width.
+
+    The second part is the mean of the planned numbers of items.
+    """
     outcomes, planned = [], []
     for _pilot in range(pilots):
         codes = draw_codes(design, rng)
-        value, effect = estimate(codes, len(design.shares))
+        value, effect = estimate_kappa(codes, len(design.shares))
         se = widen_interval(value, effect, design.documents)["se"]
         counts = (
             np.eye(len(design.shares), dtype=int)[codes].sum(axis=2).reshape(-1, codes.max() + 1)
@@ -133,7 +138,7 @@ def compute_share_assured(
             continue
         further = Design(**{**vars(design), "documents": math.ceil(needed.additional / ITEMS)})
         all_codes = np.concatenate([codes, draw_codes(further, rng)])
-        value, effect = estimate(all_codes, len(design.shares))
+        value, effect = estimate_kappa(all_codes, len(design.shares))
         final = widen_interval(value, effect, len(all_codes))
         assert final["low"] is not None and final["high"] is not None
         outcomes.append((final["high"] - final["low"]) / 2 <= half_width * 1.02)

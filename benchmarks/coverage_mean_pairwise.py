@@ -24,7 +24,7 @@ CATEGORY_SHARES = np.array([0.5, 0.25, 0.15, 0.1])
 def simulate_ratings(
     rng: np.random.Generator, n: int, raters: int, rated_share: float
 ) -> tuple[np.ndarray, ...]:
-    """Return item, rater and code of n items, of which each rater has rated this share."""
+    """Return item, rater, code (M,) of n items, of which each rater has rated this share."""
     truth = rng.choice(K, n, p=CATEGORY_SHARES)
     accuracy = rng.beta(14, 6, raters)  # mean 0.7, standard deviation 0.1
     habits = rng.dirichlet(4 * CATEGORY_SHARES, raters)

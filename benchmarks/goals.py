@@ -70,7 +70,10 @@ class Benchmark:
     goals: Sequence[Goal]
 
     def run(self, *, quick: bool) -> Rows:
-        """Run the program and return the rows of its tables. Raises CalledProcessError."""
+        """Run the program and return the rows of its tables.
+
+        Raises CalledProcessError if the program fails.
+        """
         arguments = self.quick_arguments if quick else self.arguments
         command = [sys.executable, str(FOLDER / self.program), *arguments.split()]
         return parse_tables(
@@ -97,7 +100,8 @@ def parse_tables(text: str) -> Rows:
 def find(column: str, **cells: str) -> Callable[[Rows], float]:
     """Return a function that finds the number in ``column`` of the first row with these cells.
 
-    Spaces in the names of columns are written as underscores. Raises LookupError without a row.
+    Spaces in the names of columns are written as underscores. The function raises LookupError if
+    there is no such row.
     """
 
     def find_figure(rows: Rows) -> float:

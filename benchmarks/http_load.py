@@ -72,7 +72,10 @@ class Target:
         return connection
 
     def call(self, method: str, path: str, body: Any = None, **extra_headers: str) -> HttpResponse:
-        """Send one request on a connection of its own; return the complete response."""
+        """Send one request on a connection of its own; return the complete response.
+
+        Raises ConnectionError if the response ends early.
+        """
         data = (
             b"" if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
         )
@@ -108,7 +111,7 @@ class Target:
 
 
 def parse_response(received: bytearray, *, closed: bool) -> tuple[int, bytes] | None:
-    """Return (status, body) of a complete response, else None."""
+    """Return (status, body) of a complete response; None while it is incomplete."""
     end = received.find(b"\r\n\r\n")
     if end < 0:
         return None

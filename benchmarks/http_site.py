@@ -180,8 +180,10 @@ class BenchmarkSite:
 
 @contextlib.contextmanager
 def run_site(kind: str, *, processes: str | None, threads: str | None) -> Iterator[BenchmarkSite]:
-    """Run Concord on ``kind`` (sqlite or postgresql), with a project of 20,000 items; clean up
-    after."""
+    """Run Concord on ``kind`` (sqlite or postgresql), and remove it afterwards.
+
+    It has a project with 20,000 items.
+    """
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="concord-bench-")))
         folder.chmod(0o711)  # PostgreSQL's own user passes through

@@ -36,8 +36,10 @@ BATCH_SIZE = 10_000
 
 @contextmanager
 def open_database() -> Iterator[None]:
-    """Set up Django on a migrated database: of DATABASE_URL, or DATA_DIR, or a temporary SQLite
-    file."""
+    """Set up Django on a migrated database.
+
+    It is that of DATABASE_URL, or of DATA_DIR, or a temporary SQLite file.
+    """
     with tempfile.TemporaryDirectory(prefix="concord-bench-") as folder:
         os.environ.setdefault("DATA_DIR", folder)
         os.environ["DJANGO_SETTINGS_MODULE"] = "agreement_site.settings"
@@ -56,8 +58,10 @@ def open_database() -> Iterator[None]:
 def get_or_create_project(
     *, ratings: int, raters: int, days: int, sparse: bool = False, report: Any = None
 ) -> Any:
-    """Return the counted project of this size, from an earlier run on the same database or a new
-    one."""
+    """Return the counted project of this size.
+
+    It is one from an earlier run on the same database, or a new one.
+    """
     from metrics.jobs import question_updates
     from metrics.results import refresh
     from projects.models import Project, Question

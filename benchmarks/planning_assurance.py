@@ -37,7 +37,10 @@ def build_table(kappa: float, shares: list[float]) -> np.ndarray:
 
 
 def compute_share_before(table: np.ndarray, items: int, half_width: float, studies: int) -> float:
-    """Return the share of studies of so many items whose half-width is small enough."""
+    """Return the share of studies of ``items`` items whose half-width is small enough.
+
+    ``table``: probabilities (k, k) of the answers of two raters.
+    """
     tables = np.random.default_rng(1).multinomial(items, table.ravel(), size=studies)
     kappa = cohen.kappa(tables.reshape(-1, *table.shape))
     return float(((kappa.high - kappa.low) / 2 <= half_width).mean())
@@ -46,7 +49,11 @@ def compute_share_before(table: np.ndarray, items: int, half_width: float, studi
 def compute_share_after(
     table: np.ndarray, half_width: float, pilots: int, *, assured: bool
 ) -> float:
-    """Return the share of pilots after which the planned items give the half-width."""
+    """Return the share of pilots after which the planned items give the half-width.
+
+    ``table``: probabilities (k, k) of the answers of two raters. Pilots that need no more items are
+    left out.
+    """
     rng = np.random.default_rng(2)
     identity = np.eye(len(table), dtype=int)
     patterns = (identity[:, None] + identity[None]).reshape(-1, len(table))

@@ -18,7 +18,7 @@ class UndecryptableError(Exception):
 
 
 def encrypt_text(text: str) -> str:
-    """Return the text encrypted, as ASCII."""
+    """Encrypt a text with a key derived from SECRET_KEY; return it as ASCII text."""
     return _build_cipher().encrypt(text.encode()).decode()
 
 

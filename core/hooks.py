@@ -29,7 +29,7 @@ class Hook(Generic[Entry]):
         self.BY_NAME[name] = self
 
     def register(self, entry: Entry, key: Hashable = None) -> None:
-        """Add an entry. ``key``: the key to find it by, the entry itself if None.
+        """Add an entry under ``key``, or under itself if ``key`` is None.
 
         Registering the same key again has no effect.
         """

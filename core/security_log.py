@@ -36,7 +36,7 @@ def log_event(event_type: str, **fields: Any) -> None:
 
 
 def get_client_address(request: HttpRequest) -> str:
-    """Return the client address of a request.
+    """Return the IP address from which a request came.
 
     Behind a proxy, it is the address that the nearest proxy reports, or the proxy's own one if the
     header has no valid address. Empty if the request came through a Unix socket.

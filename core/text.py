@@ -162,7 +162,7 @@ def describe_line(max_length: int) -> str:
 
 
 def describe_saved(subject: str) -> str:
-    """Return the message that a form was saved, such as “Gate saved.”"""
+    """Return the message that something was saved: “Gate saved.” for the subject “Gate”."""
     return _("%(what)s saved.") % {"what": subject}
 
 
@@ -175,12 +175,12 @@ _STEPS = {"[": 1, "{": 1, "]": -1, "}": -1}
 
 
 def has_more_parts(text: str, limit: int) -> bool:
-    """Return True if a JSON text has more objects, lists and commas than a limit."""
+    """Return True if a JSON text has more than ``limit`` objects, lists and commas together."""
     return _count_parts(text) > limit and _count_parts(_STRING.sub("", text)) > limit
 
 
 def is_nested_deeper(text: str, limit: int) -> bool:
-    """Return True if objects and lists of a JSON text are nested deeper than a limit."""
+    """Return True if a JSON text nests objects and lists more than ``limit`` levels deep."""
     if text.count("[") + text.count("{") <= limit:
         return False
     brackets = _NO_BRACKETS.sub("", _STRING.sub("", text))

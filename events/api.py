@@ -89,7 +89,10 @@ class EventListView(ApiView):
         PARAMETERS,
     )
     def get(self, request: Request) -> Response:
-        """Return the events of all projects, of each those that the caller may see."""
+        """Return the events of the caller's projects that the caller may see, oldest first.
+
+        A token of one project sees only that project's events.
+        """
         events = get_user_feed(request.user, project_id=get_token_project_id(request))
         return _build_page(request, events, list(KINDS))
 

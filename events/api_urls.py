@@ -46,9 +46,9 @@ ROUTES: list[tuple[str, str, type[ApiView], dict[str, str]]] = [
 
 
 def _build_webhook_urls(prefix: str, name: str, scope: str) -> list[URLPattern]:
-    """Return the URLs of the webhooks of a project, or of the site.
+    """Return the URL patterns of the webhook API under a prefix: a project's, or the site's.
 
-    ``scope`` distinguishes the names of their operations in the schema.
+    ``name``: beginning of the URL names; ``scope``: distinguishes the operations in the schema.
     """
     patterns = []
     for route, suffix, view, operations in ROUTES:

@@ -75,7 +75,7 @@ def get_project_feed(project: Project, role: str) -> QuerySet[Event]:
 def get_user_feed(user: Any, *, project_id: int | None = None) -> QuerySet[Event]:
     """Return the published events that the user may see, by number.
 
-    ``project_id``: only those of this project.
+    ``project_id``: only those of this project; None: of all projects.
     """
     events = _get_published_events()
     if project_id is not None:

@@ -173,7 +173,10 @@ class Webhook(Leased):
 
     @property
     def host(self) -> str:
-        """Host of the address. Logs and lists never show the rest, which may contain a secret."""
+        """Return the host of the address; pages and logs show no more of it.
+
+        The rest may contain a secret.
+        """
         return urlsplit(self.url).hostname or ""
 
 
@@ -220,5 +223,5 @@ class Delivery(models.Model):
 
     @property
     def message_id(self) -> str:
-        """The header webhook-id: the same at each attempt, so that receivers detect repetitions."""
+        """Return the header webhook-id: equal at each attempt, to show repetitions."""
         return f"test-{self.pk}" if self.event is None else str(self.event.number)

@@ -29,12 +29,11 @@ _commit_listeners.register(_request_publishing)
 def record_event(
     *, project_id: int, kind: str, subject: str = "", data: Mapping[str, Any], by: Any = None
 ) -> Event:
-    """Record an event in the caller's transaction.
+    """Record an event in the caller's transaction, and return it.
 
     It is committed or rolled back with the change, and gets its place in the feed afterwards.
-
-    ``data`` holds names and numbers that JSON can represent. Raises ValueError for a kind that is
-    not declared, and RuntimeError outside a transaction.
+    ``data`` holds names and numbers that JSON can represent; ``by``: the acting user, None for the
+    site. Raises ValueError for a kind that is not declared, and RuntimeError outside a transaction.
     """
     if kind not in KINDS:
         raise ValueError(f"{kind}: declare this kind of event in events/kinds.py")
@@ -57,8 +56,9 @@ def add_to_batch(
 ) -> None:
     """Add changed items to the batch of this kind and subject, which later becomes one event.
 
-    Call it in the transaction of the change. ``question``: its key. ``items``: keys of some of the
-    changed items, the event names the first ones; ``changes``: the number of all changed items.
+    ``question``: its key; ``items``: keys of some of the changed items, of which the event names
+    the first MAX_ITEMS; ``changes``: the number of all changed items. Call it in the transaction of
+    the change.
     """
     batch, _created = EventBatch.objects.get_or_create(
         project_id=project_id,

@@ -60,7 +60,7 @@ class WebhookForm(forms.Form):
         required=False,
         choices=[(kind, kind) for kind in KINDS],
         widget=forms.SelectMultiple({"size": 8, "class": "mono", "translate": "no"}),
-        help_text=gettext_lazy("Blank: all events; chats get only those for people."),
+        help_text=gettext_lazy("Leave blank for all events. Chats get only those for people."),
     )
     with_items = forms.BooleanField(label=gettext_lazy("Include item content"), required=False)
 
@@ -85,7 +85,10 @@ ERROR_TEXTS = {
 @require_http_methods(["GET", "HEAD", "POST"])
 @sensitive_variables("secret")
 def list_webhooks(request: HttpRequest, project_id: int | None = None) -> HttpResponse:
-    """List the webhooks; a POST creates one and shows its secret once."""
+    """List the webhooks; a POST creates one and shows its secret once.
+
+    ``project_id``: the project, None for the webhooks of the site.
+    """
     project = get_project_or_site(request.user, project_id)
     form = WebhookForm(request.POST or None)
     secret = ""
@@ -117,7 +120,10 @@ def list_webhooks(request: HttpRequest, project_id: int | None = None) -> HttpRe
 def show_webhook(
     request: HttpRequest, webhook_id: int, project_id: int | None = None
 ) -> HttpResponse:
-    """Show a webhook with its log; a POST changes it."""
+    """Show a webhook with its log; a POST changes it.
+
+    ``project_id``: the project, None for a webhook of the site.
+    """
     webhook = services.get_webhook(request.user, project_id, webhook_id)
     form = WebhookForm(request.POST or None, initial=_get_initial(webhook))
     if request.method == "POST" and form.is_valid():
@@ -141,7 +147,11 @@ def show_webhook(
 def apply_webhook_action(
     request: HttpRequest, webhook_id: int, project_id: int | None = None
 ) -> HttpResponse:
-    """Carry out ``do``: test, pause, resume, delete, rotate (the secret) or again (a delivery)."""
+    """Test, pause, resume or delete a webhook, replace its secret, or send a delivery again.
+
+    ``do`` is test, pause, resume, delete, rotate or again; raises Http404 for anything else.
+    ``project_id``: the project, None for a webhook of the site.
+    """
     webhook = services.get_webhook(request.user, project_id, webhook_id)
     action = request.POST.get("do")
     by: Any = request.user

@@ -1,3 +1,5 @@
+"""App configuration of metrics."""
+
 from django.apps import AppConfig
 
 
@@ -5,6 +7,7 @@ class MetricsConfig(AppConfig):
     name = "metrics"
 
     def ready(self) -> None:
+        """Register what metrics adds to lower packages: columns of people, item orders, hooks."""
         from metrics import saved_views
         from metrics.filtered import item_ranking
         from metrics.jobs import hints

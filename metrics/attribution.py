@@ -179,10 +179,11 @@ def _filter_items_of_periods(row: Attribution) -> Any:
 
 
 def _load_ratings(row: Attribution, scale: QuestionScale) -> tuple[np.ndarray, np.ndarray]:
-    """Return all ratings (M,) of the items of both periods, and the period (0 or 1) of each (M,).
+    """Return the ratings (M,) of items of the two periods, and the periods (M,), 0 or 1.
 
     Codes are indices in declared order. An item belongs to the day of its second rating, as in the
-    trend. One query reads all ratings, so that they are of the same moment.
+    trend, and all its ratings to the period of that day. One query reads all ratings, so that they
+    are of the same moment.
     """
     columns = _filter_counted(row).filter(item_id__in=_filter_items_of_periods(row))
     columns = columns.values_list("item_id", "rater_id", "counted", "counted_day")
@@ -321,7 +322,10 @@ def _compute_biases(
 def _list_bias_shifts(
     ratings: np.ndarray, period: np.ndarray, scale: QuestionScale
 ) -> list[dict[str, object]]:
-    """Return at most MAX_SHIFTS pairs of raters whose mutual bias clearly changed, ranked."""
+    """Return at most MAX_SHIFTS pairs of raters whose mutual bias clearly changed, ranked.
+
+    ``ratings`` (M,): as from ``_load_ratings``; ``period`` (M,): 0 or 1.
+    """
     _raters, index, n_ratings = np.unique(ratings["rater"], return_inverse=True, return_counts=True)
     busiest = np.argsort(-n_ratings, kind="stable")[:MAX_SHIFT_RATERS]
     busy = np.isin(index, busiest)
@@ -375,7 +379,8 @@ def get_or_request_attribution(question: Question, **parameters: Any) -> Attribu
     return row
 
 
-def _compute_fields(row: Attribution) -> dict[str, object] | None:
+def _compute_stored_fields(row: Attribution) -> dict[str, object] | None:
+    """Return the values of the row; None, which deletes it, if its custom weights were removed."""
     scale = QuestionScale.for_question(row.question)
     if row.weights not in scale.list_weightings():
         return None  # the custom weights were removed
@@ -389,6 +394,6 @@ ATTRIBUTION_JOB = OnDemandJob(
     rows=Attribution.objects.select_related("question").defer("result"),
     result_field="result",
     task_name="metrics.tasks.compute_attribution",
-    compute_result=_compute_fields,
+    compute_result=_compute_stored_fields,
     min_cooldown=datetime.timedelta(seconds=30),
 )

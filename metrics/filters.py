@@ -109,7 +109,7 @@ class RatingFilter:
 
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> RatingFilter:
-        """Return the filter of a stored spec."""
+        """Return the filter that was stored as JSON (see ``spec``)."""
         from_date, to_date = (
             datetime.date.fromisoformat(spec[name]) if name in spec else None
             for name in ("from", "to")

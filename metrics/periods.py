@@ -18,7 +18,8 @@ MIN_ITEMS = 10  # in a period; a value of fewer items is noise
 def compute_start_days(days: np.ndarray, span: str) -> np.ndarray:
     """Return the first day (n,) of the period that contains each of ``days`` (n,).
 
-    Days are integers since 1970-01-01. ValueError unless ``span`` is "day", "week" or "month".
+    Days are integers since 1970-01-01. Raises ValueError unless ``span`` is "day", "week" or
+    "month".
     """
     days = np.asarray(days, np.int64)
     if span == "day":

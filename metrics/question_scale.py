@@ -49,7 +49,7 @@ class QuestionScale:
     def for_question(
         cls, question: Question, categories: Collection[Category] | None = None
     ) -> QuestionScale:
-        """Return the scale of a question.
+        """Return the scale that a question declares at present.
 
         ``categories``: all its categories, also retired ones; loaded when None.
         """
@@ -62,7 +62,10 @@ class QuestionScale:
 
     @classmethod
     def from_declaration(cls, declared: Mapping[str, Any], *, width: int = 0) -> QuestionScale:
-        """Return the scale of a current or former declaration (`Question.get_declaration`)."""
+        """Return the scale of a current or former declaration (`Question.get_declaration`).
+
+        ``width``: number of codes ever assigned, or less if it is unknown.
+        """
         categories = declared["categories"]
         codes = np.array([category["code"] for category in categories], np.int64)
         values = [category["value"] for category in categories]
@@ -169,7 +172,10 @@ class QuestionScale:
         )
 
     def compute_by_policy(self, patterns: PatternCounts, n_raters: int) -> list[MissingDataPolicy]:
-        """Return kappa with the question's weighting under each policy for missing ratings."""
+        """Return kappa with the question's weighting under each policy for missing ratings.
+
+        ``patterns``: of the items, with categories in declared order; ``n_raters``: of all raters.
+        """
         return compute_by_policy(
             patterns.counts,
             patterns.n_items,

@@ -106,7 +106,7 @@ class ReportQuestion(TypedDict):
 def compute_report_facts(question: Question, moment: datetime.datetime) -> ReportFacts:
     """Return the facts of a report on a question as of a past moment."""
     ratings = get_ratings_at(question, moment)
-    version, declared = ScaleVersion.get_at(question, moment)
+    version, declared = ScaleVersion.get_version_at(question, moment)
     scale = QuestionScale.from_declaration(declared)
     project = question.project
     return {
@@ -184,9 +184,9 @@ class AgreementFacts:
         )
 
     def get_value(self, name: str) -> Value:
-        """Return the Value of a coefficient, also of one of two raters.
+        """Return the Value of a coefficient by name, with its interval.
 
-        It is computed if it is neither the headline nor among the coefficients.
+        It is computed if it is neither the headline nor among ``coefficients``.
         """
         if name == self.headline["name"]:
             return self.headline["value"]
@@ -273,7 +273,10 @@ def _compute_result_facts(
 def _compute_outlying_facts(
     rows: np.ndarray, is_model: np.ndarray, facts: AgreementFacts, project: Project
 ) -> OutlyingFacts:
-    """Return the outlying raters of the headline's group, and the value without them."""
+    """Return how many raters of the headline's group are outlying, and the value without them.
+
+    ``rows`` (M,): ratings with codes in declared order; ``is_model`` (M,): a mask of ``rows``.
+    """
     headline = facts.headline
     group_rows = rows[~is_model] if headline["population"] == "people" else rows
     displayed = DisplayedRatings(
@@ -295,7 +298,10 @@ def _compute_outlying_facts(
 
 
 def convert_codes(rows: np.ndarray, scale: QuestionScale) -> np.ndarray:
-    """Return the ratings of declared categories, with codes as indices in declared order."""
+    """Return those of the ratings (M,) whose category is declared, with its index as code.
+
+    Indices are positions in the declared order of the categories.
+    """
     converted = rows.copy()
     converted["code"] = scale.get_code_indices(rows["code"])
     return converted[converted["code"] >= 0]
@@ -339,7 +345,7 @@ def get_or_request_report(
     return row
 
 
-def _compute_fields(row: Report) -> dict[str, object]:
+def _compute_stored_fields(row: Report) -> dict[str, object]:
     return {"facts": compute_report_facts(row.question, row.as_of)}
 
 
@@ -347,6 +353,6 @@ REPORT_JOB = OnDemandJob(
     rows=Report.objects.select_related("question__project").defer("facts"),
     result_field="facts",
     task_name="metrics.tasks.compute_report",
-    compute_result=_compute_fields,
+    compute_result=_compute_stored_fields,
     min_cooldown=datetime.timedelta(0),
 )

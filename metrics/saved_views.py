@@ -48,7 +48,7 @@ SHAREABLE_PAGES = (ViewPage.DASHBOARD, ViewPage.RATERS)
 
 
 class InvalidSavedView(InvalidFields):
-    """A saved view or link is invalid."""
+    """A saved view or share link has invalid fields, or there are too many of them."""
 
 
 def build_query(page: str, parameters: QueryDict, *, question: str) -> str:
@@ -83,7 +83,7 @@ def create_saved_view(*, project: Project, page: str, name: str, query: str, by:
     """Save a view under a name, and return it.
 
     ``page``: a ViewPage; ``query``: its query string; ``by``: the acting user. Raises
-    InvalidSavedView.
+    InvalidSavedView for an invalid page, query or name, and for too many views.
     """
     if page not in QUERY_PARAMETERS:
         raise InvalidSavedView(name=_("This page can't be saved as a view."))
@@ -124,7 +124,7 @@ def rename_saved_view(*, view: SavedView, name: str, by: Any) -> None:
 
 @transaction.atomic
 def delete_saved_view(*, view: SavedView, by: Any) -> None:
-    """Delete a view and its links."""
+    """Delete a saved view and the links that share it."""
     before = {"name": view.name, "page": view.page, "query": view.query}
     view.delete()
     security_log.log_event("view_deleted", project_id=view.project_id, by=by.pk, before=before)
@@ -133,9 +133,7 @@ def delete_saved_view(*, view: SavedView, by: Any) -> None:
 def _validate_name(project: Project, name: str, *, exclude_id: int | None = None) -> str:
     name = name.strip()
     if not name or len(name) > MAX_NAME_LENGTH or has_control_character(name):
-        raise InvalidSavedView(
-            name=_("Enter a name of 1 to %(n)s characters.") % {"n": MAX_NAME_LENGTH}
-        )
+        raise InvalidSavedView(name=_("Enter 1 to %(n)s characters.") % {"n": MAX_NAME_LENGTH})
     if SavedView.objects.filter(project=project, name=name).exclude(pk=exclude_id or 0).exists():
         raise InvalidSavedView(name=_("This name already exists."))
     return name

@@ -16,9 +16,8 @@ ITEMS_LOCK = 0x69746D  # with a project id
 def build_shared_categories_lock(question_id: int) -> list[Statement]:
     """Build the statements that lock the question's categories against changes.
 
-    The lock is held until the transaction ends.
-
-    Writers of ratings share this lock, and send it with their first query.
+    The lock is held until the transaction ends. Writers of ratings share this lock, and send it
+    with their first query.
     """
     return build_advisory_lock(CATEGORIES_LOCK, question_id, shared=True)
 
@@ -42,12 +41,18 @@ def build_items_lock(project_id: int) -> list[Statement]:
 
 
 def lock_items(project_id: int) -> None:
-    """Execute the statements of ``build_items_lock``."""
+    """Lock the project's items against creation by others until the transaction ends.
+
+    It is the lock of ``build_items_lock``.
+    """
     take_advisory_lock(ITEMS_LOCK, project_id)
 
 
 def share_categories_lock(question_id: int) -> None:
-    """Execute the statements of ``build_shared_categories_lock``."""
+    """Lock the question's categories against changes until the transaction ends.
+
+    It is the lock of ``build_shared_categories_lock``, which writers of ratings share.
+    """
     take_advisory_lock(CATEGORIES_LOCK, question_id, shared=True)
 
 

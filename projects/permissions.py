@@ -18,7 +18,7 @@ from django.http import Http404
 from django.utils.translation import gettext as _
 
 from core.db.bulk import Statement, execute_statements
-from core.db.row_mapper import RowMapper
+from core.db.prepared_query import RowMapper
 
 from .models import Member, Project
 from .models.roles import Capability, list_roles_with, may
@@ -46,7 +46,10 @@ def get_role(project: Project, user: Any) -> str | None:
 
 
 def get_effective_role(project: Project, role: str | None) -> str | None:
-    """Return the role that applies: in an example, which is read-only, every member is a viewer."""
+    """Return "viewer" for any role in an example, which is read-only; elsewhere the role itself.
+
+    None, which stands for a stranger, stays None.
+    """
     return Member.Role.VIEWER.value if role and project.is_example else role
 
 
@@ -120,13 +123,13 @@ def get_project(user: Any, project_id: int, *, role: str = ANY_ROLE, token: Any 
 def get_project_or_site(user: Any, project_id: int | None, *, token: Any = None) -> Project | None:
     """Return the project if the user leads it; None (the whole site) if ``project_id`` is None.
 
-    Raises Http404 or PermissionDenied. Only superusers may have the site, and not with a token that
-    is restricted to a project.
+    Only superusers may have the site, and not with a token that is restricted to a project. Raises
+    PermissionDenied for all others, and Http404 for a project that the user may not know of.
     """
     if project_id is not None:
         return get_project(user, project_id, role=Member.Role.LEAD, token=token)
     if not user.is_superuser or (token is not None and token.project_id is not None):
-        raise PermissionDenied(_("Only administrators can open this."))
+        raise PermissionDenied(_("Only administrators can do this."))
     return None
 
 
@@ -199,7 +202,10 @@ def is_site_under_legal_hold() -> bool:
 
 
 def list_projects_under_legal_hold() -> list[int]:
-    """Return the ids of the projects that LEGAL_HOLD names; none for ``all``, which names none."""
+    """Return the ids of the projects that LEGAL_HOLD lists.
+
+    The list is empty if the setting is only ``all``.
+    """
     return [int(text) for text in settings.LEGAL_HOLD if text != ALL]
 
 
@@ -211,5 +217,5 @@ def raise_if_under_legal_hold(project_id: int) -> None:
     """Raise PermissionDenied where nothing of the project may be deleted."""
     if is_under_legal_hold(project_id):
         raise PermissionDenied(
-            _("Until an administrator ends the legal hold, nothing can be deleted.")
+            _("Nothing can be deleted until an administrator ends the legal hold.")
         )

@@ -16,12 +16,50 @@ from typing import Any, NamedTuple
 from django.core.cache import cache
 from django.core.exceptions import BadRequest
 from django.db import connection
-from django.db.models import Count, Q, Value
+from django.db.models import Count, Q, QuerySet, Value
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 
+from core.db.prepared_query import Parameter, PreparedQuery
 from core.hooks import Hook
 from projects.models import WITHDRAWN, WITHOUT_CONTENT, Item, Member, Project, Rater
+from projects.models.roles import Capability, list_roles_with
+
+_USER, _PROJECT = Parameter("user"), Parameter("project")
+
+
+@dataclass(frozen=True)
+class ActiveProjects:
+    """The active projects of a user, or only one of them; never examples.
+
+    ``user``, ``project``: ids, or the parameters of a prepared query.
+    """
+
+    user: Any
+    is_superuser: bool
+    project: Any = None
+
+    @classmethod
+    def of_user(cls, user: Any, project_id: int | None = None) -> ActiveProjects:
+        return cls(user.pk, user.is_superuser, project_id)
+
+    def select(self, capability: Capability) -> QuerySet[Project]:
+        """Return those in which the user has a capability."""
+        projects = Project.objects.filter(archived_at=None, is_example=False)
+        if self.project is not None:
+            projects = projects.filter(pk=self.project)
+        if self.is_superuser:
+            return projects
+        roles = list_roles_with(capability)
+        return projects.filter(members__user=self.user, members__role__in=roles)
+
+    def parametrize(self) -> ActiveProjects:
+        """Return them with parameters, for a query that is prepared once for all users."""
+        return ActiveProjects(_USER, self.is_superuser, None if self.project is None else _PROJECT)
+
+    def bind(self, query: PreparedQuery) -> list[Any]:
+        """Return the values of a query that was prepared for such projects."""
+        return query.bind(user=self.user, project=self.project)
 
 
 class ItemCounts(NamedTuple):

@@ -38,9 +38,10 @@ TOLERANCE = 1e-9  # relative and absolute: the order of sums is not defined
 
 
 def list_gold_differences(question_id: int) -> list[str]:
-    """Return a line for each difference of the stored scores on gold from the recomputed ones.
+    """Return a line of text for each stored gold score that differs from the recomputed one.
 
-    Empty if they are outdated: they are recomputed anyway.
+    The totals of the question are compared too. Empty if the stored ones are outdated: they will be
+    recomputed anyway.
     """
     row = _get_current_row(GoldState, question_id, gold.get_input_versions(question_id))
     if row is None:
@@ -56,9 +57,9 @@ def list_gold_differences(question_id: int) -> list[str]:
 
 
 def list_repeat_differences(question_id: int) -> list[str]:
-    """Return a line for each difference of the stored scores on repeats from the recomputed ones.
+    """Return a line of text for each stored repeat score that differs from the recomputed one.
 
-    Empty if they are outdated.
+    Empty if the stored ones are outdated: they will be recomputed anyway.
     """
     row = _get_current_row(RepeatState, question_id, repeats.get_input_versions(question_id))
     if row is None:
@@ -72,7 +73,7 @@ def list_repeat_differences(question_id: int) -> list[str]:
 
 
 def list_drift_differences(question_id: int) -> list[str]:
-    """Return a line for each stored drift state that differs from the recomputed one.
+    """Return a line of text for each stored drift state that differs from the recomputed one.
 
     Empty if the question must be scanned again anyway.
     """
@@ -85,9 +86,9 @@ def list_drift_differences(question_id: int) -> list[str]:
 
 
 def list_label_differences(question_id: int) -> list[str]:
-    """Return a line for each stored label that differs from the recomputed one.
+    """Return a line of text for each stored label that differs from the recomputed one.
 
-    Empty if the labels are outdated: they are recomputed anyway.
+    Empty if the labels are outdated: they will be recomputed anyway.
     """
     versions = recomputation.get_input_versions(question_id)
     consensus = _get_current_row(Consensus, question_id, versions)
@@ -144,16 +145,16 @@ def _get_current_row(
 
 
 def _compare_rows(
-    rows: type[Model], question_id: int, new_rows: Sequence[Model], *, key: str
+    model: type[Model], question_id: int, new_rows: Sequence[Model], *, key: str
 ) -> list[str]:
     """Return a line for each stored row that is surplus, missing or different from ``new_rows``.
 
-    ``rows``: their model. Rows are matched by the field ``key``.
+    ``model`` is the model of the rows, which are matched by the field ``key``.
     """
-    name_prefix = f"{rows.__name__} of {key.removesuffix('_id')}"
-    stored = {getattr(row, key): row for row in rows._default_manager.filter(question=question_id)}
+    name_prefix = f"{model.__name__} of {key.removesuffix('_id')}"
+    stored = {getattr(row, key): row for row in model._default_manager.filter(question=question_id)}
     expected = {getattr(row, key): row for row in new_rows}
-    attnames = (field.attname for field in rows._meta.concrete_fields if not field.primary_key)
+    attnames = (field.attname for field in model._meta.concrete_fields if not field.primary_key)
     fields = [name for name in attnames if name != "question_id"]
     lines = [
         f"{name_prefix} {key_value}: too many"

@@ -15,11 +15,11 @@ from quality.review.label_rules import RULES, get_label_rules, set_label_rules
 def copy_settings(
     project: Project, project_copy: Project, copies: Mapping[Question, Question], by: Any
 ) -> None:
-    """Copy the sensitivity of alerts, and label rules and gates of the questions.
+    """Copy a project's alert sensitivity, label rules and gates to its copy.
 
-    ``copies``: question of the original project -> its copy. Gates that filter ratings by
-    more than the kind of raters are left out, because the copy has no such raters and items yet; so
-    are the rules of exams, which need gold answers.
+    ``copies``: {question of the original project: its copy}. Gates that filter ratings by more than
+    the kind of raters are left out, because the copy has no such raters and items yet; so are the
+    rules of exams, which need gold answers.
     """
     set_sensitivity(project=project_copy, sensitivity=get_sensitivity(project.pk), by=by)
     for original, copy in copies.items():

@@ -61,9 +61,10 @@ class Recomputation:
         return n_recomputed
 
     def recompute(self, question_id: int, *, at_once: bool = False) -> bool:
-        """Recompute a question; return False while another worker does or while it pauses.
+        """Recompute the result of a question, and return whether this was done.
 
-        ``at_once`` ignores the pause.
+        It is not while another worker recomputes it, nor during the pause after the last
+        computation. ``at_once`` ignores the pause.
         """
         rows: Manager[Any] = self.model._default_manager
         row, _created = rows.get_or_create(question_id=question_id)
@@ -88,7 +89,11 @@ class Recomputation:
         return True
 
     def is_pausing(self, row: RecomputedResult) -> bool:
-        """Return whether the last computation is so recent that further changes are collected."""
+        """Return whether the last computation is too recent to compute again.
+
+        The pause lets changes collect; it grows with the duration of the computation, up to
+        max_pause.
+        """
         if row.computed_at is None:
             return False
         pause = min(
@@ -98,7 +103,10 @@ class Recomputation:
 
 
 def list_outdated(model: type[RecomputedResult], versions: InputVersions) -> list[int]:
-    """Return ids of questions whose row is missing or has another input version, oldest first."""
+    """Return ids of questions without a result or with another input version, oldest result first.
+
+    ``versions``: {question id: present input version}.
+    """
     row_of_question = {
         row.pk: row for row in model._default_manager.only("input_version", "computed_at")
     }
@@ -112,11 +120,11 @@ def list_outdated(model: type[RecomputedResult], versions: InputVersions) -> lis
 
 
 def get_count_versions(only: int | None = None, **extra_columns: str) -> InputVersions:
-    """Return {question id: versions of its counts, scale, items and raters}.
+    """Return {question id: version of its counts, scale, items and raters}.
 
-    Of all questions that were ever counted, or of one (``only``). ``counted_at`` changes with
-    the ratings, ``items_and_raters`` with items and the kinds of raters. ``extra_columns``:
-    further entries, as name -> lookup path from the question.
+    ``only``: the id of one question; None: all questions that were ever counted. ``counted_at``
+    changes with the ratings, ``items_and_raters`` with items and the kinds of raters.
+    ``extra_columns``: further entries, as name -> lookup path from the question.
     """
     columns = {
         "counted_at": "counted_at",
@@ -135,9 +143,9 @@ def get_count_versions(only: int | None = None, **extra_columns: str) -> InputVe
 
 
 def get_gold_versions(only: int | None = None) -> dict[int, list[int]]:
-    """Return {question id: [id of the newest gold answer, number of retired ones]}.
+    """Return {question id: [id of its newest gold answer, number of retired ones]}.
 
-    Of questions that ever had gold; of one if ``only`` is given.
+    ``only``: the id of one question; None: all. Questions that never had gold are left out.
     """
     rows = (
         GoldAnswer.objects.filter(**build_question_filter(only))
@@ -162,5 +170,5 @@ def get_check_answer_versions(question_ids: Iterable[int], kind: str) -> dict[in
 
 
 def build_question_filter(only: int | None) -> dict[str, int]:
-    """Return the filter of a query as keyword arguments: one question, or all of them for None."""
+    """Return the keyword arguments that filter a query by one question; for None, {}."""
     return {} if only is None else {"question": only}

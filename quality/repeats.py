@@ -48,9 +48,10 @@ class RepeatedAnswer(NamedTuple):
 
 
 def get_input_versions(only: int | None = None) -> recomputation.InputVersions:
-    """Return {question id: input version of its scores}, of all questions or of one (``only``).
+    """Return {question id: version of everything from which its repeat scores are computed}.
 
-    Left out are questions whose raters are not asked again and that have no repeats.
+    ``only``: the id of one question; None: all. Questions that repeat no items and have no repeated
+    answers are left out.
     """
     repeated_answers = CheckAnswer.objects.filter(question=OuterRef("pk"), kind=REPEAT)
     has_repeats = (
@@ -76,7 +77,7 @@ def list_outdated_questions() -> list[int]:
 
 
 def _compute_and_store_scores(state: RepeatState) -> None:
-    """Compute and store the raters' scores on repeats of a question.
+    """Compute and store the scores of a question's raters on repeats.
 
     Raises LeaseLost if another worker has taken over the question.
     """
@@ -94,14 +95,14 @@ def _compute_and_store_scores(state: RepeatState) -> None:
 
 
 def compute_repeat_scores(question: Question) -> tuple[list[RepeatScore], dict[str, object]]:
-    """Return a score for each rater, and the totals of all people."""
+    """Return (unsaved score of each rater, {name: total of all people of the question})."""
     scale = QuestionScale.for_question(question)
-    pairs_of_rater = _get_pairs(question, scale)
+    pairs_of_rater = _get_repeated_answers(question, scale)
     kinds = Rater.objects.filter(pk__in=pairs_of_rater, kind=Rater.Kind.MODEL)
     models = set(kinds.values_list("pk", flat=True))
     people = {rater: pairs for rater, pairs in pairs_of_rater.items() if rater not in models}
-    rows, people_result = _compute_scores(question, scale, people)
-    model_scores, _model_result = _compute_scores(
+    rows, people_result = _compute_repeat_scores(question, scale, people)
+    model_scores, _model_result = _compute_repeat_scores(
         question, scale, {rater: pairs_of_rater[rater] for rater in models}
     )
     rows += model_scores
@@ -109,10 +110,10 @@ def compute_repeat_scores(question: Question) -> tuple[list[RepeatScore], dict[s
     return rows, totals | {"kappa": people_result.kappa, "icc": people_result.icc}
 
 
-def _compute_scores(
+def _compute_repeat_scores(
     question: Question, scale: QuestionScale, pairs_of_rater: dict[int, list[RepeatedAnswer]]
 ) -> tuple[list[RepeatScore], repeats.RepeatAgreement]:
-    """Return a score for each rater, and the agreement of all of them pooled."""
+    """Return (unsaved score of each rater, agreement of all of them pooled)."""
     is_weighted = scale.weighting != UNWEIGHTED
     matrix = scale.build_weight_matrices()[scale.weighting] if is_weighted else None
     values = scale.values if scale.type.numeric else None
@@ -140,8 +141,13 @@ def _compute_scores(
     return rows, result.project
 
 
-def _get_pairs(question: Question, scale: QuestionScale) -> dict[int, list[RepeatedAnswer]]:
-    """Return {rater id: repeated answers}, in the order of the second answers."""
+def _get_repeated_answers(
+    question: Question, scale: QuestionScale
+) -> dict[int, list[RepeatedAnswer]]:
+    """Return {rater id: pairs of first and second answer}, in the order of the second answers.
+
+    Pairs with an undeclared category are left out.
+    """
     index_of_code = {int(code): index for index, code in enumerate(scale.codes)}
     zone = ZoneInfo(question.project.time_zone)
     rows = CheckAnswer.objects.current().filter(question=question, kind=REPEAT)
@@ -174,7 +180,7 @@ def _list_month_scores(pairs: Sequence[RepeatedAnswer]) -> list[dict[str, object
 def find_inconsistent_scores(scores: Sequence[RepeatScore]) -> dict[int, RepeatScore]:
     """Return {rater id: score} of raters who repeat their answers less often than the others.
 
-    ``scores``: those of all people of a question.
+    ``scores`` are the scores of all people of a question.
     """
     same, n_repeats = (
         np.array([(score.same, score.n) for score in scores], np.int64).reshape(-1, 2).T

@@ -44,7 +44,7 @@ urlpatterns = [
     path(f"{ITEM}postpone/", views.postpone_item, name="review_postpone"),
     path(f"{ITEM}example/", views.create_example, name="review_example"),
     path(f"{ITEM}gold/", views.create_gold, name="review_gold"),
-    path(f"{ITEM}reveal-names/", views.show_names, name="review_names"),
+    path(f"{ITEM}reveal-names/", views.reveal_rater_names, name="review_names"),
     path(f"{PROJECT}decisions/", appeal_views.show_own_decisions, name="own_decisions"),
     path(f"{PROJECT}decisions/<int:item_id>/", appeal_views.submit_appeal, name="decision_appeal"),
     path(
@@ -53,7 +53,11 @@ urlpatterns = [
         name="gold_appeal",
     ),
     path(f"{PROJECT}appeals/", appeal_views.show_appeals, name="appeals"),
-    path(f"{PROJECT}appeals/<int:appeal_id>/", appeal_views.submit_answer, name="appeal_answer"),
+    path(
+        f"{PROJECT}appeals/<int:appeal_id>/",
+        appeal_views.submit_appeal_answer,
+        name="appeal_answer",
+    ),
     path(f"{PROJECT}exam/", exams_views.show_own_exam, name="own_exam"),
     path(f"{PROJECT}exams/", exams_views.edit_exam_rules, name="exam_settings"),
     path(f"{PROJECT}exams/<int:rater_id>/", exams_views.submit_exam_action, name="exam_decide"),

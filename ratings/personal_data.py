@@ -288,7 +288,10 @@ def replace_names(rater: Rater, replacement: str) -> None:
 
 
 def _remove_member(mapping: dict[str, Any], keys: tuple[str, ...], user_id: int | None) -> None:
-    """Remove a rater, by keys and user id, from the matches in an import's mapping."""
+    """Remove a rater, by keys and user id, from the matches in a mapping of an import.
+
+    ``user_id`` is None for a rater without an account.
+    """
     members = mapping.get("members", {})
     mapping["members"] = {
         key: user for key, user in members.items() if key not in keys and user != user_id

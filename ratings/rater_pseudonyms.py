@@ -117,7 +117,7 @@ class DisclosureForm(forms.Form):
 @login_required
 @require_safe
 def edit_pseudonyms(request: HttpRequest, project_id: int) -> HttpResponse:
-    return _render_page(request, get_project(request.user, project_id, role=Member.Role.LEAD))
+    return _render_pseudonyms(request, get_project(request.user, project_id, role=Member.Role.LEAD))
 
 
 @never_cache
@@ -128,7 +128,7 @@ def set_raters_hidden(request: HttpRequest, project_id: int) -> HttpResponse:
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
     form = HideForm(request.POST)
     if not form.is_valid():
-        return _render_page(request, project, hide_form=form, status=400)
+        return _render_pseudonyms(request, project, hide_form=form, status=400)
     if form.cleaned_data["hidden"]:
         hide_raters(project=project, by=request.user)
     else:
@@ -145,16 +145,16 @@ def show_disclosed_raters(request: HttpRequest, project_id: int) -> HttpResponse
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
     form = DisclosureForm(request.POST)
     if not form.is_valid():
-        return _render_page(request, project, look_form=form, status=400)
+        return _render_pseudonyms(request, project, look_form=form, status=400)
     if not project.hides_raters:
         return redirect("rater_pseudonyms", project.pk)
     identity_rows = disclose_raters(
         project=project, reason=form.cleaned_data["reason"], by=request.user
     )
-    return _render_page(request, project, identities=identity_rows)
+    return _render_pseudonyms(request, project, identities=identity_rows)
 
 
-def _render_page(
+def _render_pseudonyms(
     request: HttpRequest, project: Project, *, status: int = 200, **extra_context: Any
 ) -> HttpResponse:
     context = {

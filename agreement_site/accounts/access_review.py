@@ -69,7 +69,7 @@ COLUMNS = [field.name for field in fields(AccessRow)]
 KINDS = ("superuser", "staff", "member", "offer", "token", "link", "webhook", "connection")
 
 
-def iter_access(*, account: str = "", kind: str = "") -> Iterator[AccessRow]:
+def iter_access_rows(*, account: str = "", kind: str = "") -> Iterator[AccessRow]:
     """Yield the access rows, grouped by kind, of accounts whose name contains ``account``.
 
     An empty ``account`` matches every account, an empty ``kind`` every kind. Tokens and links that
@@ -198,7 +198,7 @@ def _iter_links(account: str, with_factor: set[int]) -> Iterator[AccessRow]:
 
 def _iter_webhooks(account: str, with_factor: set[int]) -> Iterator[AccessRow]:
     webhooks = Webhook.objects.filter(paused_at=None)
-    for webhook in _iter_of_creator(webhooks, account):
+    for webhook in _iter_rows_of_creator(webhooks, account):
         content = "with item content" if webhook.with_items else "without item content"
         yield _build_row(
             "webhook",
@@ -212,7 +212,7 @@ def _iter_webhooks(account: str, with_factor: set[int]) -> Iterator[AccessRow]:
 
 def _iter_connections(account: str, with_factor: set[int]) -> Iterator[AccessRow]:
     connections = LabelStudioConnection.objects.filter(state=LabelStudioConnection.State.ACTIVE)
-    for connection in _iter_of_creator(connections, account):
+    for connection in _iter_rows_of_creator(connections, account):
         yield _build_row(
             "connection",
             connection.created_by,
@@ -223,7 +223,7 @@ def _iter_connections(account: str, with_factor: set[int]) -> Iterator[AccessRow
         )
 
 
-def _iter_of_creator(rows: QuerySet[Any], account: str) -> Iterator[Any]:
+def _iter_rows_of_creator(rows: QuerySet[Any], account: str) -> Iterator[Any]:
     """Yield the rows created by users whose name contains ``account``; all rows if it is empty."""
     if account:
         rows = rows.filter(created_by__username__icontains=account)
@@ -232,7 +232,7 @@ def _iter_of_creator(rows: QuerySet[Any], account: str) -> Iterator[Any]:
 
 
 def iter_csv(rows: Iterator[AccessRow]) -> Iterator[str]:
-    """Yield the rows as lines of CSV."""
+    """Yield the lines of the CSV file: the names of the columns, then the rows."""
     yield _format_line(COLUMNS)
     for row in rows:
         yield _format_line([_format_cell(value) for value in astuple(row)])
@@ -274,7 +274,7 @@ ACCESS_LABELS = {
 def _require_superuser(request: HttpRequest) -> None:
     """Raise PermissionDenied for users who are not superusers."""
     if not request.user.is_superuser:
-        raise PermissionDenied(_("Only administrators can open this."))
+        raise PermissionDenied(_("Only administrators can do this."))
 
 
 def _get_filters(request: HttpRequest) -> dict[str, str]:
@@ -290,7 +290,7 @@ def show_access_review(request: HttpRequest) -> HttpResponse:
     """Show the access review, filtered by account and kind of access."""
     _require_superuser(request)
     filters = _get_filters(request)
-    rows = list(itertools.islice(iter_access(**filters), MAX_SHOWN_ROWS + 1))
+    rows = list(itertools.islice(iter_access_rows(**filters), MAX_SHOWN_ROWS + 1))
     query = urlencode({name: value for name, value in filters.items() if value})
     context = {
         "rows": [
@@ -319,7 +319,7 @@ def download_access_review(request: HttpRequest) -> StreamingHttpResponse:
     filters = _get_filters(request)
     security_log.log_event("export", exported="access_review", kind="csv")
     return StreamingHttpResponse(
-        iter_csv(iter_access(**filters)),
+        iter_csv(iter_access_rows(**filters)),
         content_type="text/csv; charset=utf-8",
         headers={"Content-Disposition": 'attachment; filename="concord-access-review.csv"'},
     )

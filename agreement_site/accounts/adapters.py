@@ -111,7 +111,7 @@ class AccountAdapter(DefaultAccountAdapter):
             logger.exception("A mail could not be sent")
             if "password_reset" in template_prefix:
                 return  # a message would show that an account has the address
-            message = _("Email not sent. Try later.")
+            message = _("The email wasn’t sent. Try again later.")
             messages.error(self.request, message)
 
     def render_mail(

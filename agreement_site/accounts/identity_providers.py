@@ -82,7 +82,7 @@ class SocialAdapter(DefaultSocialAccountAdapter):
         if sociallogin.state.get("process") == "connect":
             return
         if sociallogin.is_existing:
-            apply_groups(sociallogin.user, claims)
+            apply_group_roles(sociallogin.user, claims)
             return
         user = (
             _find_matching_user(sociallogin)
@@ -94,7 +94,7 @@ class SocialAdapter(DefaultSocialAccountAdapter):
             security_log.log_event(
                 "sign_in_connected", by=user.pk, after=_build_audit_values(sociallogin.account)
             )
-            apply_groups(user, claims)
+            apply_group_roles(user, claims)
 
     def is_open_for_signup(self, request: HttpRequest, sociallogin: SocialLogin) -> bool:
         """Return whether this sign-in may create an account.
@@ -112,15 +112,15 @@ class SocialAdapter(DefaultSocialAccountAdapter):
         user = super().save_user(request, sociallogin, form)
         after = {"name": user.get_username(), **_build_audit_values(sociallogin.account)}
         security_log.log_event("account_created", by=user.pk, after=after)
-        apply_groups(user, sociallogin.account.extra_data)
+        apply_group_roles(user, sociallogin.account.extra_data)
         return user
 
     def on_authentication_error(
         self, request: HttpRequest, provider: Any, error: Any = None, **details: Any
     ) -> None:
-        """Record the failure in the audit log, and limit the failures of a client's network.
+        """Record the failure in the audit log, unless the user cancelled the sign-in.
 
-        Raises TooManyAttempts.
+        Raises TooManyAttempts if the client's network has failed too often.
         """
         if error == AuthError.CANCELLED:
             return
@@ -239,8 +239,12 @@ def get_groups(claims: Mapping[str, Any]) -> set[str] | None:
 
 
 @transaction.atomic
-def apply_groups(user: User, claims: Mapping[str, Any]) -> None:
-    """Grant and remove roles according to the groups in the claims."""
+def apply_group_roles(user: User, claims: Mapping[str, Any]) -> None:
+    """Give the user the roles of their groups at the provider, and take away those without a group.
+
+    ``claims``: what the provider says of the user. Nothing changes if the site has no such rules
+    (PROVIDER_GROUP_ROLES) or the provider reports no groups.
+    """
     groups = get_groups(claims)
     if not settings.PROVIDER_GROUP_ROLES or groups is None:
         return

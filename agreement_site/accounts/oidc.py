@@ -111,7 +111,10 @@ class InvalidLogoutToken(ValueError):
 @csrf_exempt  # posted by the provider; the signature of the token is checked
 @require_POST
 def receive_logout(request: HttpRequest, provider_id: str) -> HttpResponse:
-    """End the sessions of the account that the logout token names."""
+    """End the sessions of the account that the provider's logout token names.
+
+    Raises Http404 if the provider is not configured; the response is 400 for an invalid token.
+    """
     try:
         claims = _verify_token(request, provider_id, request.POST.get("logout_token", ""))
     except SocialApp.DoesNotExist:

@@ -19,7 +19,10 @@ from agreement_site.models import Preference
 
 
 def get_theme(request: HttpRequest) -> str:
-    """Return a value of Preference.Theme; empty for the system setting."""
+    """Return the user's or this browser's theme, a value of Preference.Theme.
+
+    Empty if none was chosen: the theme of the operating system applies.
+    """
     if request.user.is_authenticated:
         preference = getattr(request.user, "preference", None)
         return preference.theme if preference else ""
@@ -31,7 +34,7 @@ def get_theme(request: HttpRequest) -> str:
 def save_theme(request: HttpRequest) -> HttpResponse:
     """Save the posted ``theme`` for this user and browser, then redirect to ``next``.
 
-    An empty ``theme`` deletes the choice.
+    An empty ``theme`` deletes the choice. Raises BadRequest for an unknown one.
     """
     theme = request.POST.get("theme", "")
     if theme and theme not in Preference.Theme.values:
@@ -94,7 +97,7 @@ def get_preferred_language(request: HttpRequest) -> str:
 def save_language(request: HttpRequest) -> HttpResponse:
     """Save the posted ``language`` for this user and browser, then redirect to ``next``.
 
-    An empty ``language`` deletes the choice.
+    An empty ``language`` deletes the choice. Raises BadRequest for an unknown one.
     """
     language = request.POST.get("language", "")
     if language and language not in dict(settings.LANGUAGES):

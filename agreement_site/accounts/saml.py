@@ -52,13 +52,13 @@ class ConcordSAMLProvider(SAMLProvider):
     ) -> HttpResponse:
         from onelogin.saml2.auth import OneLogin_Saml2_Auth
 
-        auth = OneLogin_Saml2_Auth(_build_acs_request(request), self.config(request))
+        auth = OneLogin_Saml2_Auth(_build_acs_request(request), self.build_config(request))
         url = auth.login(return_to="")
         request_id = auth.get_last_request_id()
         self.stash_redirect_state(request, process, next_url, data, state_id=request_id, **kwargs)
         return HttpResponseRedirect(url)
 
-    def config(self, request: HttpRequest) -> dict[str, Any]:
+    def build_config(self, request: HttpRequest) -> dict[str, Any]:
         """Return the settings of this site and the provider, as python3-saml expects them."""
         acs = {"url": request.build_absolute_uri(reverse("saml_acs")), "binding": POST_BINDING}
         return {
@@ -103,12 +103,16 @@ def get_saml_provider(request: HttpRequest) -> ConcordSAMLProvider:
 def validate_response(
     provider: ConcordSAMLProvider, request: HttpRequest, encoded_response: str
 ) -> Any:
-    """Return the parsed and verified response. Raises InvalidSamlResponse."""
+    """Return the parsed SAML response of the provider after verifying it.
+
+    ``encoded_response``: in base64, as it was posted. Raises InvalidSamlResponse if it is
+    malformed, its signature or recipient is wrong, or it does not answer this request.
+    """
     from onelogin.saml2.errors import OneLogin_Saml2_Error, OneLogin_Saml2_ValidationError
     from onelogin.saml2.response import OneLogin_Saml2_Response
     from onelogin.saml2.settings import OneLogin_Saml2_Settings
 
-    config = provider.config(request)
+    config = provider.build_config(request)
     saml_settings = OneLogin_Saml2_Settings(config)
     try:
         response = OneLogin_Saml2_Response(saml_settings, encoded_response)
@@ -251,7 +255,7 @@ def serve_metadata(request: HttpRequest) -> HttpResponse:
     provider = get_saml_provider(request)
     from onelogin.saml2.settings import OneLogin_Saml2_Settings
 
-    saml_settings = OneLogin_Saml2_Settings(provider.config(request), sp_validation_only=True)
+    saml_settings = OneLogin_Saml2_Settings(provider.build_config(request), sp_validation_only=True)
     return HttpResponse(
         saml_settings.get_sp_metadata(), content_type="application/samlmetadata+xml"
     )

@@ -1,4 +1,4 @@
-"""Pages where users see their own sessions and end them."""
+"""Sessions: the store, the end of idle ones, and the pages where users end their own."""
 
 from __future__ import annotations
 
@@ -120,7 +120,10 @@ def list_sessions(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["POST"])
 @transaction.atomic
 def end_sessions(request: HttpRequest, session_id: int | None = None) -> HttpResponse:
-    """End one of the user's sessions, or all but the current one."""
+    """End one of the user's sessions, or all but the current one if ``session_id`` is None.
+
+    Raises Http404 if the user has no other session with this id.
+    """
     user_sessions = UserSession.objects.filter(user=request.user.pk)
     other_sessions = user_sessions.exclude(session_key=request.session.session_key)
     sessions = list(other_sessions if session_id is None else other_sessions.filter(pk=session_id))

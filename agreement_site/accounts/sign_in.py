@@ -211,7 +211,10 @@ class AcceptInvitation(InvalidFormStatusMixin, views.PasswordResetConfirmView):
 
 
 def redirect_admin_sign_in(request: HttpRequest) -> HttpResponse:
-    """Redirect the admin's sign-in page to the site's, which limits attempts."""
+    """Redirect the admin's sign-in page to the site's, which limits attempts.
+
+    Raises PermissionDenied for a user who is signed in, and so is no member of the staff.
+    """
     if request.user.is_authenticated:
         raise PermissionDenied(_("Only staff can open the admin site."))
     next_url = request.GET.get("next") or reverse("admin:index")

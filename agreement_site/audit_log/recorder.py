@@ -53,14 +53,14 @@ def append_entry(entry: AuditLogEntry) -> None:
         with os.fdopen(handle, "rb+") as file:
             fcntl.flock(file, fcntl.LOCK_EX)  # released when the file is closed
             previous = _read_last_hash(file)
-            file.write(format_line(get_values(entry), previous))
+            file.write(format_line(get_entry_values(entry), previous))
     except (OSError, ValueError):
         logger.exception("The audit log could not be appended to %s", path)
 
 
 def format_line(values: Mapping[str, Any], previous: str) -> bytes:
     """Return the line of an entry: its values, the hash of the line before, and its own hash."""
-    content = encode({**values, "previous": previous})
+    content = encode_as_json({**values, "previous": previous})
     digest = hashlib.sha256(content.encode()).hexdigest()
     return f'{content[:-1]}, "hash": "{digest}"}}\n'.encode()
 
@@ -81,7 +81,7 @@ class WrittenEntries:
     n_lines: int = 0
 
     def iter_missing(self) -> Iterator[int]:
-        """Yield the ids of stored entries that are missing in the files.
+        """Yield the ids of entries in the database that the audit log files lack.
 
         Only ids between the first and the last one of the files count.
         """
@@ -127,19 +127,19 @@ def _differs_from_database(values: Mapping[str, Any]) -> bool:
     entry = AuditLogEntry.objects.filter(pk=values["id"]).first()
     if entry is None:
         return not settings.KEEP_AUDIT_LOG_DAYS
-    stored = json.loads(encode(get_values(entry)))
+    stored = json.loads(encode_as_json(get_entry_values(entry)))
     if settings.KEEP_ADDRESSES_DAYS and not stored["address"]:
         stored["address"] = values["address"]
     return bool(stored != values)
 
 
-def get_values(entry: AuditLogEntry) -> Mapping[str, Any]:
+def get_entry_values(entry: AuditLogEntry) -> Mapping[str, Any]:
     """Return {column: value} of an entry, as it is written to the file and sent to syslog."""
     return {name: getattr(entry, name) for name in COLUMNS}
 
 
-def encode(values: Mapping[str, Any]) -> str:
-    """Return the values as a JSON object whose keys keep their order."""
+def encode_as_json(values: Mapping[str, Any]) -> str:
+    """Return the values of an entry as a JSON object whose keys keep their order."""
     return json.dumps(values, cls=DjangoJSONEncoder, ensure_ascii=False)
 
 
@@ -179,20 +179,20 @@ def send_to_syslog(entry: AuditLogEntry) -> None:
         logger.error("The audit log entry %s was not sent to syslog (paused)", entry.pk)
         return
     try:
-        _send(format_message(get_values(entry), entry.created_at))
+        _send_syslog_message(format_syslog_message(get_entry_values(entry), entry.created_at))
     except (OSError, ValueError) as error:  # ValueError: a host name that cannot be encoded
         _paused_until = time.monotonic() + SYSLOG_PAUSE_SECONDS
         logger.error("The audit log entry %s was not sent to syslog: %s", entry.pk, error)
 
 
-def format_message(values: Mapping[str, Any], created_at: datetime.datetime) -> bytes:
+def format_syslog_message(values: Mapping[str, Any], created_at: datetime.datetime) -> bytes:
     """Return the syslog message (RFC 5424) with the entry as JSON."""
     host = socket.gethostname() or "-"
     header = f"<{SYSLOG_PRIORITY}>1 {created_at.isoformat()} {host} concord {os.getpid()} audit -"
-    return f"{header} {encode(values)}".encode()
+    return f"{header} {encode_as_json(values)}".encode()
 
 
-def _send(message: bytes) -> None:
+def _send_syslog_message(message: bytes) -> None:
     url = urlsplit(settings.AUDIT_LOG_SYSLOG)
     if url.scheme == "unix":
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as connection:
@@ -251,7 +251,7 @@ def record_event(event: str, fields: Mapping[str, Any]) -> None:
 
 
 def _to_json(values: Mapping[str, object] | None) -> Any:
-    """Return the values as JSON data, with long texts truncated."""
+    """Return the values as JSON data with long texts truncated; None for None."""
     if values is None:
         return None
     truncated = {

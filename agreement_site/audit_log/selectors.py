@@ -98,7 +98,10 @@ class AuditLogFilter:
 
     @classmethod
     def from_query(cls, query: Mapping[str, Any]) -> AuditLogFilter:
-        """Parse the query parameters. Raises InvalidAuditLogFilter."""
+        """Return the filter that query parameters describe.
+
+        Raises InvalidAuditLogFilter if one of them is not valid.
+        """
         errors: dict[str, str] = {}
         actor, action = query.get("actor") or "", query.get("action") or ""
         if len(actor) > MAX_ACTOR_LENGTH or has_nul(actor):
@@ -144,15 +147,15 @@ def filter_entries(project: Project | None, filters: AuditLogFilter) -> QuerySet
         entries = entries.filter(action=filters.action)
     zone = ZoneInfo(project.time_zone if project is not None else "UTC")
     if filters.first_day:
-        entries = _filter_since(entries, _start_of_day(filters.first_day, zone))
+        entries = _filter_since(entries, _get_start_of_day(filters.first_day, zone))
     if filters.last_day:
         entries = _filter_until(
-            entries, _start_of_day(filters.last_day + datetime.timedelta(days=1), zone)
+            entries, _get_start_of_day(filters.last_day + datetime.timedelta(days=1), zone)
         )
     return entries
 
 
-def _start_of_day(day: datetime.date, zone: ZoneInfo) -> datetime.datetime:
+def _get_start_of_day(day: datetime.date, zone: ZoneInfo) -> datetime.datetime:
     return datetime.datetime.combine(day, datetime.time.min, tzinfo=zone)
 
 

@@ -120,7 +120,7 @@ def build_row(
 
     changes = []
     for name in {**before, **after}:
-        old, new = _diff_lists(before.get(name), after.get(name))
+        old, new = _compare_lists(before.get(name), after.get(name))
         changes.append(
             (name, labels.get(name, ""), format_field(name, old), format_field(name, new))
         )
@@ -140,7 +140,7 @@ def build_row(
     }
 
 
-def _diff_lists(before: Any, after: Any) -> tuple[Any, Any]:
+def _compare_lists(before: Any, after: Any) -> tuple[Any, Any]:
     """Return (elements only in ``before``, elements only in ``after``) of two different lists.
 
     Other values are returned as they are.

@@ -205,7 +205,7 @@ class FormSizeMiddleware(BaseMiddleware):
         max_bytes = SIGNED_IN_FORM_BYTES if request.user.is_authenticated else ANONYMOUS_FORM_BYTES
         if length.isdecimal() and int(length) <= max_bytes:
             return None
-        message = _("Not saved: at most %(limit)s bytes.") % {"limit": max_bytes}
+        message = _("Not saved: over %(limit)s bytes.") % {"limit": max_bytes}
         return render_error(request, 413, message)
 
 

@@ -122,7 +122,10 @@ class StaticBundleMiddleware(BaseMiddleware):
 
 @require_safe
 def serve_bundle(request: HttpRequest, digest: str, name: str) -> HttpResponse:
-    """Return a bundled CSS or JavaScript file; cacheable forever if the URL has its digest."""
+    """Return a bundled CSS or JavaScript file; cacheable forever if the URL has its digest.
+
+    Raises Http404 for an unknown name.
+    """
     content_type = CONTENT_TYPES.get(Path(name).suffix)
     try:
         bundle = get_bundle(name) if content_type else None

@@ -29,7 +29,7 @@ class TableExportMiddleware(BaseMiddleware):
         is_shared = request.path_info.startswith(SHARED_PREFIX)
         if not name or request.method != "GET" or is_shared:
             return self.get_response(request)
-        with tables.export_mode(name) as export:
+        with tables.collect_table(name) as export:
             page = self.get_response(request)
         if page.status_code != 200 or not page["Content-Type"].startswith("text/html"):
             return page

@@ -50,7 +50,7 @@ class Migration(migrations.Migration):
                     ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                     ('lease', models.CharField(blank=True, max_length=32)),
                     ('leased_until', models.DateTimeField(blank=True, null=True)),
-                    ('kind', models.CharField(choices=[('digest', 'digest'), ('news', 'news of a project'), ('joined', 'invitation'), ('offered', 'offer of a role'), ('message', 'message from a lead'), ('paused', 'pause')], max_length=7)),
+                    ('kind', models.CharField(choices=[('digest', 'digest'), ('news', 'project news'), ('joined', 'invitation'), ('offered', 'role offer'), ('message', 'message from a lead'), ('paused', 'pause')], max_length=7)),
                     ('message_id', models.BigIntegerField(null=True)),
                     ('address', models.CharField(blank=True, max_length=254)),
                     ('after_event', models.BigIntegerField(default=0)),

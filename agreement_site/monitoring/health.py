@@ -1,9 +1,9 @@
 """Liveness (/livez), readiness (/healthz), and how far results are behind the ratings.
 
 /livez responds if the process does, /healthz if a rating can be stored; it also has the lag of
-results. Both are public and say nothing else. Behind the real web server both are answered before a
-request needs a connection slot, within two seconds whatever the database does
-(agreement_site/monitoring/health.py); elsewhere by these views.
+results. Both are public and say nothing else. Behind the real web server, HealthProbes answers both
+before a request needs a connection slot, within two seconds whatever the database does; elsewhere
+the views of this module do.
 
 A question whose results cannot be computed would otherwise look up to date. Counts say how many
 changes are not in a result, not since when. So every observer records the time: each sweep of a
@@ -49,7 +49,7 @@ LATE_AFTER = datetime.timedelta(seconds=LATE_SECONDS)
 
 @dataclass(frozen=True, slots=True)
 class ResultLag:
-    """Lag of counts and results behind the ratings."""
+    """Lag of the counts and results behind the ratings."""
 
     uncounted: int  # ratings that are not in the counts
     stale: int  # changes that are in the counts and not in the results

@@ -19,6 +19,10 @@ MAX_STATEMENT_LENGTH = 2000
 
 
 def configure_opentelemetry(release: str) -> None:
+    """Send this process's traces to the collector in OTEL_EXPORTER_OTLP_ENDPOINT.
+
+    Raises ImproperlyConfigured if OpenTelemetry's client is not installed.
+    """
     try:
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
         from opentelemetry.sdk.resources import OTELResourceDetector, Resource

@@ -324,15 +324,18 @@ def _count_by_page(project: Any, inbox: list[entry_counts.EntryCount]) -> dict[s
 def list_site_links(user: Any, path: str) -> list[NavigationLink]:
     """Return the sidebar of the pages outside of projects.
 
-    Users who only annotate get the list of projects alone.
+    Users who only annotate get the list of projects alone. ``path``: that of the current page.
     """
-    only_annotates = _only_annotates(user)
+    only_annotates = _is_annotator_only(user)
     pages = [page for page in SITE_ENTRIES if page.url_name == "projects" or not only_annotates]
     return _build_site_links(pages, path)
 
 
 def list_user_menu(user: Any, path: str) -> list[NavigationLink]:
-    """Return the links in the menu of the user."""
+    """Return the links of the user's own menu, without pages that this user may not open.
+
+    ``path``: the path of the page, by which the current link is marked.
+    """
     permitted = {SiteAccess.EVERYBODY}
     if user.is_staff or user.is_superuser:
         permitted.add(SiteAccess.STAFF)
@@ -346,7 +349,7 @@ def _build_site_links(pages: list[SitePage], path: str) -> list[NavigationLink]:
     return [NavigationLink(page.label, url, url == path) for page, url in urls]
 
 
-def _only_annotates(user: Any) -> bool:
+def _is_annotator_only(user: Any) -> bool:
     """Return whether the user has roles in projects, but sees results in none of them.
 
     False for staff and superusers.

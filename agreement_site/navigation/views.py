@@ -209,7 +209,8 @@ STYLE_GUIDE_CONTEXT: dict[str, Any] = {
 def search_page(request: HttpRequest) -> HttpResponse:
     """Search for ``q``, within the project with the id ``project`` if given.
 
-    With the header ``X-Palette: 1``, the response is only the list of results.
+    With the header ``X-Palette: 1``, the response is only the list of results. Raises BadRequest
+    for a text that is too long, and if ``project`` is no number.
     """
     text = request.GET.get("q", "").strip()
     project_text = request.GET.get("project", "")

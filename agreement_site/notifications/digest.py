@@ -39,7 +39,7 @@ MAX_EVENTS = 2_000  # the newest ones
 def compose_digest(mail: QueuedMail, _row: NotificationSettings) -> MailContent | None:
     """Compose the digest of a person; None if the inbox is empty and there is nothing to report."""
     user = mail.user
-    scope = inbox_entries.InboxScope.for_user(user)
+    scope = inbox_entries.InboxScope(user)
     size = inbox_entries.count_entries(scope)
     raters = _list_raters(user)
     changes = _list_changes(user, mail.after_event, mail.until_event)
@@ -61,7 +61,7 @@ def compose_digest(mail: QueuedMail, _row: NotificationSettings) -> MailContent 
 def _build_inbox_sections(
     scope: inbox_entries.InboxScope, size: inbox_entries.InboxSize
 ) -> list[Section]:
-    stored = list(inbox_entries.select_entries(scope).order_by(*inbox_entries.ORDER)[:MAX_ENTRIES])
+    stored = inbox_entries.read_entries(scope, MAX_ENTRIES)
     lines = [
         Line(row.text, build_absolute_url(row.url), row.project.name)
         for row in inbox_entries.load_entries(stored, scope)

@@ -138,7 +138,7 @@ def compose_message(mail: QueuedMail, _row: NotificationSettings) -> MailContent
         _("Message about “%(project)s”") % values,
         (_("%(by)s wrote:") % values,),
         quote=message.text,
-        action=_build_action(mail),
+        action=_build_action_line(mail),
     )
 
 
@@ -152,13 +152,13 @@ def compose_pause(mail: QueuedMail, _row: NotificationSettings) -> MailContent |
     if rater is None or not _can_read(rater) or later.exists():
         return None
     project: Any = mail.project
-    reason = _("Your lead paused you. Your ratings are kept.")
+    reason = _("Your lead paused you.")
     if rater.gold_notice == Rater.GoldNotice.PAUSED:
-        reason = _("Too many known answers were wrong. Your ratings are kept.")
+        reason = _("Too many known answers were wrong.")
     return MailContent(
         _("You're paused in “%(project)s”") % {"project": project.name},
-        (reason, _("Ask your lead for details.")),
-        action=_build_action(mail),
+        (f"{reason} {_('Your ratings are kept.')}", _("Ask your lead for details.")),
+        action=_build_action_line(mail),
     )
 
 
@@ -166,7 +166,7 @@ def _can_read(rater: Rater) -> bool:
     return bool(rater_messages.list_readers([rater]))
 
 
-def _build_action(mail: QueuedMail) -> Line:
+def _build_action_line(mail: QueuedMail) -> Line:
     url = build_absolute_url(reverse("rate", args=[mail.project_id]))
     return Line(_("Open project"), url)
 
@@ -266,7 +266,7 @@ def compose_news(mail: QueuedMail, row: NotificationSettings) -> MailContent | N
     if not lines:
         return None
     n = len(lines)
-    subject = _("%(project)s: %(text)s") % {"project": project.name, "text": lines[0].text}
+    subject = _("%(what)s: %(value)s") % {"what": project.name, "value": lines[0].text}
     if n > 1:
         subject = ngettext(
             "%(project)s: %(n)s new alert or failed gate",

@@ -60,19 +60,19 @@ PERSONAL_EVENTS = ("rater.messaged", "rater.paused")
 def queue_mails_of_events() -> int:
     """Queue the mails of the published events; return the number of mails."""
     n_queued = 0
-    while NewsCursor.objects.filter(pk=1, last_number=get_feed_head()).first() is None:
-        n_queued += _queue_batch()
+    while NewsCursor.objects.filter(pk=1, last_number=get_last_event_number()).first() is None:
+        n_queued += _queue_mails_of_batch()
     return n_queued
 
 
-def get_feed_head() -> int:
+def get_last_event_number() -> int:
     """Return the number of the last published event, 0 without any."""
     return FeedState.objects.values_list("last_number", flat=True).first() or 0
 
 
 @transaction.atomic
-def _queue_batch() -> int:
-    head = get_feed_head()
+def _queue_mails_of_batch() -> int:
+    head = get_last_event_number()
     NewsCursor.objects.get_or_create(pk=1, defaults={"last_number": head})
     cursor = NewsCursor.objects.select_for_update().get(pk=1)
     events = list(
@@ -91,11 +91,15 @@ def _queue_batch() -> int:
     n_queued = 0
     for project_id in sorted({event.project_id for event in recent}):
         own = [event for event in recent if event.project_id == project_id]
-        n_queued += _queue_news(project_id, [event for event in own if event.kind in NEWS_EVENTS])
-    return n_queued + _queue_personal([event for event in recent if event.kind in PERSONAL_EVENTS])
+        n_queued += _queue_news_mails(
+            project_id, [event for event in own if event.kind in NEWS_EVENTS]
+        )
+    return n_queued + _queue_personal_mails(
+        [event for event in recent if event.kind in PERSONAL_EVENTS]
+    )
 
 
-def _queue_news(project_id: int, events: Sequence[Event]) -> int:
+def _queue_news_mails(project_id: int, events: Sequence[Event]) -> int:
     """Queue one mail about these events of a project to each member who wants any of them at once.
 
     If a mail about the project is still waiting for a member, it is extended to these events
@@ -135,11 +139,14 @@ def _queue_news(project_id: int, events: Sequence[Event]) -> int:
 
 
 def get_wanted_events(at_once: Sequence[str]) -> set[str]:
-    """Return the kinds of events of the news named in ``at_once``, whatever the person may see."""
+    """Return the kinds of events in the news that are named in ``at_once``.
+
+    Whether the person may see these events is not considered.
+    """
     return {event for name in at_once if name in NEWS for event in NEWS[name].events}
 
 
-def _queue_personal(events: Sequence[Event]) -> int:
+def _queue_personal_mails(events: Sequence[Event]) -> int:
     """Queue a mail for each message to a rater and each pause of one; return the number of mails.
 
     Nobody gets a mail about their own action.
@@ -188,16 +195,16 @@ def queue_invitation(member: Member, by: Any, email: str) -> None:
         addresses = earlier.exclude(address="").order_by("-pk").values_list("address", flat=True)
         address = email or addresses.first() or ""
         if address or member.user.email:
-            _queue(Kind.JOINED, member.user_id, member.project_id, by, address=address)
+            _queue_mail(Kind.JOINED, member.user_id, member.project_id, by, address=address)
 
 
 def queue_offer(offer: MemberOffer, by: Any) -> None:
     """Queue a mail to the owner of an account to whom a role was offered."""
     if settings.SMTP_URL and offer.user is not None and offer.user.email:
-        _queue(Kind.OFFERED, offer.user.pk, offer.project_id, by)
+        _queue_mail(Kind.OFFERED, offer.user.pk, offer.project_id, by)
 
 
-def _queue(kind: str, user_id: int, project_id: int, by: Any, **fields: Any) -> None:
+def _queue_mail(kind: str, user_id: int, project_id: int, by: Any, **fields: Any) -> None:
     now = timezone.now()
     recent = QueuedMail.objects.filter(
         by=by.pk,

@@ -40,7 +40,7 @@ from core.jobs.lease import build_unclaimed_filter, claim_row, get_leased_rows
 from core.jobs.outbox import delete_old_rows, get_retry_time
 from core.web.links import build_absolute_url
 
-from .news import get_feed_head
+from .news import get_last_event_number
 from .preferences import PEOPLE_PER_TRANSACTION, compute_next_digest
 
 logger = logging.getLogger(__name__)
@@ -78,7 +78,7 @@ def compose_message(mail: QueuedMail) -> EmailMultiAlternatives | None:
     row = preferences.get_preferences(user)
     address = mail.address or user.email
     is_old = mail.created_at < timezone.now() - MAX_AGE
-    if is_old or not address or not user.is_active or not _wants(row, composer.subscription):
+    if is_old or not address or not user.is_active or not _wants_mail(row, composer.subscription):
         return None
     language = preferences.get_language(user, row)
     with translation.override(language), timezone.override(ZoneInfo(row.time_zone)):
@@ -113,7 +113,7 @@ def compose_message(mail: QueuedMail) -> EmailMultiAlternatives | None:
     return message
 
 
-def _wants(row: NotificationSettings, subscription: str) -> bool:
+def _wants_mail(row: NotificationSettings, subscription: str) -> bool:
     if subscription == preferences.DIGEST:
         return row.digest != NotificationSettings.Digest.OFF
     return bool(row.at_once) if subscription == preferences.NEWS else row.personal
@@ -187,7 +187,7 @@ def _send_mail(mail_id: int, connection: Any) -> bool:
             connection.close()
         connection.open()
         return False
-    _end(mail, State.SKIPPED if message is None else State.SENT)
+    _store_final_state(mail, State.SKIPPED if message is None else State.SENT)
     logger.info("mail %s (%s) to user %s: %s", mail.pk, mail.kind, mail.user_id, mail.state)
     return message is not None
 
@@ -216,7 +216,7 @@ def _claim_mail(mail_id: int) -> QueuedMail | None:
         return None
     if mail.attempts - mail.failures > MAX_INTERRUPTED:
         logger.error("mail %s: %s workers ended while they sent it", mail.pk, MAX_INTERRUPTED)
-        _end(mail, State.FAILED)
+        _store_final_state(mail, State.FAILED)
         return None
     return mail
 
@@ -240,7 +240,7 @@ def _get_next_news_time(mail: QueuedMail) -> datetime.datetime | None:
 
 
 @transaction.atomic
-def _end(mail: QueuedMail, state: str) -> None:
+def _store_final_state(mail: QueuedMail, state: str) -> None:
     """Store the final state of a mail, unless its lease is lost."""
     ended = get_leased_rows(mail).update(
         state=state, next_at=None, leased_until=None, ended_at=timezone.now()
@@ -260,7 +260,7 @@ def _store_failure(mail: QueuedMail, error: Exception) -> None:
     failures = mail.failures + 1
     retry_at = get_retry_time(RETRY_DELAYS, failures, timezone.now())
     if retry_at is None or _is_permanent(error):
-        _end(mail, State.FAILED)
+        _store_final_state(mail, State.FAILED)
         return
     get_leased_rows(mail).update(failures=failures, next_at=retry_at, leased_until=None)
 
@@ -286,7 +286,7 @@ class MailQueueState(TypedDict):
 
 
 def summarize_queue(now: datetime.datetime) -> MailQueueState:
-    """Return the state of the queue for the system status."""
+    """Return how many mails wait and failed, and by how many seconds the oldest one is late."""
     pending = QueuedMail.objects.filter(state=State.PENDING)
     due = pending.filter(build_unclaimed_filter(), next_at__lte=now)
     oldest = due.order_by("next_at").values_list("next_at", flat=True).first()
@@ -311,13 +311,13 @@ def queue_due_digests() -> int:
     if not NotificationSettings.objects.filter(next_digest_at__lte=timezone.now()).exists():
         return 0  # without the write lock of SQLite
     n_queued = 0
-    while n := _queue_batch():
+    while n := _queue_digests_of_batch():
         n_queued += n
     return n_queued
 
 
 @transaction.atomic
-def _queue_batch() -> int:
+def _queue_digests_of_batch() -> int:
     now = timezone.now()
     due = NotificationSettings.objects.filter(next_digest_at__lte=now).order_by("next_digest_at")
     rows = list(
@@ -333,7 +333,7 @@ def _queue_batch() -> int:
         kind=Kind.DIGEST, state=State.PENDING, user__in=[row.user_id for row in readers]
     )
     # A digest that could not be sent until now contains what happened since, too.
-    head = get_feed_head()
+    head = get_last_event_number()
     waiting.filter(attempts=0).update(until_event=head)
     waiting_ids = set(waiting.values_list("user", flat=True))
     QueuedMail.objects.bulk_create(

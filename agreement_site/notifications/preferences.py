@@ -27,14 +27,14 @@ from core.web.links import build_absolute_url
 from projects.models import Member
 from projects.models.roles import Capability, list_roles_with
 
-from .news import DRIFT, get_feed_head
+from .news import DRIFT, get_last_event_number
 
 Digest = NotificationSettings.Digest
 PEOPLE_PER_TRANSACTION = 500  # people in one transaction
 
 
 def get_preferences(user: Any) -> NotificationSettings:
-    """Return the settings of a user, unsaved defaults where there are none yet."""
+    """Return the user's notification settings; unsaved defaults where none are stored yet."""
     row = NotificationSettings.objects.filter(user=user.pk).first()
     return row or _build_defaults([user.pk])[0]
 
@@ -56,7 +56,7 @@ def save_preferences(*, user: Any, **changes: Any) -> NotificationSettings:
     else:
         row.next_digest_at = compute_next_digest(row, timezone.now())
         if was_off:
-            row.digest_event = get_feed_head()
+            row.digest_event = get_last_event_number()
     row.save()
     return row
 
@@ -88,7 +88,7 @@ def _build_defaults(user_ids: list[int]) -> list[NotificationSettings]:
     for user_id, role, zone in memberships.values_list("user", "role", "project__time_zone"):
         roles.setdefault(user_id, set()).add(role)
         zones.setdefault(user_id, zone)
-    rows, head, now = [], get_feed_head(), timezone.now()
+    rows, head, now = [], get_last_event_number(), timezone.now()
     managing, reviewing = map(list_roles_with, (Capability.MANAGE, Capability.REVIEW))
     for user_id in user_ids:
         own_roles = roles.get(user_id, set())
@@ -138,7 +138,7 @@ SETTINGS_WITHOUT: dict[str, dict[str, object]] = {
 }
 LABELS = {
     DIGEST: lower_first(_("Digest")),
-    NEWS: _("news of a project"),
+    NEWS: _("project news"),
     PERSONAL: lower_first(_("Messages, pauses and new projects")),
 }
 
@@ -148,8 +148,11 @@ def build_unsubscribe_url(user: Any, subscription: str) -> str:
     return build_absolute_url(reverse("unsubscribe", args=[token]))
 
 
-def parse_token(token: str) -> tuple[User, str] | None:
-    """Return (user, subscription) of an unsubscribe link; None for an invalid link."""
+def parse_unsubscribe_token(token: str) -> tuple[User, str] | None:
+    """Return the user and the subscription that an unsubscribe link is for.
+
+    None for a link that is not valid.
+    """
     try:
         user_id, subscription = signing.loads(token, salt=_SALT)
     except signing.BadSignature:

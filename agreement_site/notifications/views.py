@@ -99,7 +99,7 @@ def unsubscribe_by_link(request: HttpRequest, token: str) -> HttpResponse:
 
     Scanners of mail open links, so opening it changes nothing.
     """
-    parsed = preferences.parse_token(token)
+    parsed = preferences.parse_unsubscribe_token(token)
     if parsed is None:
         return render(request, "notifications/unsubscribe.html", status=404)
     user, subscription = parsed

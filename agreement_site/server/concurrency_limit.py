@@ -55,7 +55,7 @@ class ConcurrencyLimiter:
             body = environ["wsgi.input"].read(length)
             if len(body) < length:
                 message = "The request ended before its body did.\n"
-                return _reject(start_response, "400 Bad Request", message)
+                return _reject_request(start_response, "400 Bad Request", message)
             environ["wsgi.input"] = io.BytesIO(body)
         return self._respond(environ, start_response)
 
@@ -64,7 +64,7 @@ class ConcurrencyLimiter:
     ) -> ResponseBody:
         if not self._large_slots.acquire(timeout=MAX_WAIT_SECONDS):
             message = "Too many large requests at the moment. Try again later.\n"
-            return _reject(start_response, "503 Service Unavailable", message)
+            return _reject_request(start_response, "503 Service Unavailable", message)
         try:
             return self._respond(environ, start_response)
         finally:
@@ -118,7 +118,7 @@ def _spool_response(response: Any) -> tuple[Any, int]:
     return file, length
 
 
-def _reject(start_response: StartResponse, status: str, message: str) -> ResponseBody:
+def _reject_request(start_response: StartResponse, status: str, message: str) -> ResponseBody:
     content = message.encode()
     headers = [("Content-Type", "text/plain; charset=utf-8"), ("Content-Length", str(len(content)))]
     start_response(status, headers)

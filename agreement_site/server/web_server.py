@@ -100,7 +100,7 @@ def prepare_fork() -> None:
     from ratings.files import shared_folders
 
     gc.collect()  # so that what follows fills the gaps that loading has left
-    shared_folders.record_at_start()
+    shared_folders.record_folders_at_start()
     health.probe_readiness()
     _serve_sign_in_page()
     for model in apps.get_models(include_auto_created=True):

@@ -157,7 +157,7 @@ def handle_api_error(error: Exception, context: dict[str, object]) -> Response |
     ``context`` is DRF's. None for an exception that is no error of the request: it becomes the
     site's 500, whose body has the same shape.
     """
-    error = _as_api_exception(error)
+    error = _convert_to_api_exception(error)
     response = exception_handler(error, context)
     if response is None or not isinstance(error, exceptions.APIException):
         return None
@@ -203,7 +203,7 @@ def _iter_field_errors(detail: Any, path: tuple[str, ...] = ()) -> Iterator[Erro
         yield ErrorEntry(row=None, field=field, code=code, detail=str(detail))
 
 
-def _as_api_exception(error: Exception) -> Exception:
+def _convert_to_api_exception(error: Exception) -> Exception:
     if isinstance(error, Http404):
         return exceptions.NotFound(str(error) or None)
     if isinstance(error, PermissionDenied):

@@ -126,15 +126,17 @@ class RowOrder:
         parsed = [
             _parse_cursor_value(field, value) for field, value in zip(fields, values, strict=True)
         ]
-        return rows.filter(self.build_position([*parsed, key]))
+        return rows.filter(self.build_following_filter([*parsed, key]))
 
-    def build_position(self, values: Sequence[Any]) -> Q:
-        """Build the filter for the rows that follow a row with these values of the columns."""
+    def build_following_filter(self, values: Sequence[Any]) -> Q:
+        """Return the filter for the rows that follow a row with these values of the columns."""
         operator = "lt" if self.is_descending else "gt"
-        position = Q(pk__in=())
+        following_rows = Q(pk__in=())
         for column, value in zip(reversed(self.columns), reversed(values), strict=True):
-            position = Q((f"{column}__{operator}", value)) | (Q((column, value)) & position)
-        return position
+            following_rows = Q((f"{column}__{operator}", value)) | (
+                Q((column, value)) & following_rows
+            )
+        return following_rows
 
 
 def paginate_rows(
@@ -147,7 +149,7 @@ def paginate_rows(
     key: str = "pk",
     orderings: Mapping[str, str] | None = None,
 ) -> JsonPage:
-    """Return one page of a queryset in the order of ``key``, or of the parameter ``ordering``.
+    """Return one page of a queryset, ordered as the request asks or else by ``key``.
 
     The rows are serialized by the class, or all together by the function ``serialize``. ``key`` and
     ``orderings``: see RowOrder.parse. Raises BadRequest for an invalid cursor, page size or order.

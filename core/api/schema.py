@@ -146,7 +146,7 @@ def build_page_serializer(name: str, result: Any) -> Any:
     )
 
 
-def build_one_or_many(name: str, row: Any) -> Any:
+def build_one_or_many_schema(name: str, row: Any) -> Any:
     """Return the schema of a body that is one row or a list of rows."""
     return PolymorphicProxySerializer(
         component_name=name,
@@ -295,7 +295,7 @@ _IDEMPOTENCY_KEY_PARAMETER = {
 }
 
 
-def describe_areas(result: Any, generator: Any, request: Any, public: bool) -> Any:
+def complete_schema(result: Any, generator: Any, request: Any, public: bool) -> Any:
     """Complete the schema (a drf-spectacular hook): tags by area, required bodies, descriptions.
 
     Generated clients have one module for each tag.

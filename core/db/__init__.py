@@ -1,4 +1,4 @@
-"""Bulk SQL, PostgreSQL's COPY, row mapping, transactions, squashed migrations, the SQLite backend.
+"""Bulk SQL, COPY, prepared queries, transactions, squashed migrations, SQLite.
 
 It may import the layers from core.security_log down.
 """

@@ -138,15 +138,13 @@ def _fetch_rows(cursor: Any) -> list[tuple[Any, ...]]:
     return cursor.fetchall() if cursor.description else []
 
 
-def select_from_query(
-    query: QuerySet[Any, Any], columns: str, tail: str = ""
-) -> list[tuple[Any, ...]]:
-    """Return the rows of a SELECT over the rows of a query; Django cannot aggregate a union.
+def select_from(statement: Statement, columns: str, tail: str = "") -> Statement:
+    """Return the SELECT of ``columns`` from the rows of a statement; Django has none of a union.
 
     ``columns`` and ``tail`` are the SELECT list and the end of the statement, as SQL.
     """
-    sql, values = query.query.sql_with_params()
-    return execute_statements([(f"SELECT {columns} FROM ({sql}) AS selected {tail}", values)])[0]
+    sql, values = statement
+    return f"SELECT {columns} FROM ({sql}) AS selected {tail}", values
 
 
 def insert_from_query(table: str, columns: Sequence[str], query: QuerySet[Any, Any]) -> None:

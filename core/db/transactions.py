@@ -49,7 +49,7 @@ def limit_statement_time(database: Any, milliseconds: int) -> None:
 
 @contextmanager
 def open_snapshot() -> Iterator[None]:
-    """Context manager in which all queries read one consistent snapshot of the database.
+    """Let all queries inside the block read one consistent snapshot of the database.
 
     Inside a transaction it changes nothing: the queries read what that transaction sees.
     """

@@ -39,8 +39,8 @@ class SettingsForm(forms.Form):
         for name, value in cleaned.items():
             cleaned[name] = _normalize_line_ends(value)
         for name, value in self.get_changes().items():
-            stored = self._get_stored(name)
-            if stored not in (value, self._get_shown(name)):
+            stored = self._get_stored_value(name)
+            if stored not in (value, self._get_shown_value(name)):
                 self._add_conflict(name, stored)
         return cleaned
 
@@ -49,17 +49,17 @@ class SettingsForm(forms.Form):
         return {
             name: value
             for name, value in self.cleaned_data.items()
-            if value != self._get_shown(name)
+            if value != self._get_shown_value(name)
         }
 
-    def _get_stored(self, name: str) -> Any:
+    def _get_stored_value(self, name: str) -> Any:
         return self.fields[name].to_python(self.initial.get(name))
 
-    def _get_shown(self, name: str) -> Any:
+    def _get_shown_value(self, name: str) -> Any:
         """Return the value that a field had on the page; the stored one if the page sent none."""
         text = self.data.get(self[name].html_initial_name)
         if text is None:
-            return self._get_stored(name)
+            return self._get_stored_value(name)
         return self.fields[name].to_python(_normalize_line_ends(text))
 
     def _add_conflict(self, name: str, stored: Any) -> None:

@@ -30,7 +30,7 @@ _has_links: ContextVar[bool] = ContextVar("whether the page has links", default=
 
 @contextlib.contextmanager
 def without_links() -> Iterator[None]:
-    """Context manager in which pages are rendered without links and controls."""
+    """Render pages inside the block without links and controls."""
     token = _has_links.set(False)
     try:
         yield

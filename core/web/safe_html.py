@@ -63,10 +63,10 @@ _EXCERPT_LENGTH = 10_000  # characters of HTML from which a line of a list is ta
 def clean_html(text: str) -> str:
     """Return HTML without scripts, styles, forms and frames; images only from allowed origins.
 
-    HTML that would take long to parse (see ``is_bounded``), or that becomes several times as long,
-    is returned as text.
+    HTML that `is_cheap_to_parse` rejects, or that becomes several times as long, is returned as
+    text.
     """
-    if is_bounded(text):
+    if is_cheap_to_parse(text):
         cleaned = clean_generated_html(text)
         if len(cleaned) <= MAX_GROWTH * len(text) + _SHORT_LENGTH:
             return cleaned
@@ -90,17 +90,17 @@ def extract_text(text: str) -> str:
     Each tag becomes a blank, which separates the words of table cells. HTML that would take long to
     parse is returned unchanged.
     """
-    if not is_bounded(text):
+    if not is_cheap_to_parse(text):
         return text
     return html.unescape(nh3.clean(text.replace("<", " <"), tags=set()))
 
 
-def extract_beginning(text: str) -> str:
+def extract_excerpt(text: str) -> str:
     """Return the text of the first part of HTML, for an excerpt in a list."""
     return extract_text(text[:_EXCERPT_LENGTH])
 
 
-def is_bounded(text: str) -> bool:
+def is_cheap_to_parse(text: str) -> bool:
     """Return True if HTML is small enough to parse.
 
     Limited are its length, depth, tags, attributes, and the formatting elements that a parser
@@ -167,11 +167,11 @@ class _OpenElements:
         elif any(tag.name == name for tag in self.tags):
             tag = self.tags.pop()
             while tag.name != name:
-                self._leave(tag)
+                self._count_as_reopened(tag)
                 tag = self.tags.pop()
-            self._leave(tag)
+            self._count_as_reopened(tag)
 
-    def _leave(self, tag: _Tag) -> None:
+    def _count_as_reopened(self, tag: _Tag) -> None:
         """Count a formatting element that another element's end tag closes: a parser reopens it."""
         if not tag.weight:
             return

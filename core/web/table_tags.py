@@ -233,7 +233,7 @@ class TableNode(template.Node):
 
 @register.simple_tag(takes_context=True)
 def csv_link(context: template.Context, *parts: object) -> SafeString:
-    """Render the CSV link of the table that the heading with the id ``parts`` (joined) labels.
+    """Render the CSV link of the table whose heading has the id ``parts``, joined to one text.
 
     Empty on pages that cannot be requested again (not GET) and on shared pages.
     """
@@ -312,13 +312,13 @@ def _render_sort_link(
 
 @register.tag("column")
 def compile_column(parser: Parser, token: Token) -> ColumnNode:
-    """Compile a column that shows its expression."""
+    """Compile the tag ``column``, whose cells show the value of an expression."""
     return _compile_column(parser, token, None)
 
 
 @register.tag("columnblock")
 def compile_columnblock(parser: Parser, token: Token) -> ColumnNode:
-    """Compile a column that shows the HTML between its tags."""
+    """Compile the tag ``columnblock``, whose cells show the HTML up to ``endcolumnblock``."""
     body = parser.parse(("endcolumnblock",))
     parser.delete_first_token()
     return _compile_column(parser, token, body)

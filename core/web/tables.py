@@ -95,10 +95,10 @@ class Table:
 
 
 @contextlib.contextmanager
-def export_mode(name: str) -> Iterator[Export]:
-    """Context manager in which a page fills the yielded ``Export`` with the table of this name.
+def collect_table(name: str) -> Iterator[Export]:
+    """Yield an ``Export`` that a page rendered inside the block fills with the table ``name``.
 
-    The page shows nothing of it.
+    The HTML of the page then contains no table.
     """
     export = Export(name)
     token = _export.set(export)
@@ -109,7 +109,7 @@ def export_mode(name: str) -> Iterator[Export]:
 
 
 def get_export() -> Export | None:
-    """Return the request for a table while a page is rendered for export, else None."""
+    """Return the ``Export`` that the page being rendered fills; None outside an export."""
     return _export.get()
 
 

@@ -121,16 +121,16 @@ class ChatMessage:
 
 
 def describe_event(event: Event | None, project_id: int | None) -> ChatMessage:
-    """Return the message of an event, or a test message for None, in the active language.
+    """Return the chat message of an event, in the active language; for None, a test message.
 
-    ``project_id``: project of the webhook, None for one of the site.
+    ``project_id``: the project of the webhook, None for one of the site.
     """
     if event is None:
         path = reverse("dashboard", args=[project_id]) if project_id else reverse("projects")
         text = _("This is a test.")
         return ChatMessage(_("Concord: test"), (text,), build_absolute_url(path))
-    title = f"{_shorten(event.project.name)}: {TITLES[event.kind]}"
-    path = _get_path(event)
+    title = f"{_truncate_name(event.project.name)}: {TITLES[event.kind]}"
+    path = _get_page_path(event)
     return ChatMessage(title, tuple(_iter_lines(event.data)), build_absolute_url(path))
 
 
@@ -138,7 +138,7 @@ def _iter_lines(data: Mapping[str, Any]) -> Iterator[str]:
     """Yield lines with the names and figures of an event."""
     for key, label in NAMES.items():
         if data.get(key):
-            yield f"{label}: {_shorten(str(data[key]))}"
+            yield f"{label}: {_truncate_name(str(data[key]))}"
     if "evidence" in data and isinstance(data.get("size"), int | float):
         yield _("Size: %(size)s (between %(low)s and %(high)s); since %(since)s") % {
             **{name: _format_number(data[name]) for name in ("size", "low", "high")},
@@ -153,11 +153,11 @@ def _iter_lines(data: Mapping[str, Any]) -> Iterator[str]:
     items = data.get("items")
     if isinstance(items, list) and items:
         more = ", …" if len(items) > MAX_ITEMS else ""
-        keys = ", ".join(_shorten(str(key)) for key in items[:MAX_ITEMS])
+        keys = ", ".join(_truncate_name(str(key)) for key in items[:MAX_ITEMS])
         yield _("Items: %(items)s") % {"items": f"{keys}{more}"}
 
 
-def _get_path(event: Event) -> str:
+def _get_page_path(event: Event) -> str:
     """Return the path of the page about an event: the alert, the gates or the dashboard."""
     if event.data.get("alert"):
         return reverse("alert", args=[event.project_id, event.data["alert"]])
@@ -170,7 +170,7 @@ def _format_number(value: float | None) -> str:
     return "–" if value is None else number_format(value, 2)
 
 
-def _shorten(name: str) -> str:
+def _truncate_name(name: str) -> str:
     """Return a name in one line of limited length."""
     line = " ".join(name.split())
     return line if len(line) <= MAX_NAME_LENGTH else f"{line[: MAX_NAME_LENGTH - 1]}…"
@@ -195,7 +195,7 @@ class ChatRequest:
 
 
 def build_request(webhook: Webhook, event: Event | None, *, now: datetime.datetime) -> ChatRequest:
-    """Build the request that sends an event to the webhook's chat; a test message for None."""
+    """Build the request that sends an event to the webhook's chat; for None, a test message."""
     with translation.override(webhook.language or "en"):
         body = FORMATTERS[Format(webhook.format)](describe_event(event, webhook.project_id))
     url = webhook.url
@@ -226,7 +226,10 @@ def interpret_answer(webhook: Webhook, answer: Answer) -> Answer:
 
 
 def format_for_slack(message: ChatMessage) -> Body:
-    """Return the message as blocks of plain text, and a link; ``text`` is for notifications."""
+    """Return the message as Slack blocks: plain text and a link.
+
+    ``text`` is for notifications.
+    """
     blocks: list[Body] = [{"type": "header", "text": _build_slack_text(message.title)}]
     if message.lines:
         text = _build_slack_text("\n".join(message.lines))

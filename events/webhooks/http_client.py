@@ -89,10 +89,10 @@ def parse_url(url: str, *, allows_private: bool | None = None) -> Target:
 
 
 def resolve_host(target: Target, *, allows_private: bool | None = None) -> str:
-    """Return an IP address of the host, after all its addresses were checked.
+    """Check all IP addresses of the host, and return the first of them.
 
     ``allows_private``: whether private networks are allowed; None: as for ``parse_url``. Raises
-    AddressNotFound, or AddressNotAllowed if any of them is not allowed.
+    AddressNotFound if there is no address, AddressNotAllowed if one of them is not allowed.
     """
     try:
         rows = socket.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)
@@ -111,7 +111,7 @@ def _resolve_permission(allows_private: bool | None) -> bool:
 
 
 def is_public(address: str) -> bool:
-    """Return whether an IP address is a public unicast address that embeds no IPv4 address."""
+    """Return whether an IP address is a public unicast address and no tunnel to an IPv4 address."""
     ip = ipaddress.ip_address(address.partition("%")[0])
     if isinstance(ip, ipaddress.IPv6Address) and (
         ip not in GLOBAL_UNICAST or ip.sixtofour or ip.teredo
@@ -121,18 +121,15 @@ def is_public(address: str) -> bool:
 
 
 def validate_url(url: str) -> None:
-    """Raise InvalidUrl for a URL that may not be called.
+    """Raise InvalidUrl for a URL that is malformed or leads to a network that is not allowed.
 
-    A name that has no address at the moment is accepted: each request resolves it again.
+    A host without an address at the moment is accepted: each request resolves it again.
     """
     target = parse_url(url)
     try:
         resolve_host(target)
-    except AddressNotAllowed as error:
-        raise InvalidUrl(
-            _("%(host)s (%(address)s) is in a private network.")
-            % {"host": target.host, "address": error}
-        ) from None
+    except AddressNotAllowed:
+        raise InvalidUrl(_("The host is in a private network.")) from None
     except AddressNotFound:
         return
 
@@ -204,7 +201,7 @@ class Response:
 
 
 def post(url: str, body: bytes, headers: Mapping[str, str]) -> Answer:
-    """Send a POST request and return the outcome. A failing connection or server does not raise."""
+    """Send a POST request and return its outcome; connection and server errors do not raise."""
     started = time.monotonic()
     try:
         target = parse_url(url)
@@ -232,10 +229,11 @@ def send(
     seconds: float | None = None,
     max_bytes: int = MAX_ANSWER_BYTES,
 ) -> Response:
-    """Send one request to an IP address, which the caller has checked; follow no redirect.
+    """Send one request to an IP address, which the caller has checked, and follow no redirect.
 
-    ``seconds``: limit of the whole request, TIMEOUT_SECONDS if None. Errors of the connection or
-    server do not raise.
+    ``seconds``: limit of the whole request, TIMEOUT_SECONDS if None; ``max_bytes``: bytes of the
+    body to read at most. Connection and server errors do not raise: they are in the returned
+    Response.
     """
     seconds = TIMEOUT_SECONDS if seconds is None else seconds
     connection = _build_connection(target, address, seconds)

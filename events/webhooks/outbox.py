@@ -104,7 +104,7 @@ def deliver_to_webhook(webhook_id: int) -> int:
             if delivery is None:
                 break
             n_sent += 1
-            answer = _send(webhook, delivery)
+            answer = _send_delivery(webhook, delivery)
             webhook = _store_answer(webhook, delivery, answer)
             if not answer.is_success or webhook.is_paused:
                 break
@@ -115,7 +115,7 @@ def deliver_to_webhook(webhook_id: int) -> int:
     return n_sent
 
 
-def _send(webhook: Webhook, delivery: Delivery) -> Answer:
+def _send_delivery(webhook: Webhook, delivery: Delivery) -> Answer:
     if webhook.is_chat:
         request = chat.build_request(webhook, delivery.event, now=timezone.now())
         answer = http_client.post(request.url, request.body, request.headers)
@@ -126,7 +126,11 @@ def _send(webhook: Webhook, delivery: Delivery) -> Answer:
 
 
 def build_body(webhook: Webhook, delivery: Delivery) -> dict[str, Any]:
-    """Return the body of a request: the event's data, and the contents of its items if wanted."""
+    """Return the JSON object to send: the event's type, time and data.
+
+    With ``with_items`` it includes the bodies of the items that the event names. A delivery without
+    an event is a test.
+    """
     event = delivery.event
     if event is None:
         return {
@@ -145,7 +149,7 @@ def build_body(webhook: Webhook, delivery: Delivery) -> dict[str, Any]:
 def _store_answer(webhook: Webhook, delivery: Delivery, answer: Answer) -> Webhook:
     """Store an answer and the resulting states; return the updated webhook.
 
-    Raises LeaseLost, without changes.
+    Raises LeaseLost, without changes, if another worker has claimed the webhook.
     """
     locked = get_leased_rows(webhook).select_for_update().first()
     if locked is None:
@@ -172,7 +176,7 @@ def _store_answer(webhook: Webhook, delivery: Delivery, answer: Answer) -> Webho
 
 
 def _update_failing_state(webhook: Webhook, answer: Answer, now: datetime.datetime) -> None:
-    """Store when a webhook began to fail, or that it works; pause it if that is too long ago.
+    """Store since when the webhook fails, None if it works; pause it after FAILING_LIMIT.
 
     It is paused at once if its address answers that it is gone (410).
     """

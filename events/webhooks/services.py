@@ -37,6 +37,7 @@ class InvalidWebhook(InvalidFields):
 
 
 def list_webhooks(project: Project | None) -> QuerySet[Webhook]:
+    """Return the webhooks of a project, or those of the site for None, oldest first."""
     return Webhook.objects.filter(project=project).order_by("pk")
 
 
@@ -45,7 +46,8 @@ def get_webhook(
 ) -> Webhook:
     """Return a webhook that the user may manage, with its project and the user's role in it.
 
-    Raises Http404 or PermissionDenied.
+    ``project_id``: None for a webhook of the site; ``token``: the API token of the request, None on
+    pages. Raises Http404 or PermissionDenied.
     """
     project = get_project_or_site(user, project_id, token=token)
     webhook = list_webhooks(project).filter(pk=webhook_id).first()
@@ -67,10 +69,10 @@ def create_webhook(
     robot_secret: str = "",
     by: Any,
 ) -> tuple[Webhook, str]:
-    """Create a webhook; return it with its secret ("" for a chat), which cannot be shown again.
+    """Create a webhook; return it with its secret ("" for a chat), which is not shown again.
 
-    ``kinds``: names of kinds; if empty, all kinds, or for a chat DEFAULT_KINDS. Raises
-    InvalidWebhook.
+    ``project``: None for the site; ``kinds``: names of kinds; if empty, all kinds, or for a chat
+    DEFAULT_KINDS. Raises InvalidWebhook for an invalid value, and beyond MAX_WEBHOOKS webhooks.
     """
     webhook = Webhook(
         project=project,
@@ -86,7 +88,7 @@ def create_webhook(
     )
     if webhook.is_chat and not webhook.kinds:
         webhook.kinds = list(DEFAULT_KINDS)
-    _validate(webhook)
+    _validate_webhook(webhook)
     if project is not None:
         Project.objects.select_for_update().get(pk=project.pk)
     if list_webhooks(project).count() >= MAX_WEBHOOKS:
@@ -100,10 +102,10 @@ def create_webhook(
 
 @transaction.atomic
 def change_webhook(*, webhook: Webhook, by: Any, **changes: Any) -> Webhook:
-    """Set any of url, kinds, with_items, format, language, robot_secret and paused.
+    """Change some fields of a webhook and return it.
 
-    After a resumption, pending deliveries are sent, and new events are delivered. Raises
-    InvalidWebhook.
+    ``changes``: any of url, kinds, with_items, format, language, robot_secret and paused. Once it
+    is resumed, pending deliveries are sent, and new events are delivered. Raises InvalidWebhook.
     """
     row = Webhook.objects.select_for_update().get(pk=webhook.pk)
     before, secret_before = _build_log_values(row), row.robot_secret
@@ -114,7 +116,7 @@ def change_webhook(*, webhook: Webhook, by: Any, **changes: Any) -> Webhook:
         row.robot_secret = changes["robot_secret"] = ""
     if row.is_chat and not row.kinds:
         row.kinds = list(DEFAULT_KINDS)
-    _validate(row, is_new_url="url" in changes)
+    _validate_webhook(row, is_new_url="url" in changes)
     if is_paused != row.is_paused:
         row.paused_at = timezone.now() if is_paused else None
         row.pause_reason = Webhook.PauseReason.PERSON if is_paused else ""
@@ -151,7 +153,10 @@ def delete_webhook(*, webhook: Webhook, by: Any) -> None:
 
 @transaction.atomic
 def send_test(*, webhook: Webhook, by: Any) -> Delivery:
-    """Create a test delivery, which a worker sends at once. Raises InvalidWebhook if paused."""
+    """Create a test delivery, which a worker sends at once, and return it.
+
+    Raises InvalidWebhook if the webhook is paused.
+    """
     _require_active(webhook)
     now = timezone.now()
     delivery = Delivery.objects.create(webhook=webhook, next_at=now, created_at=now)
@@ -162,7 +167,7 @@ def send_test(*, webhook: Webhook, by: Any) -> Delivery:
 
 @transaction.atomic
 def resend_delivery(*, delivery: Delivery, by: Any) -> Delivery:
-    """Make a delivery due again, with as many attempts as a new one.
+    """Make a delivery due again, with as many attempts as a new one, and return it.
 
     Raises InvalidWebhook if the webhook is paused.
     """
@@ -187,9 +192,9 @@ def start_delivery_on_commit(webhook: Webhook) -> None:
 
 
 def pause_webhook(webhook: Webhook, reason: str) -> None:
-    """Pause a webhook because of the answers of its address, in the caller's transaction.
+    """Pause a webhook because its address failed or is gone, in the caller's transaction.
 
-    An event is recorded if it is a project's webhook, none if it is the site's.
+    ``reason``: a Webhook.PauseReason. An event is recorded only for a webhook of a project.
     """
     webhook.paused_at, webhook.pause_reason = timezone.now(), reason
     webhook.save(update_fields=["paused_at", "pause_reason"])
@@ -203,8 +208,11 @@ def pause_webhook(webhook: Webhook, reason: str) -> None:
         )
 
 
-def _validate(webhook: Webhook, *, is_new_url: bool = True) -> None:
-    """Raise InvalidWebhook for an invalid value."""
+def _validate_webhook(webhook: Webhook, *, is_new_url: bool = True) -> None:
+    """Raise InvalidWebhook for an invalid value; the URL is checked only if ``is_new_url``.
+
+    With a robot secret the URL is always checked, because the signature makes it longer.
+    """
     unknown = [kind for kind in webhook.kinds if kind not in KINDS]
     if unknown:
         raise InvalidWebhook(

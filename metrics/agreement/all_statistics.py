@@ -42,8 +42,8 @@ def report(
 
     categories: the number k of declared categories (or the sequence of them); codes are 0..k-1 in
     declared order. values: k numbers for interval and ratio statistics, 1..k when None.
-    weight_matrix: custom weights (k, k). ValueError names the position of the first invalid entry
-    and the allowed values.
+    weight_matrix: custom weights (k, k). Raises ValueError, which names the position of the first
+    invalid entry and the allowed values.
     """
     k = validate_category_count(categories)
     table = validate_codes(codes, k)
@@ -67,7 +67,7 @@ def build_report(
     """Return report() of ratings in long form (M,), for data where most raters rated few items.
 
     item: integers; rater: numbers from 0 (`pairwise` counts them from 1); code: 0..k-1. values (k,)
-    and weight_matrix (k, k) as for report(): ranks 1..k, and no custom weights, when None.
+    and weight_matrix (k, k) as for report(): ranks 1..k, and no custom weights, when None. Raises
     ValueError for invalid values or weights.
     """
     scale = _Scale.from_input(validate_category_count(k), values, weight_matrix)
@@ -90,8 +90,8 @@ class _Scale:
     ) -> "_Scale":
         """Return the scale of validated values (k,) and of a validated weight matrix (k, k).
 
-        values None: ranks 1..k; weight_matrix None: no custom weights. ValueError for invalid
-        input.
+        values None: ranks 1..k; weight_matrix None: no custom weights. Raises ValueError for
+        invalid input.
         """
         numbers = np.arange(1.0, k + 1) if values is None else validate_values(values, k)
         custom_matrix = None if weight_matrix is None else validate_weight_matrix(weight_matrix, k)
@@ -208,7 +208,9 @@ def _report_intraclass(rated_items: RatedItems, scale: _Scale) -> ReportDict:
         result |= _format_value(name, coefficient.value, coefficient.reason)
         for part in ("F", "df1", "df2", "p", "ci_low", "ci_high"):
             result |= _format_value(
-                f"{name}.{part}", getattr(coefficient, part), _get_reason(coefficient, part)
+                f"{name}.{part}",
+                getattr(coefficient, part),
+                _get_undefined_reason(coefficient, part),
             )
     return result
 
@@ -226,14 +228,16 @@ def _report_incomplete_icc(rated_items: RatedItems, scale: _Scale) -> ReportDict
         result |= _format_value(name, coefficient.value, coefficient.reason)
         for part in ("ci_low", "ci_high"):
             result |= _format_value(
-                f"{name}.{part}", getattr(coefficient, part), _get_reason(coefficient, part)
+                f"{name}.{part}",
+                getattr(coefficient, part),
+                _get_undefined_reason(coefficient, part),
             )
     for name, value in (("icc_incomplete_k", incomplete.k), ("icc_incomplete_q", incomplete.q)):
         result |= _format_value(name, value, incomplete.reason)
     return result
 
 
-def _get_reason(coefficient: Icc, part: str) -> str | None:
+def _get_undefined_reason(coefficient: Icc, part: str) -> str | None:
     """Return why a part of a coefficient is undefined: its own reason, else that of the value.
 
     None where the part is defined.
@@ -257,7 +261,7 @@ def _report_two_raters(table: Ints | None, scale: _Scale) -> ReportDict:
                     result |= _format_value(name, None, "needs_two_raters")
                 else:
                     options = formula.build_options(matrix, scale.values)
-                    result |= _report_pair(name, entry, table, options)
+                    result |= _report_pair_statistic(name, entry, table, options)
         elif (
             table is not None
         ):  # reported for any number of raters; two have a second standard error
@@ -268,7 +272,9 @@ def _report_two_raters(table: Ints | None, scale: _Scale) -> ReportDict:
     return result
 
 
-def _report_pair(name: str, entry: Coefficient, table: Ints, options: dict[str, Any]) -> ReportDict:
+def _report_pair_statistic(
+    name: str, entry: Coefficient, table: Ints, options: dict[str, Any]
+) -> ReportDict:
     if entry.report_format == "2x2 test" and len(table) != 2:
         return _format_value(name, None, "needs_2x2")
     if entry.table_formula is None:

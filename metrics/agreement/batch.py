@@ -37,8 +37,8 @@ def pattern_coefficients(
     counts (P, k): patterns; n_items (..., P): numbers of items; weight_matrix (k, k): custom
     weights, or None; names: compute these only, all when None; interval: False for values alone.
     Weighted forms carry the suffix _linear, _quadratic or _custom. Interval and ratio alpha need
-    values (k,), ratio alpha values >= 0; they are left out otherwise. ValueError for an unknown
-    scale or name.
+    values (k,), ratio alpha values >= 0; they are left out otherwise. Raises ValueError for an
+    unknown scale or name.
     """
     sums = build_pattern_sums(counts, n_items)
     forms = get_pattern_forms(scale=scale, values=values, custom=weight_matrix is not None)
@@ -70,7 +70,7 @@ def estimate_coefficient(
 
     counts (P, k): patterns; n_items (..., P): numbers of items. weights (k, k), or None, apply to a
     name without a weighting; names such as fleiss_kappa_linear imply theirs. Interval and ratio
-    alpha take the numbers 1..k. ValueError for a name that cannot be computed from patterns.
+    alpha take the numbers 1..k. Raises ValueError for a name that cannot be computed from patterns.
     """
     sums = build_pattern_sums(counts, n_items)
     values = np.arange(1.0, sums.k + 1)
@@ -117,7 +117,7 @@ def table_coefficients(
     """Return name -> Estimate (...) from tables (..., k, k) of pairs of raters, without tests.
 
     values (k,): numbers of the categories, or None; weight_matrix (k, k): custom weights, or None.
-    The kappas of single categories have the shape (..., k). ValueError for an unknown scale.
+    The kappas of single categories have the shape (..., k). Raises ValueError for an unknown scale.
     """
     scale_properties = get_scale_type(scale)
     weights = build_weightings(
@@ -177,7 +177,7 @@ def compute_peer_coefficients(
     weighting -> matrix (k, k); values (k,): numbers of the categories, ranks when None; names:
     compute these coefficients only, all when None.
     """
-    return _compute_each(PEER_FORMULAS, (tables, moments, n_items), weights, values, names=names)
+    return _apply_formulas(PEER_FORMULAS, (tables, moments, n_items), weights, values, names=names)
 
 
 def compute_pair_trend(
@@ -194,10 +194,10 @@ def compute_pair_trend(
     formulas = PAIR_TREND_FORMULAS | (
         PAIR_TREND_ORDERED_FORMULAS if get_scale_type(scale).ordered else {}
     )
-    return _compute_each(formulas, (tables,), weights, values)
+    return _apply_formulas(formulas, (tables,), weights, values)
 
 
-def _compute_each(
+def _apply_formulas(
     formulas: Mapping[str, Formula],
     counts: tuple[Any, ...],
     weights: Mapping[str, Floats],

@@ -60,7 +60,7 @@ def bootstrap_patterns(
     """Return name -> bootstrap interval of each statistic; n_items (P,): items of each pattern.
 
     statistics: name -> function, e.g. lambda n: fleiss_kappa(counts, n, interval=False). All are
-    computed on the same replicates. ValueError for an unknown method.
+    computed on the same replicates. Raises ValueError for an unknown method.
     """
     if method not in METHODS:
         raise ValueError(f"unknown method {method!r}; one of {', '.join(METHODS)}")
@@ -75,7 +75,7 @@ def bootstrap_patterns(
         tails = np.array([(1 - level) / 2, (1 + level) / 2])
         if method == "bca":
             tails = _compute_bca_tails(values, observed, statistic, tails)
-        intervals[name] = _summarize(values, tails)
+        intervals[name] = _summarize_replicates(values, tails)
     return intervals
 
 
@@ -94,7 +94,7 @@ def _iter_replicates(
         yield sample
 
 
-def _summarize(values: Floats, tails: Floats) -> BootstrapInterval:
+def _summarize_replicates(values: Floats, tails: Floats) -> BootstrapInterval:
     defined = values[np.isfinite(values)]
     undefined = 1 - defined.size / values.size if values.size else 1.0
     if defined.size == 0 or not np.isfinite(tails).all():

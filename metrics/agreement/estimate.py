@@ -83,7 +83,7 @@ class Limits:
         self._arrays = arrays
 
     def solve(self) -> tuple[Floats, Floats]:
-        """Compute the lower and upper limits (...); implemented by subclasses."""
+        """Return the lower and upper limits (...). Raises NotImplementedError in the base class."""
         raise NotImplementedError
 
     def __getitem__(self, index: Any) -> "Limits":
@@ -277,9 +277,9 @@ def build_proportion(
     n_ratings: int,
     reason: str | None = None,
 ) -> Value:
-    """Return a share with its interval as a Value.
+    """Return a share with its interval (low, high) as a Value, without standard error.
 
-    Where the share is None, it is undefined for this reason.
+    Both are None where the share is undefined, for the reason with the name `reason`.
     """
     low, high = interval or (None, None)
     return {

@@ -16,7 +16,7 @@ _ = gettext_noop
 MEAN_TEXTS: dict[str, tuple[str, str]] = {
     "mean_pairwise_kappa": (
         _("Mean pairwise kappa"),
-        _("The mean of all pairs’ defined Cohen’s kappas."),
+        _("The mean of all defined pairwise Cohen’s kappas."),
     ),
     "mean_pairwise_kappa_by_items": (
         _("Mean pairwise kappa by shared items"),
@@ -65,15 +65,15 @@ TERMS: dict[str, tuple[str, str]] = {
     "weights": (
         _("Weights"),
         _(
-            "How far different answers agree: not at all (none), less with each step "
-            "(linear), near misses mostly (quadratic), or custom."
+            "Partial credit for different answers: none, less with each step (linear), "
+            "most for near misses (quadratic), or custom."
         ),
     ),
     "p": (
         _("p"),
         _(
-            "The probability of at least this difference by chance alone. Small p doesn’t "
-            "mean a large difference."
+            "The probability of at least this difference by chance alone. A small p "
+            "doesn’t mean a large difference."
         ),
     ),
     "confusions": (

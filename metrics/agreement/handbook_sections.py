@@ -153,7 +153,7 @@ Lists of questions show the headline of the last 12 weeks, Monday to Sunday, as 
 Weeks with fewer than 10 items are left out. The change over 4 weeks is the mean of the last four
 weeks, weighted by items, less the mean of the four weeks before. An item belongs to one week only,
 so the standard error is that of two independent means. A change of up to two standard errors is
-marked "may be chance". With three or more categories, the list also shows the two categories that
+marked "May be chance". With three or more categories, the list also shows the two categories that
 are confused beyond their frequencies, if there are such (see below).
 
 ## Sentences about the results
@@ -198,7 +198,7 @@ A sentence has a rule, and a test on data where it holds and on data where it se
   is significant at 1% over all pairs (Bonferroni).
 * *Agreement fell, rose, or may have changed by chance*, and *without a rater, a category or a group
   of items agreement would have gone from ... to ...*: see *Attribution of a change*.
-* *Agreement ...; the team's median is ...* states two values. *Agrees far less* needs an unresolved
+* *Agreement ...; team median ...* states two values. *Agrees far less* needs an unresolved
   alert.
 * *Rates higher or lower than the others*: the rater's bias differs from that of the median rater
   beyond chance over all raters, and so does the rater's level without those of the others.

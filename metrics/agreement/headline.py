@@ -56,7 +56,7 @@ class HeadlineFacts:
 
     @property
     def scale_type(self) -> ScaleType:
-        """The properties of the scale."""
+        """The type of the question's scale, which says whether it has an order and numbers."""
         return get_scale_type(self.scale)
 
     @property
@@ -145,13 +145,13 @@ TABLE = (
     HeadlineTableRow("two_raters", _UNORDERED, _TWO_TEXT, _ANY_TEXT,
          gettext_noop("Cohen’s kappa; custom weights if set")),
     HeadlineTableRow("two_raters", _RANKED, _TWO_TEXT, _ANY_TEXT,
-         gettext_noop("weighted kappa; quadratic unless declared")),
+         gettext_noop("weighted kappa; quadratic by default")),
     HeadlineTableRow("two_raters", _NUMERIC, _TWO_TEXT, _ANY_TEXT,
          gettext_noop("weighted kappa if weights are declared")),
     HeadlineTableRow("nominal", _UNORDERED, _MORE_TEXT, _ANY_TEXT,
          gettext_noop("Fleiss’ kappa; custom weights if set")),
     HeadlineTableRow("ordinal", _RANKED, _MORE_TEXT, _ANY_TEXT,
-         gettext_noop("Fleiss’ kappa; quadratic weights unless declared")),
+         gettext_noop("Fleiss’ kappa; quadratic by default")),
     HeadlineTableRow("complete", _NUMERIC, _MORE_TEXT, gettext_noop("yes"),
          gettext_noop("ICC(A,1), also ICC(C,1)")),
     HeadlineTableRow("incomplete", _NUMERIC, _MORE_TEXT, gettext_noop("no"),

@@ -66,7 +66,7 @@ def compute_agreement(
 ) -> SetAgreement:
     """Return the agreement of label sets: item (M,) and label set (M) of each rating.
 
-    labels: the declared labels; ValueError for another one.
+    labels: the declared labels; raise ValueError for another one.
     """
     rating_sets = [frozenset(label_set) for label_set in sets]
     for position, label_set in enumerate(rating_sets):

@@ -32,7 +32,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from metrics.agreement.counts.wider_intervals import compute_factor, widen_interval
+from metrics.agreement.counts.wider_intervals import compute_widening_factor, widen_interval
 
 from .coefficients import cohen, fleiss
 from .estimate import (
@@ -57,10 +57,11 @@ _MAX_STEPS = 50  # of the search; four to six are usual
 
 
 def compute_planning_error(value: Value, n_clusters: int | None = None) -> float | None:
-    """Return the error to plan from: half the interval shown in standard errors, or `se` if larger.
+    """Return the standard error to plan with: that of the interval shown, or `se` if it is larger.
 
-    value: with the interval of independent items (n_clusters None), or of so many clusters. None
-    where the value has no standard error.
+    That of the interval shown is half of its width, divided by the quantile that it uses. value:
+    with the interval of independent items (n_clusters None), or of so many clusters. None where the
+    value has no standard error.
     """
     se, n_items = value["se"], value["n_items"] or 0
     if se is None or value["low"] is None or value["high"] is None or n_items < 2:
@@ -100,7 +101,7 @@ def compute_items_needed(
     log(se); then further items reach the half-width with the probability ASSURANCE, with None in
     about half of all studies. n_clusters: number of clusters of the n items, None for independent
     items. widening: function of a number of items that returns how many times wider their interval
-    is than a single 95 % interval (wider_intervals.py). ValueError unless half_width > 0.
+    is than a single 95 % interval (wider_intervals.py). Raises ValueError unless half_width > 0.
     """
     _validate_width(half_width)
     if se is None or n < 1 or (n_clusters is not None and n_clusters < 2):
@@ -149,7 +150,7 @@ def compute_items_until_verdict(value: Value, limit: float) -> int | None:
         return None
     end = low if point > limit else high
     se = abs(point - end) / NORMAL_QUANTILE
-    needed = compute_items_needed(se, n_items, distance, widening=compute_factor)
+    needed = compute_items_needed(se, n_items, distance, widening=compute_widening_factor)
     additional = max(1, needed.additional or 0)
     return additional if additional <= MAX_ADDITIONAL else None
 
@@ -167,7 +168,7 @@ def add_cluster_variance(log_se_sd: float, n_clusters: int | None) -> float:
 
 
 def compute_error_factor(log_se_sd: float) -> float:
-    """Return the factor that the true error exceeds the estimated one by in one of ten studies.
+    """Return the factor by which the true error exceeds the estimated one in one of ten studies.
 
     log_se_sd: standard deviation of the logarithm of the estimated error.
     """
@@ -186,7 +187,7 @@ def compute_pilot_items(log_se_sd: float, n: int) -> int:
 def estimate_log_se_sd(
     counts: npt.ArrayLike, n_items: npt.ArrayLike, weights: npt.ArrayLike | None = None
 ) -> float:
-    """Return the standard deviation of log(error), of the planning error of Fleiss' kappa.
+    """Return the standard deviation of log(e), where e is the planning error of Fleiss' kappa.
 
     counts (P, k): patterns; n_items (P,): numbers of items; weights (k, k) or None. It is that of a
     bootstrap over items with a fixed seed; 0 where fewer than two replicates have an error.
@@ -233,8 +234,8 @@ def compute_items_needed_before(
     """Return the number of items for kappa of two raters, before any data.
 
     prevalence: of one of two categories, or of all (k,). with_assurance: whether the half-width is
-    to be reached in the share ASSURANCE of such studies, else in about half of them. ValueError for
-    impossible assumptions.
+    to be reached in the share ASSURANCE of such studies, else in about half of them. Raises
+    ValueError for impossible assumptions.
     """
     _validate_width(half_width)
     if not -1 <= kappa <= 1:
@@ -287,7 +288,7 @@ def _simulate_half_width(table: Floats, n: int) -> float:
 def compute_table_variance(shares: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> float:
     """Return n se^2 of kappa for an assumed table (k, k) of two raters' shares.
 
-    weights (k, k) or None. ValueError for shares that are negative or do not sum to 1.
+    weights (k, k) or None. Raises ValueError for shares that are negative or do not sum to 1.
     """
     p = np.asarray(shares, float)
     if (p < 0).any() or abs(p.sum() - 1) > 1e-9:
@@ -353,7 +354,7 @@ def compute_plans(
     counts (P, k): patterns; n_items (P,): numbers of items; weights (k, k) or None; clusters:
     (design effect, number of clusters), None for independent items. The largest number of ratings
     is one that MIN_SHARE_OF_ITEMS of the compared items have: items with fewer would make a plan
-    look worse than it is. ValueError unless half_width > 0.
+    look worse than it is. Raises ValueError unless half_width > 0.
     """
     _validate_width(half_width)
     patterns, items = np.asarray(counts, float), np.asarray(n_items, float)

@@ -34,14 +34,17 @@ SCALES = {
 
 
 def get_scale_type(name: str) -> ScaleType:
-    """Return the properties of the scale with this name; ValueError lists the valid names."""
+    """Return the properties of the scale with this name.
+
+    Raises ValueError, which lists the valid names, for another one.
+    """
     if name not in SCALES:
         raise ValueError(f"unknown scale {name!r}; one of {', '.join(SCALES)}")
     return SCALES[name]
 
 
 def validate_category_count(categories: int | Sequence[Any]) -> int:
-    """Return the number of declared categories; ValueError for fewer than two."""
+    """Return the number of declared categories; raise ValueError for fewer than two."""
     k = categories if isinstance(categories, (int, np.integer)) else len(categories)
     if k < 2:
         raise ValueError(f"a scale needs at least two categories, not {k}")
@@ -51,7 +54,8 @@ def validate_category_count(categories: int | Sequence[Any]) -> int:
 def validate_codes(codes: npt.ArrayLike, k: int) -> npt.NDArray[np.int64]:
     """Return codes (items, raters) as integers 0..k-1, -1 for missing.
 
-    ValueError for another shape; otherwise it names row and column of the first invalid code.
+    Raises ValueError for another shape; otherwise it names row and column of the first invalid
+    code.
     """
     allowed = f"0..{k - 1}, or -1 for a missing rating"
     try:
@@ -82,7 +86,10 @@ def validate_codes(codes: npt.ArrayLike, k: int) -> npt.NDArray[np.int64]:
 
 
 def validate_values(values: Sequence[float] | npt.ArrayLike, k: int) -> Floats:
-    """Return the values of the categories as finite floats (k,); ValueError for other values."""
+    """Return the values of the categories as floats (k,).
+
+    Raises ValueError unless they are k finite numbers.
+    """
     try:
         v = np.asarray(values, dtype=float)
     except (TypeError, ValueError):

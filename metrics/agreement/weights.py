@@ -32,16 +32,19 @@ def identity_weights(k: int) -> Floats:
 
 def linear_weights(k: int) -> Floats:
     """Return (k, k) weights that fall linearly with the distance in ranks, from 1 to 0."""
-    return 1 - _rank_distance(k)
+    return 1 - _compute_rank_distances(k)
 
 
 def quadratic_weights(k: int) -> Floats:
     """Return (k, k) weights that fall with the squared distance in ranks, from 1 to 0."""
-    return 1 - _rank_distance(k) ** 2
+    return 1 - _compute_rank_distances(k) ** 2
 
 
 def get_weight_matrix(name: str, k: int) -> Floats:
-    """Return the rank-based weights (k, k) with this name; ValueError lists the valid names."""
+    """Return the weights by rank (k, k) with this name: none, linear or quadratic.
+
+    Raises ValueError, which lists the valid names, for another one.
+    """
     builders = {
         UNWEIGHTED: identity_weights,
         "linear": linear_weights,
@@ -81,7 +84,7 @@ def get_weighted_name(base: str, weighting: str) -> str:
 def score_weights(scores: npt.ArrayLike) -> Floats:
     """Return weights (k, k) that fall with the squared difference of the scores (k,), from 1 to 0.
 
-    ValueError for scores that are not finite or are all equal.
+    Raises ValueError for scores that are not finite or are all equal.
     """
     values = np.asarray(scores, float)
     if values.ndim != 1 or not np.isfinite(values).all():
@@ -109,7 +112,7 @@ def chance_factor(weights: npt.ArrayLike | None, k: int) -> float:
 def validate_weight_matrix(weights: npt.ArrayLike, k: int) -> Floats:
     """Return the matrix (k, k) as floats if it is symmetric in 0..1 with ones on the diagonal.
 
-    Otherwise ValueError names the first invalid row and column, from 1.
+    Otherwise raises ValueError, which names the first invalid row and column, from 1.
     """
     try:
         values = np.array(weights, dtype=float)
@@ -151,7 +154,7 @@ def _find_first(mask: npt.NDArray[np.bool_]) -> tuple[int, int]:
     return (int(positions[0, 0]) + 1, int(positions[0, 1]) + 1) if len(positions) else (0, 0)
 
 
-def _rank_distance(k: int) -> Floats:
+def _compute_rank_distances(k: int) -> Floats:
     """Return |j - l| / (k - 1), in 0..1, as a matrix (k, k)."""
     rank = np.arange(k)
     distance: Floats = np.abs(rank[:, None] - rank[None, :]) / max(k - 1, 1)

@@ -85,7 +85,7 @@ class ChangeOut(serializers.Serializer):
     )
 
     def get_fields(self) -> dict[str, serializers.Field]:
-        """Add ``from``, which is a keyword in Python."""
+        """Return the fields with ``from``, which Python does not allow as a name in the class."""
         from_field = serializers.DateField(
             allow_null=True, help_text="First day of the earlier period"
         )

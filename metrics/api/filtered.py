@@ -109,7 +109,7 @@ def parse_filtered_request(
 def get_or_request_filtered_results(
     question: Question, rating_filter: RatingFilter, kind: str, *raters: Rater, scores: str = ""
 ) -> tuple[Mapping[str, Any], datetime.datetime | None]:
-    """Return the results that a worker computed for a filter, and when; request them if missing.
+    """Return the results of a filter that a worker computed, and their time; request missing ones.
 
     ``kind``: FilteredResult.Kind; ``raters``, ``scores``: of which the kind needs them. Raises
     ResultPending while they are missing, and BadRequest for filter values that do not exist.
@@ -170,10 +170,10 @@ class SelectedAgreement:
 
     @classmethod
     def load(cls, question: Question, rating_filter: RatingFilter) -> Self:
-        """Return the agreement of all ratings, or of those of a filter.
+        """Return the agreement of all ratings, or of those that a filter selects.
 
-        Raises ResultPending while a worker computes the latter, and BadRequest for a filter
-        by values that do not exist.
+        Raises ResultPending while a worker computes the latter, and BadRequest for a filter by
+        values that do not exist.
         """
         if not rating_filter:
             agreement = load_question_agreement(question)
@@ -262,7 +262,10 @@ def list_raters(body: DashboardResults) -> list[Row]:
 def build_list_reader(
     rows: list[Row],
 ) -> Callable[[CursorKey | None, int], list[tuple[CursorKey, Any]]]:
-    """Return a function that reads one page of ``rows`` after a cursor key, which is a position."""
+    """Return a function (after, size) that reads a page of ``rows`` for ``paginate``.
+
+    A cursor key is the position of a row, from 1; None reads from the first row.
+    """
 
     def read_page(after: CursorKey | None, size: int) -> list[tuple[CursorKey, Any]]:
         start = after[0] if after else 0
@@ -300,9 +303,10 @@ def parse_results_request(
 ) -> tuple[Project, Question, dict[str, str], RatingFilter]:
     """Return project, question, parameters and filter of a request for results.
 
-    The project is fetched with the permission check. ``pools_all``: whether the population "all"
-    pools people and models into one group; otherwise it selects all ratings, and the response shows
-    each population.
+    The project is fetched with the permission check (``get_project``). ``allowed``: names of
+    further parameters; ``pools_all``: whether the population "all" pools people and models into one
+    group; otherwise it selects all ratings, and the response shows each population. Raises
+    BadRequest for invalid parameters.
     """
     project = view.get_project(request, project_id, role=Member.Role.VIEWER)
     params, rating_filter = parse_filtered_request(request, ("question", "population", *allowed))

@@ -132,7 +132,11 @@ def claim_range(question_id: int) -> BacklogRange | None:
 
 
 def _list_next_items(question_id: int, after: int, last: int) -> np.ndarray:
-    """Return the items of the next range, ascending."""
+    """Return the ids (n,) of the items of the next range, ascending.
+
+    They are items with an uncounted rating, above ``after`` and up to ``last``, and as many as one
+    range may have.
+    """
     pairs = uncounted.list_next_items(
         question_id, after=after, last=last, limit=MAX_ITEMS_PER_RANGE
     )

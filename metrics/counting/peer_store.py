@@ -40,7 +40,7 @@ def _index_rows(
 def add_peer_counts(
     scope: CountScope, change: tally.PeerTables, own_counts: np.ndarray, *, stale: bool = True
 ) -> dict[int, int]:
-    """Add peer tables, moments and numbers of own ratings to the rows of their day and of all days.
+    """Add peer tables, moments and counts of own ratings to the rows of single days and all days.
 
     ``own_counts`` (n, 3): rater, day, change in the number of own ratings. With ``stale``, the rows
     of all days are marked stale; those of a day never are, because no result is stored for a day.

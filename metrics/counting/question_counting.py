@@ -35,7 +35,7 @@ DEFERRED_FIELDS = ("bootstrap", "bootstrap_people", "mean_pairwise_kappas", "def
 
 @dataclass(frozen=True)
 class CountingProgress:
-    """Result of a call of `count_items`."""
+    """Number of items that a call of `count_items` has counted, and whether any remain."""
 
     n_items: int  # counted in this call
     has_more: bool  # whether uncounted items remain
@@ -44,7 +44,8 @@ class CountingProgress:
 def lock_count_state(question_id: int) -> CountState:
     """Return the question's CountState, locked until the transaction ends.
 
-    Everything that changes counts or results holds this lock. Raises Question.DoesNotExist.
+    Everything that changes counts or results holds this lock. Raises Question.DoesNotExist if there
+    is no such question.
     """
     # Deferred results (results.refresh) are neither read nor written here.
     rows = CountState.objects.defer(*DEFERRED_FIELDS).select_for_update()
@@ -82,7 +83,11 @@ class CountChange:
     def from_rows(
         cls, question_id: int, rows: np.ndarray, notes: list[int], *, width: int, kinds: RaterKinds
     ) -> CountChange:
-        """Tally the current codes of the rows minus the codes that the counts contain."""
+        """Return the tally of the rows' current codes minus that of the codes in the counts.
+
+        ``rows`` (M,) and ``notes``: as in the class; ``width``: number of codes; ``kinds``: of the
+        raters.
+        """
         current, counted = select_ratings(rows, "code"), select_ratings(rows, "counted")
         subtracted = kinds.tally_patterns(counted, width)
         return cls(
@@ -226,7 +231,10 @@ def compute_own_counts(current: RatingColumns, counted: RatingColumns) -> np.nda
 
 
 def build_uncounted_mask(rows: np.ndarray) -> np.ndarray:
-    """Return a mask of the rows that were uncounted when they were read."""
+    """Return a mask (M,) of the ratings that were uncounted when they were read.
+
+    ``rows`` (M,): array of rating_rows.ROW.
+    """
     return (rows["code"] != rows["counted"]) | (rows["day"] != rows["counted_day"])
 
 

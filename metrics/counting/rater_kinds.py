@@ -51,7 +51,7 @@ class RaterKinds:
 
     @classmethod
     def from_rows(cls, state: CountState, rows: np.ndarray) -> RaterKinds:
-        """Return the kinds of the raters of these rows, given the counts of `state`.
+        """Return the kinds of the raters in these rows, given how the counts of `state` treat them.
 
         `rows`: array of rating_rows.ROW. Call it under the question's lock, or compare the result
         with one computed under it.

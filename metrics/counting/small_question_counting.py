@@ -179,7 +179,10 @@ def count_uncounted_items(
 
 
 def _find_questions_with_models(rows: np.ndarray, question_ids: np.ndarray) -> set[int]:
-    """Return the ids of questions that have a model's rating among the rows."""
+    """Return the ids of questions that have a model's rating among the rows (M,).
+
+    ``question_ids`` (M,): the question of each row.
+    """
     models = Rater.objects.filter(
         pk__in=np.unique(rows["rater"]).tolist(), kind=Rater.Kind.MODEL
     ).values_list("pk", flat=True)
@@ -214,7 +217,7 @@ def _group_by_scale(
 
 
 def _map_raters_to_questions(rows: np.ndarray, question_ids: np.ndarray) -> dict[int, int]:
-    """Return rater -> question."""
+    """Return {rater id: question id}; ``question_ids`` (M,) are those of the rows (M,)."""
     return dict(zip(rows["rater"].tolist(), question_ids.tolist(), strict=True))
 
 

@@ -42,7 +42,7 @@ class CountScope:
 
     @classmethod
     def for_question(cls, question_id: int) -> CountScope:
-        """Return the scope of a single question."""
+        """Return the scope of an update of one question's counts."""
         return cls([question_id])
 
     def get_question_id(self, rater_id: int) -> int:
@@ -173,7 +173,7 @@ PatternKey = tuple[int, str, int]  # question, population, day
 
 
 def _get_pattern_rows(keys: Sequence[PatternKey]) -> dict[PatternKey, PatternTally]:
-    """Return {key: row} of the stored rows of these keys, and perhaps others of their questions."""
+    """Return {key: stored row} of these keys; rows of other keys may be among them."""
     questions, _populations, days = (sorted(set(values)) for values in zip(*keys, strict=True))
     rows = PatternTally.objects.filter(question__in=questions, day__in=days)
     return {(row.question_id, row.population, row.day): row for row in rows}
@@ -228,7 +228,10 @@ def create_pair_sums() -> PairSums:
 
 
 def add_kappas_to_sums(sums: PairSums, kappas: dict[str, np.ndarray], sign: int = 1) -> None:
-    """Add the defined kappas to the sums, in place; with ``sign=-1``, subtract them."""
+    """Add the defined kappas to the sums, in place; with ``sign=-1``, subtract them.
+
+    ``kappas``: weighting -> kappas (P,) of pairs, NaN where undefined.
+    """
     for name, values in kappas.items():
         defined = values[np.isfinite(values)]
         sums[name][0] += sign * sum(np.rint(defined * KAPPA_UNITS).astype(np.int64).tolist())
@@ -236,7 +239,7 @@ def add_kappas_to_sums(sums: PairSums, kappas: dict[str, np.ndarray], sign: int 
 
 
 def read_kappas(pairs: QuerySet[PairTally]) -> dict[str, np.ndarray]:
-    """Return weighting -> the stored kappas of these pairs; NaN where undefined."""
+    """Return weighting -> the stored kappas (P,) of these pairs; NaN where undefined."""
     rows = list(pairs.values_list(*(f"kappa_{name}" for name in KAPPA_WEIGHTINGS)))
     columns = np.array(rows, float).reshape(-1, len(KAPPA_WEIGHTINGS)).T
     return dict(zip(KAPPA_WEIGHTINGS, columns, strict=True))
@@ -287,7 +290,11 @@ def _add_kappas_by_question(
     *,
     sign: int = 1,
 ) -> None:
-    """Add the kappas of pairs to the sums of their questions; ``raters``: a rater of each pair."""
+    """Add the kappas of pairs to the sums of the questions that they belong to, in place.
+
+    ``raters``: one rater of each pair, by whom its question is found; ``kappas``: as for
+    ``add_kappas_to_sums``.
+    """
     if scope.question_of_rater is None:
         add_kappas_to_sums(sums[scope.questions[0]], kappas, sign)
         return
@@ -307,7 +314,10 @@ def _save_pairs(
     scale: QuestionScale,
     sums: Mapping[int, PairSums],
 ) -> None:
-    """Write the tables of these pairs with their kappas, and delete pairs that share no items."""
+    """Write pair tables (P, width, width) with their kappas; delete pairs that share no items.
+
+    ``pairs``: the two raters of each table; ``sums``: pair sums by question id, updated in place.
+    """
     width = tables.shape[-1]
     n_items = tables.sum(axis=(1, 2)).tolist()
     kappas = scale.compute_pair_kappas(tables)

@@ -66,9 +66,14 @@ def create_missing_examples(
     created = []
     creators: dict[str, Callable[[Any], Project]]
     if worked:
-        creators = {example.name: partial(_create_worked, example) for example in WORKED_EXAMPLES}
+        creators = {
+            example.name: partial(_create_worked_example, example) for example in WORKED_EXAMPLES
+        }
     else:
-        creators = {FLEISS_PROJECT: _create_fleiss, TRANSLATIONS_PROJECT: _create_translations}
+        creators = {
+            FLEISS_PROJECT: _create_fleiss_example,
+            TRANSLATIONS_PROJECT: _create_translations,
+        }
     for name, create_example in creators.items():
         project = _create_if_missing(owner, name, create_example)
         if project is not None:
@@ -117,7 +122,7 @@ def is_sample_project(project: Project) -> bool:
     return project.is_example and project.name == TRANSLATIONS_PROJECT
 
 
-def _create_fleiss(owner: Any) -> Project:
+def _create_fleiss_example(owner: Any) -> Project:
     question = NewQuestion(
         key="diagnosis",
         text=_("What is the diagnosis?"),
@@ -150,7 +155,7 @@ def _create_fleiss(owner: Any) -> Project:
     return project
 
 
-def _create_worked(example: WorkedExample, owner: Any) -> Project:
+def _create_worked_example(example: WorkedExample, owner: Any) -> Project:
     values: Sequence[float | None] = example.values or [None] * len(example.labels)
     categories = [
         NewCategory(label, value=value) for label, value in zip(example.labels, values, strict=True)
@@ -236,14 +241,14 @@ def _create_translations(owner: Any) -> Project:
     _backdate_guidelines(project, start + datetime.timedelta(minutes=change_minute))
     record((rating for rating in simulated.ratings if rating.minute >= change_minute), start)
     record(simulated.corrections, None)  # a correction keeps the time of the original rating
-    _set_gold(project, owner, items, simulated)
+    _set_gold_answers(project, owner, items, simulated)
     return project
 
 
-def _set_gold(
+def _set_gold_answers(
     project: Project, owner: Any, items: Sequence[Item], simulated: simulation.Simulation
 ) -> None:
-    """Set the gold answers of the simulation."""
+    """Set the simulated gold answers of the sample project, on behalf of its owner."""
     explanation = _("The simulated error.")
     answers = [
         gold.NewGoldAnswer(items[index].pk, [category], explanation)
@@ -305,5 +310,5 @@ def _create_raters(project: Project, keys: Sequence[str]) -> list[Rater]:
 
 
 def get_display_name(key: str) -> str:
-    """Return the name of an example rater."""
+    """Return the name of an example rater, from the rater's key."""
     return "QE model" if key == simulation.MODEL else key.replace("-", " ").capitalize()

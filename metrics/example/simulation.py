@@ -163,7 +163,7 @@ class Simulation:
     corrections: list[SimulatedRating]
 
     def list_gold_answers(self) -> list[tuple[int, int]]:
-        """Return (index of the item, category) of each gold answer; N_WRONG_GOLD of them are wrong.
+        """Return the (item index, category) of each gold answer; N_WRONG_GOLD of them are wrong.
 
         The wrong ones belong to evenly spaced items and lie two categories from the truth.
         """

@@ -167,7 +167,10 @@ def _validate_drift(drift: SimulatedDrift, *, ordered: bool) -> None:
 
 
 def simulate_stream(plan: StreamPlan, seed: int) -> SimulatedStream:
-    """Return a simulated stream of ratings with the drifts and cheats of the plan."""
+    """Return a simulated stream of ratings with the drifts and cheats of the plan.
+
+    The same plan and seed give the same stream. Raises ValueError for an invalid plan.
+    """
     validate_plan(plan)
     rng = np.random.default_rng(seed)
     shares = _compute_shares(plan)

@@ -229,10 +229,7 @@ WORKED_EXAMPLES = (
     ),
     WorkedExample(
         "Worked: four grades, own weights",
-        _(
-            "Kappa is 0.51 unweighted, 0.64 if one grade apart counts half, 0.77 with "
-            "quadratic weights."
-        ),
+        _("Kappa is 0.51 unweighted, 0.64 if one grade apart counts half, 0.77 quadratic."),
         _("How severe is it?"),
         GRADES,
         _GRADE_CODES,
@@ -255,20 +252,14 @@ WORKED_EXAMPLES = (
     ),
     WorkedExample(
         "Worked: ten critics, one painting",
-        _(
-            "One painting cannot tell agreement from chance: Fleiss’ kappa is -0.11, without "
-            "an interval."
-        ),
+        _("One painting cannot tell agreement from chance: Fleiss’ kappa is -0.11."),
         _("Which style?"),
         ("Baroque", "Impressionist", "Modern"),
         [(1,) * 7 + (2,) * 3],
     ),
     WorkedExample(
         "Worked: two nurses, 5 mmHg apart",
-        _(
-            "One nurse always reads 5 more, yet ICC(A,1) is 0.98: patients differ far more. "
-            "ICC(C,1) is 1."
-        ),
+        _("One nurse always reads 5 more, yet ICC(A,1) is 0.98: patients differ far more."),
         _("Which blood pressure?"),
         _NURSE_LABELS,
         _NURSE_CODES,
@@ -295,8 +286,8 @@ WORKED_EXAMPLES = (
     WorkedExample(
         "Worked: strict and lenient examiners",
         _(
-            "Examiners accept the best 75, 50 and 25 of 100 essays. Pairwise kappas average "
-            "0.40; Fleiss’ kappa, with one chance for all, is 0.33."
+            "Examiners accept the best 75, 50 and 25 of 100 essays. Pairwise kappas "
+            "average 0.40; Fleiss’ kappa pools chance: 0.33."
         ),
         _("Accept the essay?"),
         ("reject", "accept"),
@@ -304,14 +295,17 @@ WORKED_EXAMPLES = (
     ),
     WorkedExample(
         "Worked: 3 of 10 ratings missing",
-        _("Seven of ten critics see each painting: Fleiss’ kappa is 0.76, nothing filled in."),
+        _(
+            "Seven of ten critics rate each painting: Fleiss’ kappa is 0.76, with "
+            "nothing filled in."
+        ),
         _("Which style?"),
         ("Baroque", "Modern"),
         _build_incomplete_ratings(),
     ),
     WorkedExample(
         "Worked: shares of 40, 35 and 25%",
-        _("Chance is 0.40² + 0.35² + 0.25² = 0.345; 76% of pairs agree, so Fleiss’ kappa is 0.63."),
+        _("76% of pairs agree, 34.5% by chance alone: Fleiss’ kappa is 0.63."),
         _("Which style?"),
         ("Impressionist", "Modern", "Baroque"),
         _expand_counts(),

@@ -177,10 +177,10 @@ class PeerRows:
         rows = cls(keys, np.zeros((len(keys), width, width), np.int64), moments, [0] * len(keys))
         for index, (rater, day) in enumerate(table_keys):
             for key in ((rater, day), (rater, ALL_DAYS)):
-                rows._add(indices[key], peers, index)
+                rows._add_peer_tables(indices[key], peers, index)
         return rows
 
-    def _add(self, target: int, peers: tally.PeerTables, index: int) -> None:
+    def _add_peer_tables(self, target: int, peers: tally.PeerTables, index: int) -> None:
         self.tables[target] += peers.tables[index]
         self.n_items[target] += int(peers.n_items[index])
         if self.moments is not None and peers.moments is not None:

@@ -108,7 +108,7 @@ def _save_states(states: list[CountState]) -> None:
 
 
 def _refresh_results(batch: counting.SmallQuestionCounts) -> None:
-    """Compute and store the results of the batch's questions and raters that counting changed.
+    """Compute and store the results of those questions and raters of the batch that changed.
 
     Call it under the questions' locks, in the transaction of counting, which marks nothing stale.
     """
@@ -152,7 +152,7 @@ REFRESH_INTERVAL = datetime.timedelta(seconds=60)  # while a backlog is counted
 
 
 class RemainingWork(enum.Enum):
-    """Work left on a question when the time of a worker is over."""
+    """Work left on a question when the time of a worker is over, and who does it."""
 
     NOTHING = "nothing"
     MORE = "more"  # the time was up

@@ -73,7 +73,10 @@ class TableOptions:
 
     @classmethod
     def from_command(cls, options: Mapping[str, Any]) -> Self:
-        """Return the options given to `manage.py agreement`. Raises InvalidImportOptions."""
+        """Return the options given to `manage.py agreement`.
+
+        Raises InvalidImportOptions for a --map argument that is not ROLE=COLUMN with a known role.
+        """
         names = ("layout", "encoding", "sheets", "cluster", "dates", "duplicates", "rater")
         return cls(parse_column_roles(options["map"]), *(options[name] or "" for name in names))
 
@@ -93,9 +96,10 @@ class FileRows:
 
 
 def read_file_rows(path: Path, question: str | None, options: TableOptions) -> FileRows:
-    """Read the ratings of a question, or for None of the only one. Raises RatingFileError.
+    """Return a question's ratings in a file; those of its only question if ``question`` is None.
 
-    ``path`` is an unpacked file.
+    ``path`` is an unpacked file. Raises RatingFileError if it cannot be read, or has several
+    questions and ``question`` is None.
     """
     try:
         return _read_rows(path, question, options)
@@ -140,7 +144,8 @@ def _read_records(
 ) -> None:
     """Read a file into ``file_rows``: the question's ratings, clusters, and keys of all questions.
 
-    Skipped records are counted. Raises RatingFileError.
+    Skipped records are counted. Raises RatingFileError if a record is not valid, or no item has a
+    cluster although ``cluster`` names an attribute.
     """
     skipped, problems = SkippedRecordCounts(), ProblemList()
     questions: dict[str, None] = {}
@@ -159,21 +164,24 @@ def _read_records(
     labels = {row.label for row in file_rows.rows}
     if final := reader.find_final_problem(labels, is_usable=bool(questions or skipped.counts)):
         problems.add(final.kind, final.line, final.column, **final.values)
-    raise_problems(problems)
+    raise_if_problems(problems)
     file_rows.questions = list(questions)
     if cluster and not file_rows.clusters:
         raise RatingFileError(f"--cluster: no item of the file has a value of {cluster!r}.")
     file_rows.understood.add_skipped_records(skipped.to_json())
 
 
-def raise_problems(problems: ProblemList) -> None:
+def raise_if_problems(problems: ProblemList) -> None:
     """Raise RatingFileError with a sentence for each kind of problem, if there is any."""
     if problems:
         raise RatingFileError("\n".join(group.format() for group in problems.list_groups()))
 
 
 def _apply_options(mapping: ImportMapping, head: TableHead, options: TableOptions) -> None:
-    """Apply the options to the guessed columns of a table. Raises RatingFileError."""
+    """Apply the options to the guessed columns of a table.
+
+    Raises RatingFileError if the columns are still in doubt, or the cluster has no column.
+    """
     apply_options(
         mapping,
         head,
@@ -190,7 +198,10 @@ def _apply_options(mapping: ImportMapping, head: TableHead, options: TableOption
 
 
 def _add_attribute_column(mapping: ImportMapping, head: TableHead, name: str) -> None:
-    """Read a column as an attribute of the items. Raises RatingFileError for an unknown one."""
+    """Read a column as an attribute of the items.
+
+    Raises RatingFileError if there is no such column, or it has another role.
+    """
     if name not in head.names:
         raise RatingFileError(
             f"--cluster: there is no column {name!r}; one of {', '.join(head.names)}."
@@ -229,7 +240,7 @@ def _build_row(
     columns: Mapping[str, str],
     problems: ProblemList,
 ) -> FileRow | None:
-    """Return the row of a rating, or None after adding a problem. Raises RatingFileError."""
+    """Return a rating's row; None after adding a problem. Raises RatingFileError without raters."""
     # An empty label is a missing value.
     is_table = mapping.source in TABLE_SOURCES
     for role, text in (("item", record.item), ("rater", record.rater)):

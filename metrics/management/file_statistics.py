@@ -46,7 +46,10 @@ class PairStatistics(TypedDict):
 
 
 def compute_pair_statistics(ratings: RatingFile, text: str, scale: QuestionScale) -> PairStatistics:
-    """Return all statistics of the two raters in `text`; ValueError unless it names two raters."""
+    """Return all statistics of the two raters that `text` names, separated by a comma.
+
+    Raises ValueError unless it names two different raters of the file.
+    """
     names = [part.strip() for part in text.split(",")]
     unknown = [name for name in names if name not in ratings.raters]
     if unknown or len(set(names)) != 2 or len(names) != 2:

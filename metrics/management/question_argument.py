@@ -8,7 +8,7 @@ from projects.models import Question
 
 
 def add_question_argument(parser: CommandParser) -> None:
-    """Add the --question argument to the parser."""
+    """Add the option ``--question PROJECT/KEY`` of a command to its parser."""
     parser.add_argument(
         "--question", metavar="PROJECT/KEY", help="one question, like 7/severity; all when left out"
     )

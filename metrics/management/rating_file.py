@@ -35,7 +35,7 @@ from .file_rows import (
     RatingFileError,
     TableOptions,
     iter_repeats,
-    raise_problems,
+    raise_if_problems,
     read_file_rows,
     select_ratings,
 )
@@ -72,7 +72,7 @@ class RatingFile:
 
     @cached_property
     def patterns(self) -> PatternCounts:
-        """The number of items with each vector of counts of the categories."""
+        """The patterns of the items: each vector of category counts, and how many items have it."""
         return count_patterns(self.item, self.code, len(self.categories))
 
     def list_order_notes(self, scale: str | None) -> list[LabelNote]:
@@ -119,7 +119,8 @@ def read_rating_file(
     Labels are read as by an import with the decisions `labels`. The categories are `order`, or when
     None the file's labels in the order that an import guesses. Their values are `values`, or when
     None the labels' own numbers, or 1, 2, 3 and so on. question: the one to read, needed if the
-    file has several; table: options of a table's columns. Raises RatingFileError.
+    file has several; table: options of a table's columns. Raises RatingFileError if the file, its
+    columns or its labels cannot be read as such.
     """
     table = table or TableOptions()
     file_rows = _read_rows_of_question(path, question, table)
@@ -139,7 +140,7 @@ def read_rating_file(
     columns = np.array(
         [(items[row.item], raters[row.rater], codes[row.label]) for row in selected], np.int64
     )
-    numbers = _get_values(categories, values)
+    numbers = _choose_category_values(categories, values)
     item, rater, code = columns.T
     return RatingFile(
         item,
@@ -159,7 +160,10 @@ def read_rating_file(
 
 
 def _read_rows_of_question(path: Path, question: str | None, table: TableOptions) -> FileRows:
-    """Return the rows of a question, or for None of the only one. Raises RatingFileError."""
+    """Return the rows of a question, or of the only one if ``question`` is None.
+
+    Raises RatingFileError if the file is missing, cannot be read or has no such ratings.
+    """
     if not path.is_file():
         raise RatingFileError("There is no such file.")
     try:
@@ -232,7 +236,7 @@ def _list_categories(rows: list[FileRow], order: Sequence[str] | None) -> tuple[
     """
     if order is None:
         guess = guess_order({row.label for row in rows})
-        return _require_two(guess.labels), guess.basis
+        return _require_two_categories(guess.labels), guess.basis
     allowed = set(order)
     if len(allowed) < len(order):
         duplicate = next(label for label in order if list(order).count(label) > 1)
@@ -241,11 +245,11 @@ def _list_categories(rows: list[FileRow], order: Sequence[str] | None) -> tuple[
     for row in rows:
         if row.label not in allowed:
             problems.add("label_unknown", row.line, value=row.label, allowed=", ".join(order))
-    raise_problems(problems)
-    return _require_two(list(order)), OPTION
+    raise_if_problems(problems)
+    return _require_two_categories(list(order)), OPTION
 
 
-def _require_two(categories: list[str]) -> list[str]:
+def _require_two_categories(categories: list[str]) -> list[str]:
     """Return the categories. Raises RatingFileError for fewer than two."""
     if len(categories) < 2:
         raise RatingFileError(
@@ -256,7 +260,7 @@ def _require_two(categories: list[str]) -> list[str]:
     return categories
 
 
-def _get_values(categories: list[str], values: Sequence[float] | None) -> list[float]:
+def _choose_category_values(categories: list[str], values: Sequence[float] | None) -> list[float]:
     """Return the values that were given; else the labels' own numbers, or 1, 2, 3 and so on."""
     if values is not None:
         return list(values)

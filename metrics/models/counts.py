@@ -7,6 +7,7 @@ from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
 from core.jobs.lease import Leased
+from core.text import lower_first
 from projects.models import Question, Rater
 
 ALL_DAYS = -(2**31)  # the day of the rows that sum over all days
@@ -113,7 +114,7 @@ class Population(models.TextChoices):
     ALL = "all", _("all raters")
     PEOPLE = "people", _("people")
     MODELS = "models", _("models")
-    BETWEEN = "between", _("people with models")
+    BETWEEN = "between", lower_first(_("People with models"))
 
 
 class PatternTally(models.Model):

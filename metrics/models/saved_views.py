@@ -48,7 +48,7 @@ class SavedView(models.Model):
 
 
 class ShareLinkQuerySet(models.QuerySet["ShareLink"]):
-    """QuerySet of share links."""
+    """Filters of share links by whether they still work."""
 
     def unexpired(self) -> ShareLinkQuerySet:
         """Return the links that are neither revoked nor expired."""

@@ -270,11 +270,11 @@ def compute_mean_pairwise_by_rater(
             pairs = pairs.exclude(**{f"{other_side}__in": models})
         sides.append(pairs.order_by().annotate(rater=F(f"{side}_id")).values_list("rater", *kappas))
     sums = ", ".join(f"SUM({kappa}), COUNT({kappa})" for kappa in kappas)
+    kappas_query = sides[0].union(sides[1], all=True).query.sql_with_params()
+    statement = bulk.select_from(kappas_query, f"rater, {sums}", "GROUP BY rater")
     sums_by_rater = {
         rater: list(zip(row[::2], row[1::2], strict=True))
-        for rater, *row in bulk.select_from_query(
-            sides[0].union(sides[1], all=True), f"rater, {sums}", "GROUP BY rater"
-        )
+        for rater, *row in bulk.execute_statements([statement])[0]
     }
     no_kappas = [(None, 0)] * len(kappas)
     return {rater: _build_means(sums_by_rater.get(rater, no_kappas)) for rater in raters}

@@ -122,7 +122,7 @@ def interval_chart_scale() -> SafeString:
 def interval_chart(value: Estimate | None, low: float = -0.2, high: float = 1.0) -> SafeString:
     """Render an estimate on a scale: interval as a line, value as a dot, zero as a tick.
 
-    Where the scale begins at zero, its end has a tick too.
+    Where the scale begins at zero, its end has a tick too. Empty without a value.
     """
     if not value or value.get("value") is None:
         return mark_safe("")

@@ -37,7 +37,7 @@ def population_badge(selection: Selection, people_only: bool = True) -> SafeStri
     It is empty unless the page shows ratings of both people and models. ``people_only``: the part
     leaves models out, unless the lead pooled them.
     """
-    if not filter_bar.is_mixed(selection):
+    if not filter_bar.is_of_people_and_models(selection):
         return SafeString("")
     only_people = people_only and selection.headline["population"] == filter_bar.PEOPLE
     name = filter_bar.PEOPLE if only_people else filter_bar.ALL

@@ -136,7 +136,7 @@ def only_keys(mapping: Mapping[str, Any], keys: Sequence[str]) -> list[tuple[str
 @register.simple_tag
 def n_done(steps: Sequence[SetupStep]) -> int:
     """Count the steps of the "Getting started" card that are done."""
-    return getting_started.count_done(steps)
+    return getting_started.count_done_steps(steps)
 
 
 @register.simple_tag
@@ -201,13 +201,13 @@ def compare_with_target(estimate: Estimate, target: float) -> str:
 
 @register.filter
 def test_name(name: str) -> str | Promise:
-    """Return the display name of a test."""
+    """Return the name of a statistical test in the reader's language."""
     return display_names.get_coefficient_name(name)
 
 
 @register.filter
 def coefficient_name(name: str) -> str | Promise:
-    """Return the display name of a coefficient."""
+    """Return a coefficient's name in the reader's language; ``name`` itself if it is unknown."""
     return display_names.get_coefficient_name(name)
 
 
@@ -286,7 +286,7 @@ def coefficient_or_term_name(name: str) -> str | Promise:
 
 @register.filter
 def policy_name(name: str) -> str | Promise:
-    """Return the display name of a policy for missing ratings."""
+    """Return the name of a policy for missing ratings, in the reader's language."""
     return display_names.MISSING_POLICY_NAMES.get(name, name)
 
 
@@ -318,13 +318,13 @@ def scored_coefficient_name(name: str) -> str | Promise:
 
 @register.filter
 def weights_name(name: str) -> str | Promise:
-    """Return the display name of a weighting."""
+    """Return a weighting's name in the reader's language; ``name`` itself if it is unknown."""
     return display_names.WEIGHTING_NAMES.get(name, name)
 
 
 @register.filter
 def period_name(name: str) -> str | Promise:
-    """Return the display name of a period."""
+    """Return the name of a day, week or month as a period, in the reader's language."""
     return display_names.PERIOD_NAMES.get(name, name)
 
 

@@ -176,9 +176,9 @@ def _list_guideline_annotations(points: list[trend_points.TrendPoint]) -> list[t
 def _list_annotations_from_sources(
     selection: Selection, rater: Rater | None = None
 ) -> list[tuple[str, str]]:
-    """Return (day, text) of the marks of higher packages on a trend of the question or of a rater.
+    """Return (day, text) of what higher packages mark on a question's or a rater's trend.
 
-    Empty with a filter, because they concern all ratings.
+    Empty with a filter, because the marks concern all ratings. ``rater``: None for the question's.
     """
     if selection.filter:
         return []

@@ -165,7 +165,7 @@ class ScoreSource:
 
 
 def _list_iccs(estimates: Values) -> list[tuple[str, Value, Value]]:
-    """Return (name, estimate of a single rater, estimate of the raters' mean) of each ICC form."""
+    """Return the name of each ICC form, its estimate of one rater, and that of the raters' mean."""
     return [
         (name, estimates[name], estimates[f"{name}k"]) for name in ICCS[:3] if name in estimates
     ]

@@ -54,7 +54,7 @@ PAIRS_LIVE = LiveSettings(seconds=2, fragments=("pair-list",))
 @login_required
 @require_safe
 def show_pair(request: HttpRequest, project_id: int) -> HttpResponse:
-    """Show two raters (?a=KEY&b=KEY), or the table of all pairs without them."""
+    """Show two different raters (?a=KEY&b=KEY), or the table of all pairs without them."""
     selection = get_permitted_selection(request, project_id, filtered=True)
     if "a" not in request.GET and "b" not in request.GET:
         return _render_pair_list(request, selection)
@@ -168,7 +168,7 @@ def describe_level_shift(a: Rater, b: Rater, points: list[TrendPoint]) -> str:
     if shift is None:
         return ""
     higher, lower = (b, a) if shift.change < 0 else (a, b)
-    text = _("Since %(day)s, %(a)s has answered %(size)s higher relative to %(b)s than before.")
+    text = _("Since %(day)s, %(a)s has answered %(size)s higher relative to %(b)s.")
     return text % {
         "a": higher.key,
         "b": lower.key,

@@ -33,7 +33,7 @@ def is_overview_requested(request: HttpRequest) -> bool:
 def render_overview(
     request: HttpRequest, project: Any, questions: Sequence[Question], *, heading: str = ""
 ) -> HttpResponse:
-    """Render the overview of the questions.
+    """Render the page that lists a project's questions with their agreement.
 
     ``heading``: title of the page if it is not the project's main page.
     """

@@ -209,7 +209,10 @@ def show_saved_views(request: HttpRequest, project_id: int) -> HttpResponse:
 @require_POST
 @sensitive_variables("secret")
 def update_view(request: HttpRequest, project_id: int, view_id: int) -> HttpResponse:
-    """Rename, share or delete a saved view, as ``do`` says; for leads only."""
+    """Rename, share or delete a saved view, as ``do`` says; for leads only.
+
+    The link of a shared view is shown once. Raises BadRequest for another ``do``.
+    """
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
     view = get_object_or_404(SavedView, project=project, pk=view_id)
     action = request.POST.get("do", "")

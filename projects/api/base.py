@@ -97,7 +97,7 @@ class ApiView(APIView):
 
 @contextlib.contextmanager
 def store_unless_dry_run(request: Request) -> Iterator[None]:
-    """Context manager that rolls back what the block stores if the query has ``dry_run=true``.
+    """Roll back what the block stores if the request's query has ``dry_run=true``.
 
     Raises BadRequest for other parameters.
     """

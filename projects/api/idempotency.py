@@ -59,12 +59,12 @@ def run_once(handler: Callable[..., Any], request: Request, *args: Any, **kwargs
         IdempotentResponse.objects.bulk_create([claim], ignore_conflicts=True)
         stored = IdempotentResponse.objects.get(digest=digest)
         if stored.is_complete:
-            return _replay(request, stored, request_digest, key)
+            return _build_stored_response(request, stored, request_digest, key)
         response = handler(request, *args, **kwargs)
         if response.status_code >= 300:
             transaction.set_rollback(True)
             return response
-        content = _serialize(response)
+        content = _serialize_response(response)
         stored.is_complete = True
         if len(content) <= MAX_CONTENT_BYTES:
             stored.content = _build_cipher(request, key).encrypt(content)
@@ -90,7 +90,7 @@ def _delete_excess_responses(user: Any) -> None:
 def _compute_request_digest(request: Request) -> str:
     """Return a digest of the request's address and body, to recognize a repeated request.
 
-    A form's random boundary does not count. Raises RequestTooLarge.
+    A form's random boundary does not count. Raises RequestTooLarge for a body over the limit.
     """
     try:
         body = request._request.body
@@ -114,14 +114,21 @@ def _build_cipher(request: Request, key: str) -> Any:
     return Fernet(base64.urlsafe_b64encode(secret))
 
 
-def _serialize(response: Any) -> bytes:
+def _serialize_response(response: Any) -> bytes:
     body = JSONRenderer().render(response.data)
     headers = {name: response[name] for name in KEPT_HEADERS if response.has_header(name)}
     head = json.dumps({"status": response.status_code, "headers": headers})
     return head.encode() + b"\n" + body
 
 
-def _replay(request: Request, stored: IdempotentResponse, digest: str, key: str) -> HttpResponse:
+def _build_stored_response(
+    request: Request, stored: IdempotentResponse, digest: str, key: str
+) -> HttpResponse:
+    """Return the stored response to an earlier call of the same request.
+
+    Raises KeyReused if the key was used for another request, and Conflict if the response was too
+    large to store.
+    """
     if stored.request_digest != digest:
         raise KeyReused()
     if stored.content is None:

@@ -143,9 +143,11 @@ def _change_categories(question: Question, data: Mapping[str, Any], *, by: Any) 
 def _match_category(
     fields: Mapping[str, Any], existing: Mapping[str, Category]
 ) -> tuple[int | None, NewCategory]:
-    """Return (code of the existing category, or None for a new one; its new values).
+    """Return the code of the category that ``fields`` describe, and its new values.
 
-    The existing one has the label of ``renames``, else the same label.
+    It is the existing category with the label in ``renames``, else with the same label; the code is
+    None for a new category. Raises InvalidProjectChange if no category has the label in
+    ``renames``.
     """
     earlier_label = fields.get("renames")
     if earlier_label is not None and earlier_label not in existing:

@@ -26,9 +26,7 @@ MAX_INVITATIONS = 100  # in one form
 class MemberForm(forms.Form):
     """Form of a new member: the name of an existing account, or of a new one."""
 
-    username = forms.CharField(
-        label=_("Name"), max_length=150, help_text=_("Letters, digits and @ . + - _")
-    )
+    username = forms.CharField(label=_("Name"), max_length=150)
     email = forms.EmailField(
         label=_("Email address (optional)"),
         required=False,
@@ -71,7 +69,9 @@ class InviteForm(forms.Form):
             self.fields["names"].widget.attrs["placeholder"] = "ada ada@example.org"
 
     def clean_names(self) -> dict[str, str]:
-        """Return {name: address or ""} in the order of the lines."""
+        """Return {name: email address, or "" without one} in the order of the lines.
+
+        Raises ValidationError for a repeated name and for more than MAX_INVITATIONS names."""
         lines = self.cleaned_data["names"].splitlines()
         people = [_split_address(text) for line in lines if (text := line.strip(" \t,;"))]
         names = [name for name, _address in people]

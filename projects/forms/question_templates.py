@@ -29,7 +29,7 @@ class QuestionTemplate:
 
     @property
     def guidelines(self) -> str:
-        """The guidelines as Markdown."""
+        """The guidelines as Markdown; empty if the template has none."""
         return (
             "\n".join([f"# {self.name}", "", *map(str, self.guideline_lines)])
             if self.guideline_lines

@@ -28,7 +28,7 @@ MAX_CATEGORY_ROWS = 60
 
 
 class GuidelinesForm(forms.Form):
-    """Form of the guidelines of a project."""
+    """Form of the guidelines, for a new project and an existing one."""
 
     guidelines = forms.CharField(
         label=_("Guidelines"),
@@ -71,7 +71,7 @@ class GeneralForm(forms.Form):
         label=_("Tags"),
         required=False,
         max_length=MAX_TAGS_LENGTH,
-        help_text=_("Separate with commas. Search finds them."),
+        help_text=_("Separate with commas."),
     )
 
     def clean_tags(self) -> str:
@@ -92,11 +92,11 @@ class CopyForm(forms.Form):
 
 
 class GuidelinesSettingsForm(SettingsForm, GuidelinesForm):
-    """Form of the guidelines of an existing project."""
+    """Form of the guidelines of an existing project, which detects changes by other users."""
 
 
 class GeneralSettingsForm(SettingsForm, GeneralForm):
-    """Form of the general settings of an existing project."""
+    """Form of the general settings of an existing project, which detects changes by other users."""
 
     cluster_attribute = forms.CharField(
         label=_("Cluster attribute"),

@@ -147,7 +147,7 @@ class Migration(migrations.Migration):
                 name='Deletion',
                 fields=[
                     ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                    ('kind', models.CharField(choices=[('item', 'item'), ('rater', 'rater'), ('project', 'project'), ('person', 'person, whose ratings stay: rater')], max_length=7)),
+                    ('kind', models.CharField(choices=[('item', 'item'), ('rater', 'rater'), ('project', 'project'), ('person', 'person behind rater')], max_length=7)),
                     ('target', models.BigIntegerField()),
                     ('requested_at', models.DateTimeField()),
                     ('finished_at', models.DateTimeField(blank=True, null=True)),

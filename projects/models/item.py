@@ -78,7 +78,7 @@ def _is_visible(value: Any) -> bool:
 
 
 class HasContentField(models.BooleanField):
-    """A field that records if the row's ``body`` has visible content.
+    """A field that records whether the row's ``body`` has visible content.
 
     It is set on save, like ``auto_now``; code that writes a body by plain SQL or ``update`` must
     set it as well.

@@ -222,7 +222,7 @@ class Deletion(models.Model):
         ITEM = "item", lower_first(_("Item"))
         RATER = "rater", _("rater")
         PROJECT = "project", lower_first(_("Project"))
-        PERSON = "person", _("person, whose ratings stay: rater")
+        PERSON = "person", _("person behind rater")
 
     kind = models.CharField(max_length=7, choices=Kind.choices)
     # The id of the deleted object.

@@ -67,7 +67,7 @@ class Weights(models.TextChoices):
 
 
 class CategoryDeclaration(TypedDict):
-    """A category in a ScaleDeclaration."""
+    """A category as it was declared, in a ScaleDeclaration; ``value`` is None without a number."""
 
     code: int
     label: str
@@ -264,7 +264,9 @@ class ScaleVersion(models.Model):
         super().save(*args, **kwargs)
 
     @classmethod
-    def get_at(cls, question: Question, moment: datetime.datetime) -> tuple[int, ScaleDeclaration]:
+    def get_version_at(
+        cls, question: Question, moment: datetime.datetime
+    ) -> tuple[int, ScaleDeclaration]:
         """Return (number, declaration) of the scale version that applied at a moment."""
         next_change = (
             cls.objects.filter(question=question, until__gt=moment).order_by("number").first()

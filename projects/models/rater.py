@@ -185,9 +185,10 @@ def hide_name(rater: Any) -> None:
 
 @contextmanager
 def hide_names(rows: Mapping[int, str], *, seed: str) -> Iterator[None]:
-    """Show person-NUMBER in place of these raters, {id: key}, in the block.
+    """Show person-NUMBER instead of the names of these raters inside the block.
 
-    The numbers are in a random order that depends only on ``seed`` and the raters' ids.
+    ``rows``: {rater id: key}. The numbers are in a random order that depends only on ``seed`` and
+    the raters' ids.
     """
 
     def compute_order(rater_id: int) -> bytes:

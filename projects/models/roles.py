@@ -46,9 +46,13 @@ def may(role: str | None, capability: Capability) -> bool:
 
 
 def list_roles_with(capability: Capability) -> list[str]:
+    """Return the roles that have a capability."""
     return [role for role in CAPABILITIES if may(role, capability)]
 
 
 def is_given_work(role: str) -> bool:
-    """Return whether members with a role become raters at once; leads become one on request."""
+    """Return whether members with this role are made raters when they join.
+
+    Leads may rate as well, but become raters only when they ask for it.
+    """
     return may(role, Capability.RATE) and not may(role, Capability.MANAGE)

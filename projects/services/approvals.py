@@ -27,8 +27,8 @@ class InvalidApproval(Exception):
     """The approval cannot be requested or decided. The message says why."""
 
 
-def is_needed() -> bool:
-    """Return whether the site requires the approval of a second person (SECOND_PERSON)."""
+def is_approval_needed() -> bool:
+    """Return whether the site requires a second person's approval (setting SECOND_PERSON)."""
     return settings.SECOND_PERSON != "nobody"
 
 
@@ -55,7 +55,7 @@ def request_approval(*, project: Project, action: str, reason: str, by: Any) -> 
         defaults={"reason": reason.strip()[:500], "requested_at": timezone.now()},
     )
     if created:
-        _log("approval_requested", approval, by)
+        _log_approval("approval_requested", approval, by)
     return approval
 
 
@@ -67,7 +67,7 @@ def decide_approval(*, approval: Approval, approved: bool, by: Any) -> Approval:
     where the site asks for an administrator.
     """
     if not may_decide(by):
-        raise InvalidApproval(_("Only administrators can decide this."))
+        raise InvalidApproval(_("Only administrators can do this."))
     locked = Approval.objects.select_for_update().get(pk=approval.pk)
     if locked.requested_by_id == by.pk:
         raise InvalidApproval(_("You requested this. Someone else must decide."))
@@ -76,7 +76,7 @@ def decide_approval(*, approval: Approval, approved: bool, by: Any) -> Approval:
     locked.state = State.APPROVED if approved else State.REJECTED
     locked.decided_by, locked.decided_at = by, timezone.now()
     locked.save(update_fields=["state", "decided_by", "decided_at"])
-    _log("approval_given" if approved else "approval_refused", locked, by)
+    _log_approval("approval_given" if approved else "approval_refused", locked, by)
     return locked
 
 
@@ -86,7 +86,7 @@ def use_approval(*, project: Project, action: Approval.Action, by: Any) -> None:
     Raises PermissionDenied if there is none. None is needed if the site does not require approvals,
     and by commands of the operator (``by`` is None).
     """
-    if not is_needed() or by is None:
+    if not is_approval_needed() or by is None:
         return
     approval = list_usable_approvals(project, action, by).select_for_update().first()
     if approval is None:
@@ -99,7 +99,7 @@ def use_approval(*, project: Project, action: Approval.Action, by: Any) -> None:
         )
     approval.used_at = timezone.now()
     approval.save(update_fields=["used_at"])
-    _log("approval_used", approval, by)
+    _log_approval("approval_used", approval, by)
 
 
 def list_usable_approvals(project: Project, action: str, by: Any) -> QuerySet[Approval]:
@@ -114,7 +114,7 @@ def list_usable_approvals(project: Project, action: str, by: Any) -> QuerySet[Ap
     )
 
 
-def _log(event_type: str, approval: Approval, by: Any) -> None:
+def _log_approval(event_type: str, approval: Approval, by: Any) -> None:
     security_log.log_event(
         event_type,
         project_id=approval.project_id,

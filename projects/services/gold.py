@@ -69,10 +69,10 @@ def set_gold_answer(
 def set_gold_answers(
     *, question: Question, answers: Iterable[NewGoldAnswer], by: Any
 ) -> dict[int, str]:
-    """Set gold answers of items, all or none.
+    """Set gold answers of items of the question's project, all or none.
 
-    Returns {item id: "created", "changed" (a new version) or "unchanged"}. Raises
-    InvalidGoldAnswer.
+    Returns {item id: "created", "changed" (a new version) or "unchanged"}. Raises InvalidGoldAnswer
+    if an answer, an explanation or an item is not valid.
     """
     states: dict[int, str] = {}
     changes: GoldChanges = {}
@@ -86,7 +86,7 @@ def set_gold_answers(
         current = {gold.item_id: gold for gold in get_gold_in_force(question, stored)}
         different = []
         for new_answer in batch:
-            state = _get_change(
+            state = _get_write_outcome(
                 new_answer, stored[new_answer.item_id], current.get(new_answer.item_id)
             )
             states[new_answer.item_id] = state
@@ -197,7 +197,8 @@ def get_codes_by_label(question: Question) -> dict[str, int]:
 def parse_answer(value: Any, codes: Mapping[str, int]) -> Answer:
     """Return the answer that a label, a list of labels or an object of shares by label denotes.
 
-    ``codes`` maps the labels of active categories to their codes. Raises InvalidGoldAnswer.
+    ``codes`` maps the labels of active categories to their codes. Raises InvalidGoldAnswer for any
+    other value and for an unknown label.
     """
     labels = [value] if isinstance(value, str) else value
     if not isinstance(labels, list | dict) or not all(
@@ -218,9 +219,10 @@ def parse_answer(value: Any, codes: Mapping[str, int]) -> Answer:
 
 
 def format_answer(stored: Any, labels: Mapping[int, str]) -> Any:
-    """Return a stored answer by label: a label, a list of several, or {label: share}.
+    """Return a stored answer with labels instead of codes.
 
-    A code without a label is shown as its number.
+    It is a label, a list of several labels, or {label: share}. ``labels``: {code: label}; a code
+    without a label is shown as its number.
     """
     if isinstance(stored, dict):
         return {labels.get(int(code), code): share for code, share in stored.items()}
@@ -234,7 +236,8 @@ def format_answer(stored: Any, labels: Mapping[int, str]) -> Any:
 def _normalize_answer(answer: Answer, codes: set[int]) -> Any:
     """Return the answer in its stored form, which is the same for equal answers.
 
-    ``codes``: those of the active categories. Raises InvalidGoldAnswer.
+    ``codes``: those of the active categories. Raises InvalidGoldAnswer for an empty answer, a
+    category that is unknown or named twice, and shares that are no parts of 1.
     """
     if not answer:
         raise InvalidGoldAnswer("names no category")
@@ -259,7 +262,7 @@ def _normalize_answer(answer: Answer, codes: set[int]) -> Any:
     return {str(code): share for code, share in positive.items()}
 
 
-def _get_change(new_answer: NewGoldAnswer, stored: Any, current: GoldAnswer | None) -> str:
+def _get_write_outcome(new_answer: NewGoldAnswer, stored: Any, current: GoldAnswer | None) -> str:
     if current is None:
         return "created"
     is_same = current.answer == stored and new_answer.explanation in (None, current.explanation)

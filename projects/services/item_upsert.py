@@ -177,10 +177,11 @@ GoldAnswers = dict[Question, dict[str, gold.Answer | None]]
 
 
 def parse_gold_rows(project: Project, items: Sequence[RowData]) -> GoldAnswers:
-    """Return {question: {item key: answer, None to retire it}} of validated rows.
+    """Return the gold answers in validated rows of items, as {question: {item key: answer}}.
 
-    Raises BadRequest with the errors of each row. Call it in the transaction that writes the
-    answers, before items are locked: locks are always taken in this order.
+    The answer is None where the current one is to be retired. Raises BadRequest with the errors of
+    each row. Call it in the transaction that writes the answers, before items are locked: locks are
+    always taken in this order.
     """
     used_keys = {key for row in items for key in row.get("gold", {})}
     if not used_keys:

@@ -138,7 +138,7 @@ def withdraw_offer(*, offer: MemberOffer, by: Any) -> None:
 
 @transaction.atomic
 def decline_offer(*, offer: MemberOffer) -> None:
-    """Decline an offer.
+    """Mark an offer of a role as declined by the owner of the account.
 
     The audit log entry belongs to no project: leads must still see the offer as open.
     """
@@ -154,10 +154,10 @@ def decline_offer(*, offer: MemberOffer) -> None:
 
 @transaction.atomic
 def accept_offer(*, offer: MemberOffer, role: str) -> Member:
-    """Make the owner of the account a member.
+    """Make the owner of the account a member with the offered role.
 
-    Raises InvalidProjectChange if the offer does not exist any more, if its role is not the one
-    that the user saw, or if the user is a member already.
+    ``role``: the role that the user saw. Raises InvalidProjectChange if the offer does not exist
+    any more, if its role is another one by now, or if the user is a member already.
     """
     user = _get_owner(offer)
     # The lock orders this before or after a withdrawal or change by somebody else.

@@ -65,7 +65,8 @@ def create_invited_account(
 
     The invitation link lets its owner choose a password. It is mailed to ``email`` where the site
     sends mail. The address becomes the account's when the mailed link is used: until then only the
-    lead knows that it is the person's.
+    lead knows that it is the person's. Raises InvalidProjectChange for an invalid name or address,
+    for a name that exists or resembles another, and for an unknown role.
     """
     if email:
         try:
@@ -133,8 +134,8 @@ def invite_members(
                     )
                 )
         except InvalidProjectChange as error:
-            message = _("%(name)s: %(trouble)s")
-            errors.append(message % {"name": username, "trouble": error})
+            message = _("%(what)s: %(value)s")
+            errors.append(message % {"what": username, "value": error})
     if errors:
         raise InvalidProjectChange({"names": " ".join(errors)})
     return new_members
@@ -234,50 +235,50 @@ PAUSE, RESUME, ROLES, JOIN = "pause", "resume", "roles", "join"
 
 
 @transaction.atomic
-def set_paused(
+def pause_or_resume_raters(
     *, project: Project, raters: Sequence[Rater], paused: bool, by: Any
 ) -> tuple[list[Rater], str]:
     """Pause or resume raters; return those that changed, and a token for ``undo_action``."""
     changed = set_raters_paused(raters=raters, paused=paused, by=by)
     undo_data = [rater.pk for rater in changed]
-    return changed, _sign_undo(project, by, RESUME if paused else PAUSE, undo_data)
+    return changed, _sign_undo_token(project, by, RESUME if paused else PAUSE, undo_data)
 
 
 @transaction.atomic
-def set_role(*, project: Project, members: Sequence[Member], role: str, by: Any) -> str:
-    """Give all members this role, or none of them; return a token to undo the action.
+def set_role_of_members(*, project: Project, members: Sequence[Member], role: str, by: Any) -> str:
+    """Give all members this role, or none of them; return a token for ``undo_action``.
 
-    Raises InvalidProjectChange.
+    Raises InvalidProjectChange for an unknown role, and if no lead would be left.
     """
     undo_data = [[member.pk, member.role] for member in members if member.role != role]
     for member in members:
         if member.role != role:
             change_role(member=member, role=role, by=by)
-    return _sign_undo(project, by, ROLES, undo_data)
+    return _sign_undo_token(project, by, ROLES, undo_data)
 
 
 @transaction.atomic
 def remove_members(*, project: Project, members: Sequence[Member], by: Any) -> str:
-    """Remove all of the members, or none of them; return a token to undo the action.
+    """Remove all of the members, or none of them; return a token for ``undo_action``.
 
-    Raises InvalidProjectChange.
+    Raises InvalidProjectChange if no lead would be left.
     """
     undo_data = [[member.user_id, member.role, member.starred] for member in members]
     for member in members:
         remove_member(member=member, by=by)
-    return _sign_undo(project, by, JOIN, undo_data)
+    return _sign_undo_token(project, by, JOIN, undo_data)
 
 
-def _sign_undo(project: Project, by: Any, action: str, undo_data: list[Any]) -> str:
+def _sign_undo_token(project: Project, by: Any, action: str, undo_data: list[Any]) -> str:
     return signing.dumps([project.pk, by.pk, action, undo_data], salt=_UNDO_SALT, compress=True)
 
 
 def can_undo(*, project: Project, token: str, by: Any) -> bool:
     """Return True if the token undoes an action of this user in this project in the last hour."""
-    return _parse_undo(project, token, by) is not None
+    return _parse_undo_token(project, token, by) is not None
 
 
-def _parse_undo(project: Project, token: str, by: Any) -> tuple[str, list[Any]] | None:
+def _parse_undo_token(project: Project, token: str, by: Any) -> tuple[str, list[Any]] | None:
     try:
         project_id, user_id, action, undo_data = signing.loads(
             token, salt=_UNDO_SALT, max_age=_UNDO_SECONDS
@@ -296,7 +297,7 @@ def undo_action(*, project: Project, token: str, by: Any) -> None:
     Pauses and roles are restored for those who are still in the project; removed members join
     again. Raises InvalidProjectChange if the action cannot be undone any more.
     """
-    parsed = _parse_undo(project, token, by)
+    parsed = _parse_undo_token(project, token, by)
     if parsed is None:
         raise InvalidProjectChange({"undo": _("Too late to undo this.")})
     action, undo_data = parsed

@@ -35,7 +35,7 @@ QUALITY_CHECK_BOUNDS = {
 }
 
 
-_NEEDS_RANDOM = _lazy("A fixed order reveals test items: choose random, or 0.")
+_NEEDS_RANDOM = _lazy("A fixed order reveals test items: choose a random one, or 0.")
 
 
 class InvalidProjectChange(ValueError):

@@ -107,7 +107,7 @@ def _require_attribute(project: Project, name: str) -> None:
     raise InvalidProjectChange(
         {
             "cluster_attribute": _("No item has “%(name)s”. Available attributes: %(names)s.")
-            % {"name": name, "names": names or _("nothing yet")}
+            % {"name": name, "names": names or _("none")}
         }
     )
 

@@ -241,7 +241,7 @@ def _find_single_category_problems(category: NewCategory, scale: str) -> dict[st
         or has_control_character(label)
         or has_invisible_character(label)
     ):
-        problems["label"] = _("1 to 200 visible characters, without outer spaces.")
+        problems["label"] = _("1 to 200 visible characters; no leading or trailing spaces.")
     if category.hotkey and (
         len(category.hotkey) != 1
         or category.hotkey.isspace()

@@ -24,6 +24,7 @@ from . import question_validation
 from .project_validation import InvalidProjectChange
 from .question_validation import MAX_QUESTIONS, NewCategory, NewQuestion
 
+MAX_QUESTION_LENGTH = 500  # characters; for the text
 MAX_NOTE_LENGTH = 500  # characters; for the reason of a choice
 
 
@@ -48,7 +49,9 @@ def change_categories(
     _validate_categories(scale, [category for _code, category in categories])
     codes = [code for code, _category in categories if code is not None]
     if len(set(codes)) != len(codes) or not set(codes) <= set(existing):
-        raise InvalidProjectChange({"categories": _("A category is gone. Reload the page.")})
+        raise InvalidProjectChange(
+            {"categories": _("Someone else changed this. Reload and try again.")}
+        )
     removed = [category for code, category in existing.items() if code not in codes]
     _reject_used_categories(question, removed)
     logged_before = {"categories": [serialize_category(category) for category in existing.values()]}
@@ -151,7 +154,7 @@ def _lock_question(
 
 
 def serialize_category(category: Category | NewCategory) -> dict[str, object]:
-    """Return a category as the audit log stores it."""
+    """Return a category's label, value and hotkey by name, as the audit log stores them."""
     return {"label": category.label, "value": category.value, "hotkey": category.hotkey}
 
 
@@ -318,8 +321,10 @@ def build_new_question(question: Question) -> NewQuestion:
 @transaction.atomic
 def change_question_text(*, question: Question, text: str, by: Any) -> Question:
     """Change the text of a question. Raises InvalidProjectChange for an invalid one."""
-    if not text.strip() or len(text) > 500 or has_nul(text):
-        raise InvalidProjectChange({"text": _("Enter 1 to 500 characters.")})
+    if not text.strip() or len(text) > MAX_QUESTION_LENGTH or has_nul(text):
+        raise InvalidProjectChange(
+            {"text": _("Enter 1 to %(n)s characters.") % {"n": MAX_QUESTION_LENGTH}}
+        )
     before, question.text = question.text, text
     question.save(update_fields=["text"])
     security_log.log_event(

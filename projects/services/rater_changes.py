@@ -138,7 +138,8 @@ FIELDS = {
 def get_or_link_rater(*, project: Project, user: User) -> Rater:
     """Return the user's rater in the project; link or create one if there is none.
 
-    That is an unlinked human rater with the username as key, else a new one.
+    An existing human rater whose key is the username, and who has no account, is linked to the
+    user.
     """
     rater = Rater.objects.filter(project=project, user=user).first()
     if rater is not None:
@@ -211,7 +212,8 @@ def change_rater(
 ) -> Rater:
     """Set a rater's name, kind, group and linked user (a member of the project).
 
-    For models, also the model's name and the version of its prompt. Raises InvalidProjectChange.
+    For models, also the model's name and the version of its prompt. Raises InvalidProjectChange for
+    an invalid value, and for a user who is no member or linked to another rater.
     """
     _validate_rater_fields(name, kind, group)
     _validate_model_field(kind, "model", model, max_length=MAX_MODEL_LENGTH)
@@ -302,7 +304,7 @@ def record_previous_kinds(kinds: Mapping[int, str]) -> None:
 def lock_raters_and_get_model_ids(
     raters: Collection[int], moment: datetime.datetime
 ) -> tuple[dict[int, Rater], set[int]]:
-    """Return ({id: rater}, ids of those that were models at a moment).
+    """Return the raters by id, and the ids of those that were models at a moment.
 
     The moment must not be in the future. The rows are locked while they are read.
     """

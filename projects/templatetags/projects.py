@@ -24,7 +24,7 @@ register = template.Library()
 @register.inclusion_tag("projects/_approval_hint.html", takes_context=True)
 def approval_hint(context: Context, project: Project, action: str) -> dict[str, object]:
     """Show the user's approval for the action, or a link to request one."""
-    if not approvals.is_needed():
+    if not approvals.is_approval_needed():
         return {"is_needed": False}
     approval = approvals.list_usable_approvals(project, action, context["request"].user)
     return {

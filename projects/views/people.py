@@ -43,7 +43,7 @@ def list_people(request: HttpRequest, project_id: int) -> HttpResponse:
 def render_people_page(
     request: HttpRequest, project: Project, *, status: int = 200, **extra: Any
 ) -> HttpResponse:
-    """Render the list of people.
+    """Render the list of a project's people that match the search ``q`` of the request.
 
     ``extra``: further context, such as invitation links, which are shown once, and invalid forms.
     """
@@ -82,7 +82,10 @@ def _encode_list_query(query: QueryDict) -> str:
 @login_required
 @require_POST
 def run_bulk_action(request: HttpRequest, project_id: int) -> HttpResponse:
-    """Apply the action ``do`` (pause, resume, write, role or remove) to the selected people."""
+    """Apply the action ``do`` (pause, resume, write, role or remove) to the selected people.
+
+    Raises BadRequest for another action, and for people who are not in the project.
+    """
     project = get_project(request.user, project_id, role=LEAD)
     action = request.POST.get("do", "")
     if action not in ACTIONS:
@@ -114,7 +117,7 @@ def _pause_or_resume(
         messages.error(request, _("None of them is a rater."))
         return ""
     is_pause = action == "pause"
-    changed, undo = membership.set_paused(
+    changed, undo = membership.pause_or_resume_raters(
         project=project, raters=raters, paused=is_pause, by=request.user
     )
     n = len(changed)
@@ -135,7 +138,8 @@ def _change_members(
 ) -> str:
     """Change the role of the members, or remove them; return a token to undo it.
 
-    The token is empty if there are no members. Raises InvalidProjectChange.
+    The token is empty if there are no members. Raises InvalidProjectChange if the role is unknown
+    or the project would be left without a lead.
     """
     if not selected_members:
         messages.error(request, _("None of them is a member."))
@@ -146,7 +150,7 @@ def _change_members(
         message = _("Removed: %(names)s. Their ratings are kept.") % {"names": names}
     else:
         role = request.POST.get("role", "")
-        undo = membership.set_role(
+        undo = membership.set_role_of_members(
             project=project, members=selected_members, role=role, by=request.user
         )
         message = describe_saved(_("Role"))

@@ -51,8 +51,9 @@ def show_guidelines(
 ) -> HttpResponse:
     """Show the current guidelines, or version ``number``, and what that version changed.
 
-    An open annotation page asks with ``?version=NUMBER`` if there is a newer version: 204 if there
-    is none.
+    Raises Http404 for a version that the project does not have. An open annotation page sends
+    ``?version=NUMBER`` with the version that it shows; the response is 204 if that is the current
+    one.
     """
     project = get_project(request.user, project_id)
     if request.GET.get("version") == str(project.guidelines_version):
@@ -305,7 +306,7 @@ def _render_approvals(
         "project": project,
         "form": form,
         "approvals": rows,
-        "is_needed": approvals.is_needed(),
+        "is_needed": approvals.is_approval_needed(),
         "may_decide": approvals.may_decide(request.user),
     }
     return render(request, "projects/approvals.html", context, status=status)

@@ -107,7 +107,7 @@ def edit_question(request: HttpRequest, project_id: int, key: str) -> HttpRespon
             else:
                 add_form_errors(error.form, error.change.fields)
         else:
-            return _redirect_saved(request, project, changed_question, changed=changed)
+            return _redirect_after_save(request, project, changed_question, changed=changed)
     return _render_page(
         request,
         project,
@@ -152,9 +152,9 @@ class _InvalidPart(Exception):
 
 @transaction.atomic
 def _save_question(question: Question, page: QuestionForms, *, by: Any) -> bool:
-    """Save those of the valid forms that differ from the question; return whether there were any.
+    """Save those of the valid forms that differ from the question; return whether any did.
 
-    Raises _InvalidPart.
+    Raises _InvalidPart, with the form at fault, if a service rejects a change.
     """
     rows = [(row.cleaned_data["code"], row.build_category()) for row in page.categories.get_rows()]
     stored_rows = [
@@ -213,7 +213,7 @@ def change_weights(request: HttpRequest, project_id: int, key: str) -> HttpRespo
     if form.is_valid():
         try:
             _change_weights(changed_question, form, by=request.user)
-            return _redirect_saved(request, project, changed_question)
+            return _redirect_after_save(request, project, changed_question)
         except InvalidProjectChange as error:
             add_form_errors(form, error.fields)
     return _render_page(request, project, changed_question, weights_form=form)
@@ -233,7 +233,7 @@ def preview_matrix(request: HttpRequest, project_id: int, key: str) -> HttpRespo
     )
 
 
-def _redirect_saved(
+def _redirect_after_save(
     request: HttpRequest, project: Project, changed_question: Question, *, changed: bool = True
 ) -> HttpResponse:
     if changed:

@@ -128,7 +128,10 @@ def manage_tokens(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_POST
 def revoke_token(request: HttpRequest, token_id: int) -> HttpResponse:
-    """Revoke one of the user's own tokens."""
+    """Revoke one of the user's own tokens.
+
+    Raises Http404 if the user has no unrevoked token with this id.
+    """
     if not tokens.revoke_tokens(ApiToken.objects.filter(pk=token_id, user=request.user.pk)):
         raise Http404
     messages.success(request, _("Revoked."))

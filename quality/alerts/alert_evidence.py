@@ -11,6 +11,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from core.text import lower_first
 from metrics.question_scale import QuestionScale
 from metrics.views.common import vega_lite
 from projects.models import Item, Rater
@@ -204,7 +205,7 @@ def build_spec(alert: Alert) -> vega_lite.Spec:
     y: vega_lite.Spec = {"type": "quantitative", "scale": {"zero": bias}}
     tooltip = [
         vega_lite.build_field("start", "temporal", _("day"), format="%Y-%m-%d"),
-        vega_lite.build_decimal_field("value", _("mean")),
+        vega_lite.build_decimal_field("value", lower_first(_("Mean"))),
         vega_lite.build_count_field("n", _("items")),
     ]
     scale = {"range": [12, 160]}
@@ -243,7 +244,7 @@ def _build_onset_range(alert: Alert, x: vega_lite.Spec) -> vega_lite.Spec:
 
 def _build_onset_marks(alert: Alert, x: vega_lite.Spec) -> list[vega_lite.Spec]:
     """Return the layers with a labeled rule at the onset and one at the day of detection."""
-    marks = [(alert.since, _("since then")), (alert.detected_on, _("detected"))]
+    marks = [(alert.since, lower_first(_("Since then"))), (alert.detected_on, _("detected"))]
     data = {"values": [{"start": day.isoformat(), "words": words} for day, words in marks]}
     words = {"type": "text", "align": "left", "baseline": "top", "dx": 4, "dy": 2, "fontSize": 11}
     return [

@@ -34,7 +34,7 @@ def list_same_answer_basis(alert: Alert) -> list[str]:
 
 def list_same_answer_explanations(alert: Alert) -> list[str]:
     return [
-        _("They understand the guidelines differently: ask first."),
+        _("They may read the guidelines differently: ask first."),
         _("A form or program fills in the first answer."),
     ]
 
@@ -82,7 +82,7 @@ def list_outlier_basis(alert: Alert) -> list[str]:
         _("Based on %(n)s shared items up to %(noticed)s."),
         # With the others' levels removed it is no longer a coefficient and has no lower bound.
         _(
-            "Mean agreement score (a scale of its own), adjusted for the others: %(at)s "
+            "Mean agreement score (own scale), adjusted for the others: %(at)s "
             "(95%% interval %(low)s to %(high)s; median %(middle)s)."
         ),
         _("Not flagged: %(bound)s or above."),
@@ -99,7 +99,7 @@ def list_outlier_basis(alert: Alert) -> list[str]:
 def list_outlier_explanations(alert: Alert) -> list[str]:
     return [
         *([_("Opposite answers: ask how they read the scale.")] if is_reversed(alert) else []),
-        _("They understand the guidelines differently: ask first."),
+        _("They may read the guidelines differently: ask first."),
         _("The items are harder or of other kinds: see below."),
     ]
 
@@ -113,7 +113,7 @@ def list_newcomer_basis(alert: Alert) -> list[str]:
     texts = [
         _("Based on %(n)s shared items up to %(noticed)s."),
         _(
-            "Mean agreement score (a scale of its own), adjusted for the others: %(at)s "
+            "Mean agreement score (own scale), adjusted for the others: %(at)s "
             "(95%% interval %(low)s to %(high)s; median %(middle)s)."
         ),
         _("Rarely flagged: newcomers at %(bound)s or above."),
@@ -337,5 +337,5 @@ def list_gold_basis(alert: Alert) -> list[str]:
 def list_gold_explanations(alert: Alert) -> list[str]:
     return [
         _("Raters understand the guidelines differently from the gold author."),
-        _("Some items have several right answers, which gold can allow."),
+        _("Some items have several right answers; gold can allow them."),
     ]

@@ -57,6 +57,7 @@ def get_gold_link(alert: Alert) -> tuple[str, str]:
     return _build_url(alert, "gold"), _("Review gold answers")
 
 
+_CHANGE_CHART = gettext_lazy("Lines: means before and after. Shaded: when it began (95% interval).")
 # Optional sections of an alert's page.
 DEVIATING_RATINGS, CATEGORY_USE = "deviating_ratings", "category_use"
 ABOUT_RATER, ABOUT_QUESTION, ABOUT_PAIR = "rater", "question", "pair"
@@ -112,14 +113,13 @@ class AlertKindDefinition:
 
 
 _CLOSED_HINT = gettext_lazy("This cause won’t alert again.")
-_CHANGE_CAPTION = gettext_lazy("Lines: before and since. Shaded: when it began (95% interval).")
 
 _rater_kind = partial(
     AlertKindDefinition,
     link=get_rater_link,
     error_rate=text_parts.describe_lifetime_error_rate,
     causes=RATER_CAUSES,
-    hint=gettext_lazy("While open, this rater gets no other alert."),
+    hint=gettext_lazy("While this is open, the rater gets no other alert."),
     sections=frozenset({DEVIATING_RATINGS}),
     chart=gettext_lazy("Line: mean."),
     about=ABOUT_RATER,
@@ -132,7 +132,7 @@ _level_change_kind = partial(
     error_rate=text_parts.describe_question_error_rate,
     causes=OTHER_CAUSES,
     hint=_CLOSED_HINT,
-    chart=_CHANGE_CAPTION,
+    chart=_CHANGE_CHART,
     about=ABOUT_QUESTION,
 )
 
@@ -146,7 +146,7 @@ KINDS: dict[str, AlertKindDefinition] = {
         causes=RATER_CAUSES,
         hint=gettext_lazy("Once confirmed, later ratings don’t count in others’ drift."),
         sections=frozenset({DEVIATING_RATINGS, CATEGORY_USE}),
-        chart=format_lazy("{} {}", _CHANGE_CAPTION, gettext_lazy("Adjusted for the others.")),
+        chart=format_lazy("{} {}", _CHANGE_CHART, gettext_lazy("Adjusted for the others.")),
         about=ABOUT_RATER,
     ),
     AlertKind.RATER_SAME_ANSWER: _rater_kind(

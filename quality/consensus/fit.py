@@ -36,9 +36,10 @@ class FixedCodes:
 
 
 def load_votes(question: Question, *, with_models: bool) -> np.ndarray:
-    """Return the current ratings of a question as an array of VOTE_DTYPE, by item and rater.
+    """Return the question's current ratings as an array (M,) of VOTE_DTYPE, by item and rater.
 
-    ``with_models``: those of people and models, else of people only.
+    Sorted by item id, then rater id. ``with_models``: include the ratings by models; otherwise only
+    those by people.
     """
     ratings = Rating.objects.current().filter(question=question)
     if not with_models:
@@ -48,14 +49,17 @@ def load_votes(question: Question, *, with_models: bool) -> np.ndarray:
 
 
 def get_fixed_codes(question: Question, *, moment: datetime.datetime | None = None) -> FixedCodes:
-    """Return the codes fixed by decisions and gold answers, now or at ``moment``."""
+    """Return the codes that decisions and gold answers fix, now (None) or at ``moment``."""
     return FixedCodes(
         decided=get_decided_codes(question.pk, moment), gold=get_gold_codes(question.pk, moment)
     )
 
 
 def get_gold_codes(question_id: int, moment: datetime.datetime | None = None) -> dict[int, int]:
-    """Return {item id: code} of the gold answers that allow one category, now or at ``moment``."""
+    """Return {item id: code} of gold answers that allow one category.
+
+    They are those of now, or of ``moment`` if it is given.
+    """
     gold = GoldAnswer.objects
     answers = gold.in_force() if moment is None else gold.in_force_at(moment)
     codes = {}
@@ -67,9 +71,9 @@ def get_gold_codes(question_id: int, moment: datetime.datetime | None = None) ->
 
 
 def get_decided_codes(question_id: int, moment: datetime.datetime | None = None) -> dict[int, int]:
-    """Return {item id: code} of the items' newest decisions, made at ``moment`` or before if given.
+    """Return {item id: code} of each item's newest decision, now (None) or as of ``moment``.
 
-    Items whose newest decision was withdrawn are left out.
+    Items whose newest decision was a withdrawal are left out.
     """
     rows = Decision.objects.filter(question_id=question_id).order_by("number")
     if moment is not None:
@@ -167,11 +171,13 @@ def _build_empty_labels(k: int) -> ConsensusLabels:
 def fit_labels(
     votes: np.ndarray, scale: QuestionScale, fixed: FixedCodes, *, method: str, tolerance: float = 0
 ) -> ConsensusLabels:
-    """Return the labels of the items, from ``votes``: an array of VOTE_DTYPE by item and rater.
+    """Return the labels of the items, computed from their votes by the given method.
 
+    ``votes``: an array (M,) of VOTE_DTYPE, sorted by item and rater; ``method``: a ConsensusMethod.
     With Dawid and Skene's model, a label is the median of the posterior on ordered scales, else its
     mode. If the model cannot be estimated, labels are those of the majority, and ``reason`` of the
-    result says why. ``tolerance``: that of gold answers, for the impacts of raters.
+    result says why. ``tolerance``: how far a rating may be from the label without counting as an
+    error of its rater.
     """
     indexes = scale.get_code_indices(votes["code"])
     votes, indexes = votes[indexes >= 0], indexes[indexes >= 0]
@@ -252,6 +258,12 @@ def _compute_majority(
     fixed: tuple[np.ndarray, np.ndarray],
     disagreement: np.ndarray,
 ) -> ConsensusLabels:
+    """Return the labels of a majority vote, in which raters have weights if ``method`` says so.
+
+    ``votes`` (M,), ``indexes`` (M,): their category indexes; ``disagreement`` (k, k): weight of a
+    wrong rating. ``fixed``: (item ids, category indexes) of decisions and gold, with which raters
+    are compared; it does not change the labels.
+    """
     if method == ConsensusMethod.WEIGHTED:
         majority = consensus.weighted_majority_vote(votes["item"], votes["rater"], indexes, scale.k)
     else:
@@ -296,10 +308,11 @@ def _describe_model(
 def _estimate_errors(
     votes: np.ndarray, indexes: np.ndarray, probabilities: np.ndarray, disagreement: np.ndarray
 ) -> list[ConfusionEstimate]:
-    """Return impact and accuracy of each rater, in the order of their ids.
+    """Return the impact and accuracy of each rater, in the order of their ids.
 
-    ``probabilities`` (N, k): of the categories of each item, in ascending order of item ids;
-    ``disagreement`` (k, k): weight of a wrong rating, by true and rated category.
+    ``votes`` (M,) of VOTE_DTYPE, ``indexes`` (M,): their category indexes; ``probabilities`` (N,
+    k): of the categories of each item, in ascending order of item ids; ``disagreement`` (k, k):
+    weight of a wrong rating, by true and rated category.
     """
     _items, item_index = np.unique(votes["item"], return_inverse=True)
     raters, rater_index = np.unique(votes["rater"], return_inverse=True)

@@ -24,7 +24,10 @@ from .fit import fit_labels
 
 
 def get_input_versions(only: int | None = None) -> recomputation.InputVersions:
-    """Return {question id: input version of its labels}, of all counted questions or of one."""
+    """Return {question id: version of everything from which its labels are computed}.
+
+    ``only``: the id of one question; None: all questions whose ratings have been counted.
+    """
     decisions = (
         Decision.objects.filter(**recomputation.build_question_filter(only))
         .values_list("question_id")

@@ -45,10 +45,11 @@ def record_label_changes(question_id: int, items: Sequence[int]) -> None:
 
 
 def record_completion(consensus: Consensus, question: Question) -> None:
-    """Record an event when all items have their ratings, once for each number of items.
+    """Record the event question.complete if every item has its ratings.
 
-    Call it in the transaction that stores the question's labels. An item has its ratings if its
-    label is a decision or is made of as many ratings as the project wants per item.
+    It is not recorded again while the number of items is the same. An item has its ratings if its
+    label is a decision, or is based on as many ratings as the project's overlap. Call it in the
+    transaction that stores the labels.
     """
     project = question.project
     has_label = ItemLabel.objects.filter(question=question, item=OuterRef("pk")).filter(
@@ -132,9 +133,9 @@ def store_labels(
 
 
 def lock_consensus(question_id: int) -> Consensus:
-    """Lock and return the question's row of labels, which is created where it is missing.
+    """Lock and return the question's Consensus row, which is created if it is missing.
 
-    Whoever writes labels or decisions holds this lock, so that they are written one after
+    Code that writes labels or decisions holds this lock, so that they are written one after
     another.
     """
     Consensus.objects.get_or_create(question_id=question_id)
@@ -157,7 +158,7 @@ def build_fixed_row(
     return (question_id, item_id, code, source, *numbers, "", get_db_now())
 
 
-def write_rows(rows: list[LabelRow]) -> None:
+def upsert_label_rows(rows: list[LabelRow]) -> None:
     """Upsert the rows; the caller holds the question's lock in a transaction."""
     bulk.upsert("quality_itemlabel", COLUMNS, rows, key=("question_id", "item_id"))
 
@@ -262,7 +263,7 @@ class _LeasedQuestion:
     def write(self, rows: list[LabelRow]) -> None:
         decided_items = self._lock_and_find_new_decisions()
         new_rows = [row for row in rows if row[1] not in decided_items]
-        write_rows(new_rows)
+        upsert_label_rows(new_rows)
         record_label_changes(
             self.consensus.question_id,
             [row[1] for row in new_rows if self.stored_codes.get(row[1]) != row[2]],

@@ -119,7 +119,7 @@ class ExamRulesView(ApiView):
         parameters=[QUESTION_PARAMETER],
     )
     def patch(self, request: Request, project_id: int) -> Response:
-        """Change the given rules, the others stay; running exams continue unchanged."""
+        """Change the given rules, and leave the others; running exams continue unchanged."""
         project = self.get_project(request, project_id, role=LEAD)
         data = self.parse_body(request, ExamRulesIn, ("question",))
         question = get_question(project, data.pop("question", None))

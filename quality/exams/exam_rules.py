@@ -73,7 +73,7 @@ def set_exam_rules(
     row = ExamRules.objects.select_for_update().get(question=question)
     before = {name: getattr(row, name) for name in RULES}
     new = before | {name: values[name] for name in values if name in before}
-    errors = _find_problems(new)
+    errors = _find_rule_errors(new)
     if new["required"] and (problem := _find_constant_answer_problem(question)):
         errors["required"] = problem
     if errors:
@@ -96,10 +96,10 @@ def _find_constant_answer_problem(question: Question) -> str | None:
     if answer is None or answer[1] < answer[2]:
         return None
     label, n, _n_items = answer
-    return _(
-        "Always answering “%(label)s” passes: all %(n)s gold items accept it. Add other gold "
-        "answers first."
-    ) % {"n": n, "label": label}
+    return _("Always answering “%(label)s” passes. Add other gold answers first.") % {
+        "n": n,
+        "label": label,
+    }
 
 
 def get_most_frequent_answer(question: Question) -> tuple[str, int, int] | None:
@@ -116,7 +116,7 @@ def get_most_frequent_answer(question: Question) -> tuple[str, int, int] | None:
 
 
 def _waive_experienced_raters(question: Question, by: Any) -> int:
-    """Create a waiver for each person who has rated and has no exam; return how many."""
+    """Create a waiver for each person who has rated but attempted no exam; return how many."""
     ratings = Rating.objects.current().filter(question=question)
     attempts = Exam.objects.filter(question=question)
     people = Rater.objects.filter(
@@ -140,7 +140,7 @@ def _waive_experienced_raters(question: Question, by: Any) -> int:
     return len(rows)
 
 
-def _find_problems(values: Mapping[str, float]) -> dict[str, str]:
+def _find_rule_errors(values: Mapping[str, float]) -> dict[str, str]:
     """Return {name of the rule: error message} of invalid values; empty if all are valid."""
     errors = {}
     low, high = values["p_fail"], values["p_pass"]
@@ -192,7 +192,10 @@ SEQUENTIAL_TEST_POLICY = ExamPolicy(evaluate_exam_answers, get_suspected_items)
 
 @dataclass(frozen=True)
 class ExamLoophole:
-    """An answer with which a rater who always gives it passes too often (MAX_LOOPHOLE)."""
+    """An answer that passes too often (MAX_LOOPHOLE) when a rater gives it to every item.
+
+    ``share``: the share of the exam's items on which it is right.
+    """
 
     label: str
     share: float  # of the gold answers
@@ -201,7 +204,11 @@ class ExamLoophole:
 
 @dataclass(frozen=True)
 class ExamPower:
-    """Numbers of gold items for an exam, and the error probabilities of one attempt."""
+    """The gold items that an exam can use and needs, and the error probabilities of one attempt.
+
+    ``items_each``: the most items that an attempt can have; ``passing_low``: the probability that a
+    rater whose accuracy is too low passes; ``failing_high``: that a good enough one fails.
+    """
 
     n_gold: int
     min_items: int  # that an attempt needs
@@ -211,7 +218,8 @@ class ExamPower:
     loophole: ExamLoophole | None
 
 
-def compute_power(question: Question, rules: ExamRules) -> ExamPower:
+def compute_exam_power(question: Question, rules: ExamRules) -> ExamPower:
+    """Return the numbers of gold items and the error probabilities of an exam with these rules."""
     n_gold = len(exams.get_eligible_answers(question))
     test = rules.get_test_parameters()
     test["max_answers"] = min(rules.max_answers, max(n_gold, 1))

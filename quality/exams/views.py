@@ -49,15 +49,15 @@ class ExamRulesForm(SettingsForm):
         label=_lazy("Include raters who already rated this question"), required=False
     )
     p_fail = forms.FloatField(
-        label=_lazy("Too low: share right"),
+        label=_lazy("Accuracy that should fail"),
         widget=forms.NumberInput({"step": "any"}),
     )
     p_pass = forms.FloatField(
-        label=_lazy("Good enough: share right"),
+        label=_lazy("Accuracy that should pass"),
         widget=forms.NumberInput({"step": "any"}),
     )
     alpha = forms.FloatField(
-        label=_lazy("Share of too-low raters who may pass"),
+        label=_lazy("Share of poor raters who may pass"),
         widget=forms.NumberInput({"step": "any"}),
     )
     beta = forms.FloatField(
@@ -78,7 +78,10 @@ class ExamRulesForm(SettingsForm):
         preset.choices = _list_preset_choices(max_answers)
 
     def clean(self) -> dict[str, Any]:
-        """Replace the numbers by those of a newly chosen preset; changed numbers become custom."""
+        """Return the values, with the numbers of the preset if a different one was chosen.
+
+        Adds a form error if the user also typed numbers that are not those of the preset.
+        """
         cleaned = super().clean()
         changes = self.get_changes()
         numbers = exam_rules.PRESETS.get(cleaned.pop("preset", ""))
@@ -91,8 +94,9 @@ class ExamRulesForm(SettingsForm):
 
 
 def _list_preset_choices(max_answers: int) -> list[tuple[str, str]]:
-    """Return (name, description) of each preset: accuracies that pass and fail, usual length.
+    """Return (name, description) of each preset, and last of CUSTOM.
 
+    A description has the accuracies that pass and fail, and the expected number of items.
     ``max_answers``: answers that an attempt has at most.
     """
     labels = {"easy": _("Easy"), "standard": _("Standard"), "strict": _("Strict")}
@@ -226,7 +230,7 @@ def edit_exam_rules(request: HttpRequest, project_id: int) -> HttpResponse:
     initial = {name: getattr(rules, name) for name in exam_rules.RULES}
     initial["preset"] = exam_rules.get_preset_name(rules)
     question.exam_rules = rules
-    exam_power = exam_rules.compute_power(question, rules)
+    exam_power = exam_rules.compute_exam_power(question, rules)
     # With too few gold items for an attempt, the length is that of an exam with enough of them.
     has_enough_items = exam_power.n_gold >= exam_power.min_items
     max_answers = exam_power.items_each if has_enough_items else rules.max_answers

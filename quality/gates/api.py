@@ -55,7 +55,7 @@ MAX_NAME_LENGTH = 40
 
 
 def render_badge(gate: Gate) -> str:
-    """Return the badge of a gate as SVG, in the reader's language."""
+    """Return the badge of a gate as an SVG document, in the active language."""
     name = gate.name if len(gate.name) <= MAX_NAME_LENGTH else f"{gate.name[:MAX_NAME_LENGTH]}…"
     text = get_verdict_label(gate)
     left, right = _measure_width(name), _measure_width(text)
@@ -233,7 +233,7 @@ class GateDetailView(ApiView):
         response=GateOut,
     )
     def patch(self, request: Request, project_id: int, gate_name: str) -> Response:
-        """Change the given fields, the others stay; `rules` replaces all rules."""
+        """Change the given fields, and leave the others; `rules` replaces all rules."""
         project = self.get_project(request, project_id, role=LEAD)
         gate = services.get_gate(project, gate_name)
         data = self.parse_body(request, GatePatch)

@@ -29,7 +29,10 @@ from ratings.services.rating_times import day_number
 
 @dataclass(frozen=True)
 class ItemCoverage:
-    """Numbers of the items to be rated, of those with enough ratings, and of the ratings."""
+    """The number of items, of those with enough ratings, and of the ratings of these items.
+
+    ``n_ratings`` counts the ratings of all ``n_items`` items.
+    """
 
     n_items: int
     n_covered: int
@@ -42,13 +45,13 @@ class GateInputs:
     def __init__(self, question: Question, moment: datetime.datetime) -> None:
         self.question, self.moment = question, moment
         self.project = question.project
-        self.scale_version, declared = ScaleVersion.get_at(question, moment)
+        self.scale_version, declared = ScaleVersion.get_version_at(question, moment)
         self.scale = QuestionScale.from_declaration(declared)
         self._ratings: dict[RatingFilter, HistoricalRatings] = {}
         self._agreement: dict[RatingFilter, AgreementFacts | None] = {}
 
     def get_ratings(self, rating_filter: RatingFilter) -> HistoricalRatings:
-        """Return the selected ratings, sorted by item and rater."""
+        """Return the ratings that the filter selects, sorted by item and rater."""
         if rating_filter not in self._ratings:
             ratings = get_ratings_at(self.question, self.moment, rating_filter)
             order = np.lexsort((ratings.rows["rater"], ratings.rows["item"]))
@@ -57,12 +60,13 @@ class GateInputs:
             )
         return self._ratings[rating_filter]
 
-    def select_people_ratings(
+    def select_people_or_model_ratings(
         self, rating_filter: RatingFilter, *, with_models: bool = False
     ) -> np.ndarray:
-        """Return the selected ratings of people, or of models if no person rated; (M,) of ROW.
+        """Return the selected ratings of people, or those of models if no person has rated.
 
-        ``with_models``: of people and models. Ratings of undeclared categories are left out.
+        The result is an array (M,) of ROW, without ratings of undeclared categories.
+        ``with_models``: include the ratings of people and of models.
         """
         ratings = self.get_ratings(rating_filter)
         rows = ratings.rows[self.scale.get_code_indices(ratings.rows["code"]) >= 0]
@@ -70,7 +74,7 @@ class GateInputs:
         return rows if with_models or is_model.all() else rows[~is_model]
 
     def get_agreement(self, rating_filter: RatingFilter) -> AgreementFacts | None:
-        """Return headline and coefficients of the selected ratings; None without ratings."""
+        """Return the headline and coefficients of the selected ratings; None if there are none."""
         if rating_filter not in self._agreement:
             ratings = self.get_ratings(rating_filter)
             rows = convert_codes(ratings.rows, self.scale)
@@ -91,7 +95,7 @@ class GateInputs:
     def fit_labels(self, rating_filter: RatingFilter) -> fit.ConsensusLabels:
         """Compute the labels of the items with selected ratings, by the question's method."""
         consensus = Consensus.objects.filter(question=self.question).first() or Consensus()
-        rows = self.select_people_ratings(rating_filter, with_models=consensus.with_models)
+        rows = self.select_people_or_model_ratings(rating_filter, with_models=consensus.with_models)
         columns = np.zeros(len(rows), fit.VOTE_DTYPE)
         for name in ("item", "rater", "code"):
             columns[name] = rows[name]
@@ -195,7 +199,7 @@ class GateInputs:
 
     @cached_property
     def _newest_checks(self) -> list[int]:
-        """Return the ids of the check answers that were current at the moment."""
+        """Return the ids of the check answers that were current at ``self.moment``."""
         lines = CheckAnswer.objects.filter(
             question=self.question,
             kind__in=(Assignment.Kind.GOLD, Assignment.Kind.EXAM),
@@ -211,8 +215,11 @@ class GateInputs:
         exams = CheckAnswer.objects.filter(pk__in=self._newest_checks, kind=Assignment.Kind.EXAM)
         return set(exams.values_list("item_id", "rater_id"))
 
-    def count_covered_items(self, rating_filter: RatingFilter) -> ItemCoverage:
-        """Return how many items have the wanted number of the selected ratings."""
+    def compute_coverage(self, rating_filter: RatingFilter) -> ItemCoverage:
+        """Return how many items there were, and how many had enough of the selected ratings.
+
+        Enough is the project's overlap of today.
+        """
         not_withdrawn = Q(withdrawn_at__gt=self.moment, has_content=True)
         items = rating_filter.filter_items(
             Item.objects.filter(
@@ -220,14 +227,14 @@ class GateInputs:
             )
         )
         available = np.fromiter(items.values_list("pk", flat=True), np.int64)
-        rows = self.select_people_ratings(rating_filter)
+        rows = self.select_people_or_model_ratings(rating_filter)
         rows = rows[np.isin(rows["item"], available)]
         _items, n_ratings = np.unique(rows["item"], return_counts=True)
         n_covered = int((n_ratings >= self.project.overlap).sum())
         return ItemCoverage(len(available), n_covered, len(rows))
 
     def count_open_alerts(self) -> int:
-        """Return the number of alerts that were open at the moment."""
+        """Return how many alerts of the question were open at ``self.moment``."""
         steps = AlertStep.objects.filter(alert=OuterRef("pk"), at__lte=self.moment).order_by("-pk")
         alerts = Alert.objects.filter(question=self.question, created_at__lte=self.moment)
         alerts = alerts.annotate(last_state=Subquery(steps.values("state")[:1]))

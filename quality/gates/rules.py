@@ -84,7 +84,7 @@ MEASURES = {
 
 
 def get_measure(name: str) -> Measure:
-    """Return the measure of this name. Raises KeyError for an unknown one."""
+    """Return the measure with this name. Raises KeyError if there is none."""
     if name in MEASURES:
         return MEASURES[name]
     coefficient = registry.find_coefficient(name)
@@ -138,14 +138,17 @@ class Rule:
 
     @classmethod
     def from_stored(cls, stored: Mapping[str, Any]) -> Rule:
-        """Build a rule from its stored form."""
+        """Build a rule from its stored form. Raises KeyError for an unknown measure."""
         measure = get_measure(stored["measure"])
         rating_filter = parse_filter(stored.get("filter", {}))
         return cls(measure, stored[measure.limit_field], rating_filter, dict(stored))
 
 
 def validate_rules(rules: Any, question: Question) -> list[StoredRule]:
-    """Return the rules as they are stored. Raises InvalidRules, which names every error."""
+    """Check the rules and return them as they are stored.
+
+    Raises InvalidRules, which names every error.
+    """
     if not isinstance(rules, list) or not rules:
         raise InvalidRules(_("A gate needs at least one rule."))
     if len(rules) > MAX_RULES:
@@ -203,6 +206,7 @@ def _is_known(name: str) -> bool:
 
 
 def _validate_limit(rule: Mapping[str, Any], measure: Measure) -> float:
+    """Return the limit of a rule. Raises _InvalidRule if it is missing or not within its bounds."""
     other = AT_MOST if measure.limit_field == AT_LEAST else AT_LEAST
     if other in rule:
         message = f"“{measure.name}” takes “{measure.limit_field}”, not “{other}”."
@@ -227,16 +231,17 @@ def _validate_filter(values: Any, measure: Measure, question: Question) -> Store
         raise _InvalidRule(filter=_("“%(name)s” has no filter.") % {"name": measure.name})
     try:
         rating_filter = parse_filter(values)
-        _validate_values(rating_filter, question)
+        _validate_filter_values(rating_filter, question)
     except BadRequest as error:
         raise _InvalidRule(filter=str(error)) from None
     return dict(values)
 
 
-def _validate_values(rating_filter: RatingFilter, question: Question) -> None:
-    """Raise BadRequest for a group that no rater has, or an attribute value that no item has.
+def _validate_filter_values(rating_filter: RatingFilter, question: Question) -> None:
+    """Raise BadRequest for a parameter that selects nothing, such as an unknown group.
 
-    This does not need the choices that a worker lists.
+    The values are looked up in the database rather than in the list of choices, because a worker
+    may not have computed that list yet.
     """
     filtered_jobs.validate_filter(question, rating_filter)
     project = question.project
@@ -251,10 +256,10 @@ def _validate_values(rating_filter: RatingFilter, question: Question) -> None:
 
 
 def parse_filter(values: Any) -> RatingFilter:
-    """Return the filter of a rule: an object with the parameters of filtered results.
+    """Return the filter of a rule, given as an object with the parameters of filtered results.
 
     ``attributes`` is an object of the items' attributes, ``exclude`` may be a list of keys. Raises
-    BadRequest.
+    BadRequest for an unknown parameter or a value that is not a text.
     """
     field_names = (*FILTER_NAMES, ATTRIBUTES, f"{ITEM_PREFIX}NAME")
     if not isinstance(values, dict):

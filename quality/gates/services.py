@@ -43,12 +43,13 @@ def get_gate(project: Project, name: str) -> Gate:
 
 @transaction.atomic
 def create_gate(*, project: Project, question: Question, name: str, rules: Any, by: Any) -> Gate:
-    """Create a gate of a question and return it; a worker decides it soon. Raises InvalidGate.
+    """Create a gate and return it; a worker decides it soon.
 
-    ``rules``: as the API takes them (quality.gates.rules).
+    ``rules``: as the API takes them (quality.gates.rules). Raises InvalidGate for an invalid name
+    or rule, and beyond MAX_GATES gates in the project.
     """
     Project.objects.select_for_update().get(pk=project.pk)
-    name, stored_rules = _validate(project, question, name=name, rules=rules)
+    name, stored_rules = _validate_gate(project, question, name=name, rules=rules)
     if Gate.objects.filter(project=project).count() >= MAX_GATES:
         raise InvalidGate(name=_("At most %(n)s are allowed. Remove one first.") % {"n": MAX_GATES})
     now = timezone.now()
@@ -74,7 +75,7 @@ def change_gate(*, gate: Gate, name: str | None = None, rules: Any = None, by: A
     Project.objects.select_for_update().get(pk=gate.project_id)
     row = Gate.objects.select_for_update().select_related("question__project").get(pk=gate.pk)
     before = _build_log_values(row)
-    row.name, row.rules = _validate(
+    row.name, row.rules = _validate_gate(
         row.project,
         row.question,
         name=row.name if name is None else name,
@@ -118,14 +119,17 @@ def _rename_in_rule(rule: StoredRule, renamed: Mapping[str, str]) -> StoredRule:
     return rule | {"filter": rule["filter"] | {"exclude": [renamed.get(key, key) for key in keys]}}
 
 
-def _validate(
+def _validate_gate(
     project: Project, question: Question, *, name: str, rules: Any, gate: Gate | None = None
 ) -> tuple[str, list[StoredRule]]:
-    """Return name and rules as they are stored; raise InvalidGate, which names every error."""
+    """Return the stripped name and the rules as they are stored.
+
+    ``gate``: the gate to change, None for a new one. Raises InvalidGate, which names every error.
+    """
     errors: dict[str, Any] = {}
     name = name.strip()
     if not name or len(name) > MAX_GATE_NAME_LENGTH:
-        errors["name"] = _("Between 1 and %(n)s characters.") % {"n": MAX_GATE_NAME_LENGTH}
+        errors["name"] = _("Enter 1 to %(n)s characters.") % {"n": MAX_GATE_NAME_LENGTH}
     elif "/" in name or name in (".", "..") or _has_unprintable(name):
         errors["name"] = _("No slashes or control characters.")
     else:

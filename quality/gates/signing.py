@@ -37,17 +37,21 @@ def encode_canonical_json(value: Any) -> bytes:
 
     Raises ValueError for numbers that are not finite or not exact, and for keys that are no texts.
     """
-    return _encode(value).encode("utf-8")
+    return _encode_json(value).encode("utf-8")
 
 
-def _encode(value: Any) -> str:
+def _encode_json(value: Any) -> str:
     if isinstance(value, dict):
         if not all(isinstance(key, str) for key in value):
             raise ValueError("keys of JSON objects are texts")
         members = sorted(value.items(), key=lambda member: member[0].encode("utf-16-be"))
-        return "{" + ",".join(f"{_encode(key)}:{_encode(part)}" for key, part in members) + "}"
+        return (
+            "{"
+            + ",".join(f"{_encode_json(key)}:{_encode_json(part)}" for key, part in members)
+            + "}"
+        )
     if isinstance(value, list | tuple):
-        return "[" + ",".join(_encode(part) for part in value) + "]"
+        return "[" + ",".join(_encode_json(part) for part in value) + "]"
     if isinstance(value, float):
         return _format_number(value)
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) > MAX_EXACT_INTEGER:
@@ -56,7 +60,10 @@ def _encode(value: Any) -> str:
 
 
 def _format_number(value: float) -> str:
-    """Return a number as ECMAScript writes it: the shortest digits that give the same number."""
+    """Return a number as ECMAScript writes it: the shortest digits that give the same number.
+
+    Raises ValueError for NaN and infinity.
+    """
     if not math.isfinite(value):
         raise ValueError(f"{value} is no number of JSON")
     if value == 0:

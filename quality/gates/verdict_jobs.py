@@ -22,12 +22,12 @@ from events.services import record_event
 from projects.models import Question
 from quality import recomputation
 from quality.models import Alert, AlertStep, Decision, Gate, GateState, GateVerdict, VerdictValue
-from ratings.api.query_times import restore_plus
+from ratings.api.query_times import restore_plus_sign
 from ratings.models import Assignment, Rating
 
 from .inputs import GateInputs
 from .rules import Rule
-from .verdicts import Document, compute_document
+from .verdicts import Document, compute_verdict
 
 MAX_IMMEDIATE_RATINGS = 20_000  # about a second; read once for each filter of the rules
 REUSE_SECONDS = 60  # a verdict of so long ago counts as current for a large question
@@ -47,7 +47,7 @@ def get_or_request_verdict(gate: Gate, as_of: datetime.datetime | None) -> Docum
     n_filters = len({Rule.from_stored(stored).filter for stored in gate.rules})
     limit = MAX_IMMEDIATE_RATINGS // max(n_filters, 1)
     if Rating.objects.filter(question=gate.question_id)[: limit + 1].count() <= limit:
-        return compute_document(gate, as_of or timezone.now())
+        return compute_verdict(gate, as_of or timezone.now())
     row = None
     if as_of is None:
         recent = timezone.now() - datetime.timedelta(seconds=REUSE_SECONDS)
@@ -67,7 +67,7 @@ def parse_moment(text: str, zone: ZoneInfo) -> datetime.datetime:
     ``zone``: time zone that applies if the text has none. Raises InvalidMoment for another
     text, and for a moment in the future.
     """
-    text = restore_plus(text)
+    text = restore_plus_sign(text)
     try:
         moment = datetime.datetime.fromisoformat(text)
         if moment.tzinfo is None:
@@ -82,7 +82,7 @@ def parse_moment(text: str, zone: ZoneInfo) -> datetime.datetime:
 
 
 def _compute_fields(row: GateVerdict) -> Document:
-    return {"document": compute_document(row.gate, row.as_of)}
+    return {"document": compute_verdict(row.gate, row.as_of)}
 
 
 VERDICT_JOB = OnDemandJob(
@@ -104,7 +104,10 @@ EVENT_RULE_FIELDS = ("measure", "name", "at_least", "at_most", "verdict", "neede
 
 
 def get_input_versions(only: int | None = None) -> recomputation.InputVersions:
-    """Return {question id: input version of its gates}, of all questions with gates or of one."""
+    """Return {question id: version of everything on which the verdicts of its gates are based}.
+
+    ``only``: the id of one question; None: all questions that have gates.
+    """
     gates = Gate.objects.filter(**recomputation.build_question_filter(only)).order_by()
     changed = dict(gates.values_list("question_id").annotate(Max("changed_at")))
     counts = recomputation.get_count_versions(
@@ -118,9 +121,9 @@ def get_input_versions(only: int | None = None) -> recomputation.InputVersions:
     gold = recomputation.get_gold_versions(only)
     checks = recomputation.get_check_answer_versions(changed, Assignment.Kind.GOLD)
     newest_rows = {
-        "decision": _get_newest(Decision.objects.all(), "question_id", changed),
-        "alert": _get_newest(Alert.objects.all(), "question_id", changed),
-        "alert_step": _get_newest(AlertStep.objects.all(), "alert__question_id", changed),
+        "decision": _get_newest_ids(Decision.objects.all(), "question_id", changed),
+        "alert": _get_newest_ids(Alert.objects.all(), "question_id", changed),
+        "alert_step": _get_newest_ids(AlertStep.objects.all(), "alert__question_id", changed),
     }
     newest_gates = dict(gates.values_list("question_id").annotate(Max("pk")))
     versions = {}
@@ -135,7 +138,7 @@ def get_input_versions(only: int | None = None) -> recomputation.InputVersions:
     return versions
 
 
-def _get_newest(rows: Any, path: str, questions: Any) -> dict[int, int]:
+def _get_newest_ids(rows: Any, path: str, questions: Any) -> dict[int, int]:
     newest = rows.filter(**{f"{path}__in": list(questions)}).order_by().values_list(path)
     return dict(newest.annotate(Max("pk")))
 
@@ -154,7 +157,7 @@ def _decide_and_store(state: GateState) -> None:
     moment = timezone.now()
     inputs = GateInputs(question, moment)
     for gate in Gate.objects.filter(question=question).select_related("question__project"):
-        _store_verdict(gate, compute_document(gate, moment, inputs))
+        _store_verdict(gate, compute_verdict(gate, moment, inputs))
     update_leased_row(
         state,
         get_leased_rows(state),
@@ -166,7 +169,7 @@ def _decide_and_store(state: GateState) -> None:
 
 @transaction.atomic
 def _store_verdict(gate: Gate, document: Document) -> None:
-    """Store a gate's signed verdict, and record an event if pass or fail differs from the last.
+    """Store a gate's signed verdict, and record an event if it differs from the previous one.
 
     Nothing is stored if the gate was changed or deleted meanwhile.
     """

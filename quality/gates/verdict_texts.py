@@ -24,7 +24,7 @@ BADGE_STYLES = {
     VerdictValue.NOT_ENOUGH.value: "warn",
 }
 _REASONS: dict[str, Promise] = {
-    "no_items": gettext_lazy("there is no item"),
+    "no_items": gettext_lazy("there are no items"),
     "no_confidence": gettext_lazy("the label method gives no confidence"),
 }
 
@@ -48,12 +48,12 @@ def get_verdict_label(gate: Gate) -> str:
 
 
 def describe_verdict(document: Mapping[str, Any]) -> str:
-    """Return one sentence on the verdict of the gate."""
+    """Return a sentence on the verdict, with the further items that it needs if that is known."""
     parameters = {"gate": document["gate"]}
     if document["verdict"] == VerdictValue.PASS:
-        return _("“%(gate)s” passes: every rule is met.") % parameters
+        return _("“%(gate)s” passes.") % parameters
     if document["verdict"] == VerdictValue.FAIL:
-        return _("“%(gate)s” fails: a rule isn’t met.") % parameters
+        return _("“%(gate)s” fails.") % parameters
     undecided = [rule for rule in document["rules"] if rule["verdict"] != VerdictValue.PASS]
     # Rules of an event have their value beside the measure.
     if any(rule.get("estimate", rule)["value"] is None for rule in undecided):
@@ -71,12 +71,12 @@ def _describe_needed_items(n: int) -> str:
     }
 
 
-def list_sentences(document: Mapping[str, Any]) -> list[str]:
+def list_rule_sentences(document: Mapping[str, Any]) -> list[str]:
     """Return a sentence on each rule of a verdict."""
-    return [f"{row.label}: {row.sentence}" for row in build_rows(document)]
+    return [f"{row.label}: {row.sentence}" for row in build_rule_rows(document)]
 
 
-def build_rows(document: Mapping[str, Any]) -> list[RuleRow]:
+def build_rule_rows(document: Mapping[str, Any]) -> list[RuleRow]:
     """Return the rules of a verdict for a page."""
     rows = []
     for rule in document["rules"]:
@@ -116,7 +116,7 @@ def describe_rule(rule: Mapping[str, Any]) -> str:
 
 
 def describe_filter(rule: Mapping[str, Any]) -> str:
-    """Return the filter of a rule in words."""
+    """Return the filter of a rule in words; "" if the rule has none."""
     parameters = parse_filter(rule.get("filter", {})).parameters
     return ", ".join(format_filter_part(name, value) for name, value in parameters.items())
 

@@ -27,9 +27,9 @@ from .signing import Document
 
 
 def compute_measure(rule: Rule, inputs: GateInputs) -> tuple[str, Value]:
-    """Return the name of the measured quantity, and its Value with the usual 95% interval.
+    """Return (name, value): the quantity that a rule measures, and its value with the 95% interval.
 
-    The name of the measure HEADLINE is that of the current headline coefficient.
+    For the measure HEADLINE, the name is that of the current headline coefficient.
     """
     name = rule.measure.name
     if name == GOLD_ACCURACY:
@@ -39,7 +39,7 @@ def compute_measure(rule: Rule, inputs: GateInputs) -> tuple[str, Value]:
     if name == LABEL_CONFIDENCE:
         return name, _compute_label_confidence(rule, inputs)
     if name == COVERAGE:
-        covered = inputs.count_covered_items(rule.filter)
+        covered = inputs.compute_coverage(rule.filter)
         n = covered.n_items
         share = covered.n_covered / n if n else None
         interval = None if share is None else (share, share)
@@ -74,13 +74,14 @@ FORMAT = 1
 EXACT_MEASURES = (COVERAGE, OPEN_ALERTS)
 
 
-def compute_document(
+def compute_verdict(
     gate: Gate, moment: datetime.datetime, inputs: GateInputs | None = None
 ) -> Document:
     """Return the signed verdict on a gate at a moment, which must not be in the future.
 
     It is the same whenever it is computed, if the ratings, scale, gold answers, decisions and
-    alerts of that moment and the question's present tolerance of gold answers are the same.
+    alerts of that moment, and the question's present tolerance, are the same. ``inputs``: those of
+    the moment, if they are loaded already; None: load them.
     """
     inputs = inputs or GateInputs(gate.question, moment)
     rules = [Rule.from_stored(stored) for stored in gate.rules]
@@ -103,7 +104,7 @@ def compute_document(
 
 
 def combine_verdicts(verdicts: Iterable[str]) -> str:
-    """Return the verdict of a gate from those of its rules.
+    """Return the verdict of a gate from the verdicts of its rules.
 
     It is fail if one fails, pass if all pass, else not enough data.
     """
@@ -119,6 +120,10 @@ def format_moment(moment: datetime.datetime) -> str:
 
 
 def _judge_rule(rule: Rule, inputs: GateInputs) -> Document:
+    """Return the rule with its verdict, estimate and the number of items that it still needs.
+
+    The number is None if the rule needs no more items, or if it cannot be computed.
+    """
     name, value = compute_measure(rule, inputs)
     is_exact = rule.measure.name in EXACT_MEASURES
     estimate = value if is_exact else _apply_confidence_sequence(value, rule)

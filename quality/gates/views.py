@@ -200,7 +200,7 @@ def show_gate(request: HttpRequest, project_id: int, gate_name: str) -> HttpResp
 @login_required
 @require_POST
 def delete_gate(request: HttpRequest, project_id: int, gate_name: str) -> HttpResponse:
-    """Delete a gate."""
+    """Delete the gate of this name and return to the list. For leads."""
     project = get_project(request.user, project_id, role=LEAD)
     services.delete_gate(gate=services.get_gate(project, gate_name), by=request.user)
     messages.success(request, _("Deleted."))
@@ -217,7 +217,7 @@ def _build_row(gate: Gate) -> Mapping[str, Any]:
         "verdict_label": verdict_texts.get_verdict_label(gate),
         "style": verdict_texts.BADGE_STYLES.get(gate.verdict, ""),
         "summary": verdict_texts.describe_verdict(document) if document else "",
-        "rows": verdict_texts.build_rows(document) if document else [],
+        "rows": verdict_texts.build_rule_rows(document) if document else [],
         "document": document,
         "has_intervals": any(
             map(verdict_texts.has_interval, document["rules"] if document else [])

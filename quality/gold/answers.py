@@ -63,7 +63,7 @@ class GoldResponse:
 def get_current_gold(
     question: Question, scale: QuestionScale, *, moment: datetime.datetime | None = None
 ) -> dict[int, CurrentGold]:
-    """Return {item id: its gold answer}, of now or of a past ``moment``."""
+    """Return {item id: gold answer}, as of now (None) or as of a past ``moment``."""
     index_of_code = {int(code): index for index, code in enumerate(scale.codes)}
     confirmations = GoldReview.objects.filter(gold=OuterRef("pk"), verdict=GoldReview.Verdict.KEEP)
     if moment is None:
@@ -88,7 +88,7 @@ def get_current_gold(
 def list_gold_responses(question: Question, scale: QuestionScale) -> list[GoldResponse]:
     """Return all raters' answers to items with gold, in the order in which they were given.
 
-    Where a rater has both a rating and a check answer of an item, the check answer counts.
+    Where a rater both rated an item and gave a check answer to it, only the check answer counts.
     """
     gold = GoldAnswer.objects.in_force().filter(question=question).values("item")
     check_answers = CheckAnswer.objects.filter(
@@ -107,7 +107,7 @@ def list_gold_responses(question: Question, scale: QuestionScale) -> list[GoldRe
 def get_passed_exam_answers(
     question: Question, *, moment: datetime.datetime | None = None
 ) -> set[tuple[int, int]]:
-    """Return (rater id, item id) of the answers in passed exams, now or at a past moment."""
+    """Return (rater id, item id) of the answers in passed exams, now (None) or at ``moment``."""
     exams = Exam.objects.filter(question=question, state=Exam.State.PASSED)
     if moment is not None:
         exams = exams.filter(ended_at__lte=moment)

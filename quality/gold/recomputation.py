@@ -31,9 +31,9 @@ from .answers import CurrentGold, GoldResponse
 
 
 def get_input_versions(only: int | None = None) -> recomputation.InputVersions:
-    """Return {question id: input version of its scores}.
+    """Return {question id: version of everything from which its gold scores are computed}.
 
-    Of all counted questions that ever had gold, or of one.
+    ``only``: the id of one question; None: all counted questions that ever had gold.
     """
     gold_versions = recomputation.get_gold_versions(only)
     reviews = GoldReview.objects.filter(gold__question__in=list(gold_versions))
@@ -91,9 +91,10 @@ def group_scored_responses(
     *,
     excluded_items: Collection[int] = (),
 ) -> dict[int, list[GoldResponse]]:
-    """Return {rater id: responses to scored gold, outside of exams}, in the order given.
+    """Return {rater id: answers that count for the score}, in the order given.
 
-    ``excluded_items``: ids of items whose gold is suspected.
+    Answers in exams do not count, nor do those to gold that is not scored. ``excluded_items``: ids
+    of the items whose gold is suspected.
     """
     responses_of_rater: dict[int, list[GoldResponse]] = {}
     for response in responses:
@@ -115,7 +116,7 @@ def compute_gold_score(
     pass_mark: float,
     since: datetime.datetime | None = None,
 ) -> GoldScore:
-    """Return the unsaved score of a rater on gold; the evidence counts answers after ``since``."""
+    """Return the unsaved gold score of a rater; evidence counts only answers after ``since``."""
     right = [response.code in gold_of_item[response.item].right for response in responses]
     table = _count_answers(responses, gold_of_item, scale.k)
     result = formulas.compute_score(table, None, scale.values if scale.type.numeric else None)
@@ -123,7 +124,7 @@ def compute_gold_score(
     low, high = wilson_interval(n_right, n)
     n_before = 0 if since is None else sum(response.at <= since for response in responses)
     evidence_by_answer = _compute_evidence_by_answer(right, n_before, pass_mark)
-    reached = formulas.find_pause(evidence_by_answer)
+    reached = formulas.count_answers_until_pause(evidence_by_answer)
     return GoldScore(
         question_id=question_id,
         rater_id=responses[0].rater,
@@ -147,9 +148,10 @@ def compute_gold_score(
 
 
 def _compute_evidence_by_answer(right: list[bool], n_before: int, pass_mark: float) -> np.ndarray:
-    """Return (N,): the evidence against the rater after each answer.
+    """Return the evidence against the rater after each answer, an array (N,).
 
-    ``right``: whether each of the N answers is right; of the first ``n_before`` it stays 1.
+    ``right``: whether each of the N answers is right. The evidence stays 1 for the first
+    ``n_before``.
     """
     evidence = np.minimum(formulas.compute_evidence(right[n_before:], pass_mark), MAX_EVIDENCE)
     return np.concatenate([np.ones(n_before), evidence])
@@ -188,9 +190,9 @@ def _list_class_scores(
     gold_of_item: Mapping[int, CurrentGold],
     scale: QuestionScale,
 ) -> list[dict[str, float]]:
-    """Return the rater's right answers for each gold category, with the interval of the accuracy.
+    """Return a row for each gold category: how often the rater was right, and the 95% interval.
 
-    Gold answers with several categories are left out. Categories are given by their code.
+    Gold answers with several categories are left out. ``code`` of a row is that of the category.
     """
     outcomes: dict[int, list[bool]] = {}
     for response in responses:
@@ -209,10 +211,10 @@ def _list_class_scores(
 def _list_week_scores(
     responses: Sequence[GoldResponse], right: np.ndarray, evidence_by_answer: np.ndarray
 ) -> list[dict[str, float]]:
-    """Return the rater's right answers of each week, and the evidence at the end of it.
+    """Return a row for each week: how often the rater was right, and the evidence at its end.
 
-    ``right`` (N,): whether each response is right; ``evidence_by_answer`` (N,): the evidence
-    after it.
+    ``right`` (N,): whether each response is right; ``evidence_by_answer`` (N,): the evidence after
+    it.
     """
     weeks = compute_start_days(np.array([response.day for response in responses]), "week")
     rows = []
@@ -252,7 +254,7 @@ def _compute_and_store_scores(state: GoldState) -> None:
 def compute_gold_results(
     question: Question, pass_mark: float
 ) -> tuple[list[GoldScore], list[GoldItem], dict[str, int]]:
-    """Return a score for each rater, a row for each gold answer, and totals of the question.
+    """Return (a score for each rater, a row for each gold answer, {name: total of the question}).
 
     ``pass_mark``: the accuracy that a rater must reach.
     """

@@ -19,6 +19,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from core import security_log
+from core.text import describe_range
 from events.services import record_event
 from metrics.agreement.rater_quality.gold import PAUSE_EVIDENCE
 from metrics.views.common.number_formats import format_number
@@ -38,20 +39,20 @@ def set_gold_rules(
     rule: str | None = None,
     tolerance: str | float | None = None,
 ) -> GoldState:
-    """Set the pass mark of raters on gold, the consequence below it, and the tolerance.
+    """Set the pass mark on gold, the consequence below it, and the tolerance of gold answers.
 
-    ``pass_mark``: an accuracy; ``rule``: GoldState.Rule; ``tolerance``:
-    Question.gold_tolerance; None leaves a value unchanged. The next sweep recomputes scores and
-    evidence; earlier answers in exams keep their outcome. Records a security event. Raises
-    ValueError for a pass mark outside 0.05 to 0.99, for an unknown rule, and for a tolerance on
-    a scale without order or so large that every answer is right.
+    ``pass_mark``: an accuracy; ``rule``: GoldState.Rule; ``tolerance``: Question.gold_tolerance;
+    None leaves a value unchanged. The next sweep recomputes scores and evidence; earlier answers in
+    exams keep their outcome. Records a security event. Raises ValueError for a pass mark outside
+    0.05 to 0.99, for an unknown rule, and for a tolerance on a scale without order or so large that
+    every answer is right.
     """
     if rule is not None and rule not in GoldState.Rule.values:
         raise ValueError(_("Choose an action."))
     row, _created = GoldState.objects.get_or_create(question=question)
     value = row.pass_mark if pass_mark is None else _parse_number(pass_mark)
     if not 0.05 <= value <= 0.99:
-        raise ValueError(_("The pass mark must be between 0.05 and 0.99."))
+        raise ValueError(describe_range(0.05, 0.99))
     before = {"pass_mark": row.pass_mark, "rule": row.rule, "tolerance": question.gold_tolerance}
     if tolerance is not None:
         question.gold_tolerance = _parse_tolerance(tolerance, question)
@@ -115,10 +116,10 @@ def get_evidence_starts(question_id: int) -> dict[int, datetime.datetime]:
 
 @transaction.atomic
 def override_resumed_pauses(question_id: int) -> None:
-    """Override the pauses of raters who were resumed on another page, as a lead's decision."""
+    """Override the pauses by gold of raters whom a lead has resumed on another page."""
     rows = GoldIntervention.objects.filter(question=question_id, step=Step.PAUSE, state=State.DONE)
     for intervention in rows.filter(rater__paused=False).select_related("rater", "question"):
-        _override(intervention, reason=RESUMED, by=None)
+        _override_interventions(intervention, reason=RESUMED, by=None)
 
 
 def create_interventions(
@@ -126,8 +127,8 @@ def create_interventions(
 ) -> list[GoldIntervention]:
     """Create the warnings and pauses that the evidence calls for, unless they exist; return them.
 
-    ``rule``: GoldState.Rule, whether they are proposed, carried out at once, or not created.
-    Runs in the transaction that stores the scores.
+    ``rule``: a GoldState.Rule, whether they are proposed, carried out at once, or not created. Call
+    it in the transaction that stores the scores.
     """
     if rule == Rule.OFF:
         return []
@@ -150,7 +151,7 @@ def create_interventions(
             created_at=timezone.now(),
         )
         if rule == Rule.AUTOMATIC:
-            _carry_out(intervention, by=None)
+            _warn_or_pause_rater(intervention, by=None)
         else:
             _record_event(intervention, f"gold.{step}_proposed", by=None)
         interventions.append(intervention)
@@ -166,7 +167,7 @@ def carry_out_intervention(*, intervention: GoldIntervention, by: Any) -> GoldIn
     row = _lock_intervention(intervention)
     if row.state != State.PROPOSED:
         raise InvalidIntervention(_("Already decided."))
-    _carry_out(row, by=by)
+    _warn_or_pause_rater(row, by=by)
     return row
 
 
@@ -174,9 +175,10 @@ def carry_out_intervention(*, intervention: GoldIntervention, by: Any) -> GoldIn
 def override_intervention(
     *, intervention: GoldIntervention, reason: str, by: Any
 ) -> GoldIntervention:
-    """Override all interventions against the rater in this question.
+    """Override all interventions against the intervention's rater in its question; return it.
 
-    The rater may continue, and the evidence starts again. Raises InvalidIntervention.
+    The rater may continue, and the evidence starts again. Raises InvalidIntervention for an empty
+    or too long reason, and if it was overridden before.
     """
     reason = reason.strip()
     if problem := find_required_reason_error(reason, max_length=MAX_REASON_LENGTH):
@@ -184,7 +186,7 @@ def override_intervention(
     row = _lock_intervention(intervention)
     if row.state == State.OVERRIDDEN:
         raise InvalidIntervention(_("Already decided."))
-    _override(row, reason=reason, by=by)
+    _override_interventions(row, reason=reason, by=by)
     return row
 
 
@@ -205,7 +207,7 @@ def _get_current_steps(question: Question, raters: Collection[int]) -> dict[int,
     return steps
 
 
-def _carry_out(intervention: GoldIntervention, *, by: Any) -> None:
+def _warn_or_pause_rater(intervention: GoldIntervention, *, by: Any) -> None:
     intervention.state, intervention.by, intervention.decided_at = State.DONE, by, timezone.now()
     intervention.save(update_fields=["state", "by", "decided_at"])
     rater = intervention.rater
@@ -219,7 +221,7 @@ def _carry_out(intervention: GoldIntervention, *, by: Any) -> None:
     _record_event(intervention, f"gold.{intervention.step}_carried_out", by=by)
 
 
-def _override(intervention: GoldIntervention, *, reason: str, by: Any) -> None:
+def _override_interventions(intervention: GoldIntervention, *, reason: str, by: Any) -> None:
     now = timezone.now()
     rows = GoldIntervention.objects.filter(question=intervention.question, rater=intervention.rater)
     ended = list(rows.exclude(state=State.OVERRIDDEN).values_list("step", "state"))

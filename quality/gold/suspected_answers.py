@@ -68,7 +68,7 @@ def build_gold_items(
     pass_mark: float,
     passed_exam_answers: Container[tuple[int, int]],
 ) -> list[GoldItem]:
-    """Return a row for each current gold answer, ordered by item.
+    """Return an unsaved GoldItem for each current gold answer, ordered by item.
 
     ``passed_exam_answers``: (rater id, item id) of the answers in passed exams.
     """
@@ -173,9 +173,11 @@ def _set_passing_rater_counts(
 def _compute_other_accuracies(
     item_gold: int | None, codes: Mapping[int, int], tally: Mapping[int, tuple[int, int]]
 ) -> dict[int, float]:
-    """Return {rater id: accuracy on all other gold}, shrunk by the prior of find_suspect_gold.
+    """Return {rater id: accuracy on gold other than this item's}, shrunk toward a prior.
 
-    ``tally``: {rater id: (right answers, answers)} on all gold.
+    ``item_gold``: category index of the item's gold; ``codes``: {rater id: answer to the item};
+    ``tally``: {rater id: (right answers, answers)} on all gold. The prior is that of
+    find_suspect_gold.
     """
     accuracies = {}
     for rater_id, code in codes.items():
@@ -198,12 +200,13 @@ def _count_right_answers(
 
 @transaction.atomic
 def create_review(*, gold: GoldAnswer, verdict: str, reason: str = "", by: Any) -> GoldReview:
-    """Store a lead's review of a current gold answer: keep it, or retire it; return the review.
+    """Store a lead's verdict to keep or retire a current gold answer, and return the review.
 
-    ``verdict``: keep or retire. Raises InvalidGoldReview, without changes.
+    Raises InvalidGoldReview, without changes, for an unknown verdict, a reason that is too long,
+    and a gold answer that is no longer current.
     """
     if verdict not in GoldReview.Verdict.values:
-        raise InvalidGoldReview(_("Choose to keep or retire it."))
+        raise InvalidGoldReview(_("Choose an action."))
     if problem := find_reason_error(reason, max_length=MAX_REASON_LENGTH):
         raise InvalidGoldReview(problem)
     gold_services.lock_gold_answers(gold.question)

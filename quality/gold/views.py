@@ -107,10 +107,10 @@ def show_gold(request: HttpRequest, project_id: int) -> HttpResponse:
 
 
 def _sort_by_exposure(items: QuerySet[GoldItem], question: Question) -> QuerySet[Any]:
-    """Return the gold items by how often they were shown, or uncounted ones while there are none.
+    """Return the question's gold items, those that most raters answered first.
 
-    ``items``: of the question. They are computed when somebody has rated; until then the rows are
-    gold answers with the same fields.
+    ``items``: its gold items, which are computed once somebody has rated. Until then the gold
+    answers themselves are returned, annotated with the same fields.
     """
     by_exposure = items.order_by("-exposures", "item__id")
     if by_exposure.exists():
@@ -122,7 +122,10 @@ def _sort_by_exposure(items: QuerySet[GoldItem], question: Question) -> QuerySet
 
 
 def _get_readable_selection(request: HttpRequest, project_id: int) -> Selection:
-    """Return the selection for leads; in an example, where nobody rates, for each member."""
+    """Return the selected question, for leads; in an example project, for every member.
+
+    Raises Http404 for strangers and PermissionDenied for other members.
+    """
     project = get_project(request.user, project_id, role=VIEWER)
     if not project.is_example:
         project = get_project(request.user, project_id, role=LEAD)
@@ -186,7 +189,7 @@ def show_rater(request: HttpRequest, project_id: int, rater_id: int) -> HttpResp
 @login_required
 @require_POST
 def submit_review(request: HttpRequest, project_id: int, item_id: int) -> HttpResponse:
-    """Keep or retire a gold answer."""
+    """Keep or retire a suspected gold answer, as ``verdict`` says."""
     selection = get_permitted_selection(request, project_id, role=LEAD)
     item = get_object_or_404(Item, project=selection.project, pk=item_id)
     answers = GoldAnswer.objects.in_force().select_related("question", "item")
@@ -208,7 +211,7 @@ def submit_review(request: HttpRequest, project_id: int, item_id: int) -> HttpRe
 def submit_intervention(
     request: HttpRequest, project_id: int, intervention_id: int
 ) -> HttpResponse:
-    """Carry out a proposed intervention, or override it with a ``reason``, by ``do``."""
+    """Carry out a proposed warning or pause, or override it with a ``reason``, as ``do`` says."""
     selection = get_permitted_selection(request, project_id, role=LEAD)
     intervention = get_object_or_404(
         GoldIntervention, question=selection.question, pk=intervention_id
@@ -231,7 +234,7 @@ def submit_intervention(
 @login_required
 @require_POST
 def change_rules(request: HttpRequest, project_id: int) -> HttpResponse:
-    """Set the pass mark of raters on gold, the consequence below it, and the tolerance."""
+    """Set the pass mark on gold, the consequence below it, and the tolerance of gold answers."""
     selection = get_permitted_selection(request, project_id, role=LEAD)
     question = selection.question
     state = GoldState.objects.filter(question=question).first()

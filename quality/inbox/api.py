@@ -39,17 +39,15 @@ class InboxView(ApiView):
         PAGE_PARAMETERS,
     )
     def get(self, request: Request) -> Response:
-        """Return the entries of the page Inbox, in all active projects of the caller."""
+        """Return the inbox of the caller: what needs an action, in all their active projects."""
         params = parse_query_parameters(request, PAGE_PARAMETER_NAMES)
         token_project_id = get_token_project_id(request)
-        scope = inbox_entries.InboxScope.for_user(
-            request.user, None if token_project_id is None else [token_project_id]
-        )
-        entries = inbox_entries.select_entries(scope).order_by(*inbox_entries.ORDER)
+        scope = inbox_entries.InboxScope(request.user, token_project_id)
 
         def read(after: CursorKey | None, size: int) -> list[tuple[CursorKey, Any]]:
             start = after[0] if after and after[0] > 0 else 0
-            described = inbox_entries.load_entries(list(entries[start : start + size]), scope)
+            stored_entries = inbox_entries.read_entries(scope, size, start)
+            described = inbox_entries.load_entries(stored_entries, scope)
             return [
                 ((start + number,), _serialize_entry(request, row))
                 for number, row in enumerate(described, start=1)

@@ -14,7 +14,6 @@ from events.models import Webhook
 from metrics.views.common import number_formats
 from projects.models import Approval, Question
 from projects.models.roles import Capability, may
-from projects.services import approvals
 from quality.models import (
     Alert,
     AlertState,
@@ -53,12 +52,12 @@ class EntryCount:
 
     @property
     def text(self) -> str:
-        """Number and kind as a text."""
+        """Return the number and the kind in words, such as "3 open alerts"."""
         return describe_number(self.kind, self.number)
 
     @property
     def url(self) -> str:
-        """URL of the page that lists them."""
+        """Return the URL of the page that lists these things."""
         page = reverse(self.kind, args=[self.project_id])
         return f"{page}?question={self.question}" if self.question else page
 
@@ -97,7 +96,7 @@ def get_entries_by_project(roles: Mapping[int, str]) -> dict[int, list[EntryCoun
     project_ids = list(roles)
     led_ids = [project for project, role in roles.items() if may(role, Capability.MANAGE)]
     rows = _build_count_query(ALERTS, get_open_alerts(), project_ids).union(
-        _build_count_query(RATERS, get_raters_below_pass_mark(), project_ids, per_question=True),
+        _build_count_query(RATERS, get_gold_scores_to_act_on(), project_ids, per_question=True),
         _build_count_query(
             INTERVENTIONS,
             get_proposed_interventions(),
@@ -128,7 +127,7 @@ def get_entries_by_question(
         for capability in (Capability.MANAGE, Capability.REVIEW)
     )
     rows = _build_count_query(ALERTS, get_open_alerts(), visible_ids, per_question=True).union(
-        _build_count_query(RATERS, get_raters_below_pass_mark(), visible_ids, per_question=True),
+        _build_count_query(RATERS, get_gold_scores_to_act_on(), visible_ids, per_question=True),
         _build_count_query(
             INTERVENTIONS,
             get_proposed_interventions(),
@@ -150,7 +149,7 @@ def get_entries_by_question(
 def count_uncertain_items(project: Any, limit: int, *, question: Question | None = None) -> int:
     """Return the number of uncertain items that wait for a decision, at most ``limit``.
 
-    ``question``: only of this question, else of all questions of the project.
+    ``question``: count only those of this question; None: of all questions of the project.
     """
     labels = get_uncertain_labels().filter(question__project=project)
     if question is not None:
@@ -164,12 +163,12 @@ def _sort_rows(rows: Iterable[Any]) -> list[Any]:
 
 
 def get_open_alerts() -> AlertQuerySet:
-    """Return the alerts that nobody has resolved or muted: the reasons for the status act."""
+    """Return the alerts that are open or acknowledged, thus neither muted nor resolved."""
     return Alert.objects.filter(state__in=(AlertState.OPEN, AlertState.ACKNOWLEDGED))
 
 
-def get_raters_below_pass_mark() -> QuerySet[GoldScore]:
-    """Return the gold scores that need an action and led to no proposed intervention yet."""
+def get_gold_scores_to_act_on() -> QuerySet[GoldScore]:
+    """Return the gold scores that call for a pause, unless an intervention is proposed already."""
     proposed = get_proposed_interventions().filter(
         question=OuterRef("question"), rater=OuterRef("rater")
     )
@@ -185,9 +184,7 @@ def get_proposed_interventions() -> QuerySet[GoldIntervention]:
 
 
 def get_requested_approvals(user: Any) -> QuerySet[Approval]:
-    """Return the open requests of other people, which this user may decide."""
-    if not approvals.may_decide(user):
-        return Approval.objects.none()
+    """Return the open requests of people other than ``user`` (an id or an expression)."""
     return Approval.objects.filter(state=Approval.State.OPEN).exclude(requested_by=user)
 
 
@@ -198,9 +195,9 @@ def get_webhooks_paused_by_failure() -> QuerySet[Webhook]:
 
 
 def get_exams_without_attempts() -> QuerySet[Exam]:
-    """Return the last failed exam of each unpaused rater without further attempts.
+    """Return the last failed exam of each unpaused rater who has no attempt left.
 
-    Only where an exam is required.
+    Only questions that require an exam are included.
     """
     return Exam.objects.latest_failed().filter(
         number__gte=F("question__exam_rules__max_attempts"),

@@ -8,13 +8,14 @@ check are one entry per question, with the impact of the first.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import functools
+import itertools
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
 from django.db.models import (
-    Case,
     Count,
     Exists,
     F,
@@ -25,7 +26,6 @@ from django.db.models import (
     Subquery,
     Sum,
     Value,
-    When,
 )
 from django.db.models.functions import Cast, Coalesce
 from django.urls import reverse
@@ -34,10 +34,13 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from core.db import bulk
+from core.db.bulk import Statement, execute_statements, select_from
+from core.db.prepared_query import PreparedQuery
 from metrics.views.common.number_formats import format_count
 from projects.models import Project, Question, Rater
-from projects.models.roles import Capability, list_roles_with
+from projects.models.roles import Capability
+from projects.selectors import ActiveProjects
+from projects.services import approvals
 from quality.alerts.kinds import KINDS
 from quality.models import Alert, RaterConfusion
 from quality.rater_status.raters_of_led_projects import RatersToCheck, get_raters_to_check
@@ -47,7 +50,6 @@ from ratings.models import Assignment
 
 from . import entry_counts
 
-ORDER = ("-row_impact", "in_project", "entry_kind", "in_question", "alert_id", "about_rater")
 ACTIONS: dict[str, Promise] = {
     entry_counts.ALERTS: gettext_lazy("Open alert"),
     entry_counts.RATERS: gettext_lazy("View rater"),
@@ -59,59 +61,20 @@ ACTIONS: dict[str, Promise] = {
     entry_counts.WEBHOOKS: gettext_lazy("Check webhooks"),
     entry_counts.APPROVALS: gettext_lazy("Decide on approval"),
 }
+_ORDER = "row_impact DESC, in_project, entry_kind, in_question, alert_id, about_rater"
 
 
-@dataclass
 class InboxScope:
-    """The user's active projects by what the user may do in them, as subqueries."""
+    """A user whose inbox is read, of all active projects or of one of them."""
 
-    results: QuerySet[Project]
-    review: QuerySet[Project]
-    led: QuerySet[Project]
-    user: Any
+    def __init__(self, user: Any, project_id: int | None = None) -> None:
+        self.projects = ActiveProjects.of_user(user, project_id)
+        self.may_decide_approvals = approvals.may_decide(user)
 
     @cached_property
     def raters_to_check(self) -> dict[int, RatersToCheck]:
-        """{question id: raters to check}; statuses are computed once per scope."""
-        return get_raters_to_check(self.results)
-
-    @classmethod
-    def for_user(cls, user: Any, project_ids: Collection[int] | None = None) -> InboxScope:
-        """Return the user's active projects, if given only of ``project_ids``; never examples."""
-        projects = Project.objects.filter(archived_at=None, is_example=False)
-        if project_ids is not None:
-            projects = projects.filter(pk__in=project_ids)
-
-        def select(capability: Capability) -> QuerySet[Project]:
-            if user.is_superuser:
-                return projects
-            roles = list_roles_with(capability)
-            return projects.filter(members__user=user, members__role__in=roles)
-
-        return cls(
-            results=select(Capability.SEE_RESULTS),
-            review=select(Capability.REVIEW),
-            led=select(Capability.MANAGE),
-            user=user,
-        )
-
-    def narrow(self, project_ids: Collection[int]) -> InboxScope:
-        """Return the part of the scope in these projects, without computing statuses again."""
-        narrowed = self.for_user(self.user, project_ids)
-        narrowed.raters_to_check = {
-            question_id: check
-            for question_id, check in self.raters_to_check.items()
-            if check.project_id in project_ids
-        }
-        return narrowed
-
-    def is_led(self, project: str) -> Exists:
-        """Build the condition that the user leads a row's project; ``project``: lookup path to it.
-
-        It is evaluated row by row, because few rows match: with `IN`, SQLite would list all
-        projects of the user for each kind of row, and search each of them.
-        """
-        return Exists(self.led.filter(pk=OuterRef(project)))
+        """Return {question id: raters to check}; their statuses are computed once per scope."""
+        return get_raters_to_check(self.projects)
 
 
 class StoredEntry(NamedTuple):
@@ -131,88 +94,140 @@ class StoredEntry(NamedTuple):
     row_impact: float
 
 
-def select_entries(scope: InboxScope) -> QuerySet[Any, Any]:
-    """Return a query with the columns of StoredEntry, in no order."""
+class FirstEntry(NamedTuple):
+    """The entry with the most impact in a project, and the number of all its entries."""
+
+    entry: StoredEntry
+    n_entries: int
+
+
+@dataclass(frozen=True)
+class InboxSize:
+    """Number of entries of an inbox, and of the projects that have any."""
+
+    n_entries: int
+    n_projects: int
+
+
+def read_entries(scope: InboxScope, limit: int, start: int = 0) -> list[StoredEntry]:
+    """Return at most ``limit`` entries, most impact first, without the first ``start`` ones."""
+    tail = f"ORDER BY {_ORDER} LIMIT {limit:d} OFFSET {start:d}"
+    statement = select_from(_build_entries(scope), "*", tail)
+    return [StoredEntry(*row) for row in execute_statements([statement])[0]]
+
+
+def read_first_entries(scope: InboxScope, limit: int) -> list[FirstEntry]:
+    """Return the first entry of each project, most impact first, of at most ``limit`` projects."""
+    n_entries = "COUNT(*) OVER (PARTITION BY in_project) AS n_entries"
+    place = f"ROW_NUMBER() OVER (PARTITION BY in_project ORDER BY {_ORDER}) AS place"
+    placed = select_from(_build_entries(scope), f"*, {n_entries}, {place}")
+    tail = f"WHERE place = 1 ORDER BY {_ORDER} LIMIT {limit:d}"
+    statement = select_from(placed, f"{', '.join(StoredEntry._fields)}, n_entries", tail)
+    rows = execute_statements([statement])[0]
+    return [FirstEntry(StoredEntry(*row[:-1]), row[-1]) for row in rows]
+
+
+def count_entries(scope: InboxScope) -> InboxSize:
+    """Return the size of the inbox in one query."""
+    numbers = "COUNT(*), COUNT(DISTINCT in_project)"
+    [row] = execute_statements([select_from(_build_entries(scope), numbers)])[0]
+    return InboxSize(*row)
+
+
+def _build_entries(scope: InboxScope) -> Statement:
+    """Return the statement of all entries, with the columns of StoredEntry, in no order."""
+    prepared = _prepare_entries(scope.projects.parametrize(), scope.may_decide_approvals)
+    rows = [
+        StoredEntry(
+            entry_counts.RATERS,
+            check.project_id,
+            question_id,
+            0,
+            check.first.pk,
+            check.n_raters,
+            check.impact,
+        )
+        for question_id, check in scope.raters_to_check.items()
+    ]
+    sql, values = prepared.sql, scope.projects.bind(prepared)
+    if rows:
+        sql += f" UNION ALL VALUES {', '.join(['(%s, %s, %s, %s, %s, %s, %s)'] * len(rows))}"
+    return sql, [*values, *itertools.chain.from_iterable(rows)]
+
+
+@functools.cache
+def _prepare_entries(projects: ActiveProjects, may_decide_approvals: bool) -> PreparedQuery:
+    """Build the query of all stored entries: those but the raters to check."""
+    results = projects.select(Capability.SEE_RESULTS)
     of_rater = Q(rater=OuterRef("rater"))
-    alerts = _select_each(
-        entry_counts.get_open_alerts().filter(question__project__in=scope.results),
+    alerts = _select_entry_per_row(
+        entry_counts.get_open_alerts().filter(question__project__in=results),
         entry_counts.ALERTS,
         _get_largest_impact(of_rater | Q(rater=OuterRef("other_rater")), F("impact")),
         alert_id=F("pk"),
     )
-    raters = _select_each(
-        entry_counts.get_raters_below_pass_mark().filter(question__project__in=scope.results),
+    raters = _select_entry_per_row(
+        entry_counts.get_gold_scores_to_act_on().filter(question__project__in=results),
         entry_counts.RATERS,
         _get_largest_impact(of_rater, F("n") - F("right")),
         about_rater=F("rater_id"),
     )
-    queries = [raters, *_list_count_queries(scope)]
-    if scope.raters_to_check:
-        queries.append(_select_raters_to_check(scope.raters_to_check))
-    return alerts.union(*queries, all=True)
+    counted = _list_count_queries(projects, may_decide_approvals)
+    return PreparedQuery(alerts.union(raters, *counted, all=True))
 
 
-def _select_raters_to_check(checks: Mapping[int, RatersToCheck]) -> QuerySet[Any, Any]:
-    """Return an entry for each question with raters to check.
-
-    Only its impact is in the SQL, for the order; `_complete_entry` adds the rater and the number.
-    """
-    impacts = (When(pk=pk, then=Value(check.impact)) for pk, check in checks.items())
-    annotated = Question.objects.filter(pk__in=checks).order_by()
-    return annotated.annotate(
-        entry_kind=Value(entry_counts.RATERS),
-        in_project=F("project_id"),
-        in_question=F("pk"),
-        alert_id=Value(0),
-        about_rater=Value(0),
-        number=Value(1),
-        row_impact=Case(*impacts, output_field=FloatField()),
-    ).values_list(*StoredEntry._fields)
-
-
-def _complete_entry(entry: StoredEntry, scope: InboxScope) -> StoredEntry:
-    """Add the rater and the number to an entry of `_select_raters_to_check`."""
-    if entry.entry_kind != entry_counts.RATERS or entry.about_rater:
-        return entry
-    check = scope.raters_to_check[entry.in_question]
-    return entry._replace(about_rater=check.first.pk, number=check.n_raters)
-
-
-def _list_count_queries(scope: InboxScope) -> list[QuerySet[Any, Any]]:
+def _list_count_queries(
+    projects: ActiveProjects, may_decide_approvals: bool
+) -> list[QuerySet[Any, Any]]:
     """Return the queries whose entries are counts, such as the number of open appeals."""
-    uncertain = entry_counts.get_uncertain_labels().filter(question__project__in=scope.review)
+    review = projects.select(Capability.REVIEW)
+    uncertain = entry_counts.get_uncertain_labels().filter(question__project__in=review)
     by_question = (
         (entry_counts.get_proposed_interventions(), entry_counts.INTERVENTIONS, Sum("n_answers")),
         (entry_counts.get_open_appeals(), entry_counts.APPEALS, None),
         (entry_counts.get_exams_without_attempts(), entry_counts.EXAMS, None),
     )
-    by_project = (
+    by_project = [
         (Assignment.objects.skipped_or_flagged(), entry_counts.SKIPPED, "item__project"),
         (entry_counts.get_webhooks_paused_by_failure(), entry_counts.WEBHOOKS, "project"),
-        (entry_counts.get_requested_approvals(scope.user), entry_counts.APPROVALS, "project"),
-    )
+    ]
+    if may_decide_approvals:
+        requested = entry_counts.get_requested_approvals(projects.user)
+        by_project.append((requested, entry_counts.APPROVALS, "project"))
     counted = [_build_count_query(uncertain, entry_counts.UNCERTAIN_ITEMS, Sum("doubt"))]
     counted += [
-        _build_count_query(rows.filter(scope.is_led("question__project")), kind, impact)
+        _build_count_query(rows.filter(_is_led(projects, "question__project")), kind, impact)
         for rows, kind, impact in by_question
     ]
     return counted + [
-        _build_count_query(rows.filter(scope.is_led(path)), kind, project=F(f"{path}_id"))
+        _build_count_query(rows.filter(_is_led(projects, path)), kind, project=F(f"{path}_id"))
         for rows, kind, path in by_project
     ]
 
 
-def _get_largest_impact(of_raters: Q, otherwise: Any) -> Coalesce:
-    """Build the expression for the largest impact of a row's raters (``of_raters``).
+def _is_led(projects: ActiveProjects, path: str) -> Exists:
+    """Build the condition that the user leads a row's project; ``path``: lookup path to it.
 
-    ``otherwise``: its value before the impacts are estimated.
+    It is evaluated row by row, because few rows match: with `IN`, SQLite would list all projects of
+    the user for each kind of row, and search each of them.
+    """
+    return Exists(projects.select(Capability.MANAGE).filter(pk=OuterRef(path)))
+
+
+def _get_largest_impact(of_raters: Q, otherwise: Any) -> Coalesce:
+    """Build the SQL expression for the largest impact among the raters of a row.
+
+    ``of_raters``: condition that selects the RaterConfusion rows of these raters; ``otherwise``:
+    expression for the value before the impacts are estimated.
     """
     errors = RaterConfusion.objects.filter(of_raters, question=OuterRef("question"))
     largest = Subquery(errors.order_by("-impact").values("impact")[:1])
     return Coalesce(largest, Cast(otherwise, FloatField()))
 
 
-def _select_each(rows: QuerySet[Any], kind: str, impact: Any, **row_ids: F) -> QuerySet[Any, Any]:
+def _select_entry_per_row(
+    rows: QuerySet[Any], kind: str, impact: Any, **row_ids: F
+) -> QuerySet[Any, Any]:
     """Return a query with one entry for each row.
 
     ``row_ids``: expressions for ``alert_id`` or ``about_rater``, which are 0 by default.
@@ -231,10 +246,10 @@ def _select_each(rows: QuerySet[Any], kind: str, impact: Any, **row_ids: F) -> Q
 def _build_count_query(
     rows: QuerySet[Any], kind: str, impact: Any = None, *, project: Any = None
 ) -> QuerySet[Any, Any]:
-    """Return a query with one entry for each question, with its number of rows.
+    """Return a query with one entry for each question, with the number of ``rows`` in it.
 
-    ``project``: the expression for the project id, if the rows have no question; the query then has
-    one entry for each project.
+    ``impact``: expression for the impact, None for the number of rows. ``project``: expression for
+    the project id, if the rows have no question; the query then has one entry for each project.
     """
     annotated = rows.order_by().annotate(
         entry_kind=Value(kind),
@@ -250,22 +265,6 @@ def _build_count_query(
 
 
 @dataclass(frozen=True)
-class InboxSize:
-    """Number of entries of an inbox, and of the projects that have any."""
-
-    n_entries: int
-    n_projects: int
-
-
-def count_entries(scope: InboxScope) -> InboxSize:
-    """Return the size of the inbox in one query."""
-    [(n_entries, n_projects)] = bulk.select_from_query(
-        select_entries(scope), "COUNT(*), COUNT(DISTINCT in_project)"
-    )
-    return InboxSize(n_entries, n_projects)
-
-
-@dataclass(frozen=True)
 class InboxEntry:
     """An entry with the objects that it is about."""
 
@@ -278,7 +277,7 @@ class InboxEntry:
 
     @property
     def text(self) -> str:
-        """Sentence on what needs an action."""
+        """Return the sentence that says what needs an action."""
         if self.alert is not None:
             return str(KINDS[self.alert.kind].sentence(self.alert))
         number = entry_counts.describe_number(self.stored.entry_kind, self.stored.number)
@@ -289,7 +288,7 @@ class InboxEntry:
 
     @property
     def url(self) -> str:
-        """URL of the page on which the user can act."""
+        """Return the URL of the page on which the user can act."""
         if self.alert is not None:
             return reverse("alert", args=[self.project.pk, self.alert.pk])
         page, parameters = self.stored.entry_kind, {}
@@ -308,9 +307,8 @@ class InboxEntry:
         return _("All raters") if is_list else str(ACTIONS[self.stored.entry_kind])
 
 
-def load_entries(rows: Sequence[tuple[Any, ...]], scope: InboxScope) -> list[InboxEntry]:
-    """Return the rows with the objects that they are about, loaded in four queries."""
-    stored_entries = [_complete_entry(StoredEntry(*row), scope) for row in rows]
+def load_entries(stored_entries: Sequence[StoredEntry], scope: InboxScope) -> list[InboxEntry]:
+    """Return the entries with the objects that they are about, loaded in four queries."""
     projects = Project.objects.in_bulk({row.in_project for row in stored_entries})
     questions = Question.objects.in_bulk({row.in_question for row in stored_entries} - {0})
     alerts = (
@@ -361,34 +359,28 @@ class ProjectInbox:
     """A user's inbox by project, for the list of projects (metrics.views.project_list)."""
 
     def __init__(self, user: Any) -> None:
-        self.scope = InboxScope.for_user(user)
+        self.scope = InboxScope(user)
+        self._first_entries: dict[int, FirstEntry] = {}
 
     def rank_projects(self, limit: int) -> dict[int, float]:
         """Return {project id: largest impact of its entries}, largest first, at most ``limit``."""
-        tail = f"GROUP BY in_project ORDER BY 2 DESC, 1 LIMIT {limit:d}"
-        columns = "in_project, MAX(row_impact)"
-        rows = bulk.select_from_query(select_entries(self.scope), columns, tail)
-        return {project: float(impact) for project, impact in rows}
+        first_entries = read_first_entries(self.scope, limit)
+        self._first_entries = {first.entry.in_project: first for first in first_entries}
+        return {project: first.entry.row_impact for project, first in self._first_entries.items()}
 
     def count_projects(self) -> int:
         """Return the number of projects with entries."""
         return count_entries(self.scope).n_projects
 
     def get_top_entries(self, project_ids: Collection[int]) -> dict[int, TopEntry]:
-        """Return {project id: its top entry}, without projects that have no entries."""
-        if not project_ids:
-            return {}
-        by_project: dict[int, list[StoredEntry]] = {}
-        scope = self.scope.narrow(project_ids)
-        for row in select_entries(scope).order_by(*ORDER):
-            by_project.setdefault(row[1], []).append(StoredEntry(*row))
-        top_entries = load_entries([rows[0] for rows in by_project.values()], scope)
+        """Return {project id: its top entry} of projects that ``rank_projects`` returned."""
+        stored_entries = [self._first_entries[project].entry for project in project_ids]
         return {
             row.project.pk: TopEntry(
                 row.text,
                 row.url,
-                len(by_project[row.project.pk]) - 1,
+                self._first_entries[row.project.pk].n_entries - 1,
                 f"{reverse('inbox')}?project={row.project.pk}",
             )
-            for row in top_entries
+            for row in load_entries(stored_entries, self.scope)
         }

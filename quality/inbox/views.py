@@ -23,6 +23,8 @@ from core.web.tables import get_page_size
 from metrics.views.common.number_formats import format_count
 from metrics.views.common.selection import get_page_number
 from projects.models import Project
+from projects.models.roles import Capability
+from projects.selectors import ActiveProjects
 from quality.alerts import services
 from quality.alerts.kinds import KINDS
 from quality.models import Alert, AlertState
@@ -38,18 +40,19 @@ ACTIONS = ("resolve", "dismiss", "mute", "investigate")  # on the selected alert
 def show_inbox(request: HttpRequest) -> HttpResponse:
     """Show the entries of all the user's projects, or of ``?project=``, most impact first."""
     project = _get_project(request)
-    scope = inbox_entries.InboxScope.for_user(request.user, [project.pk] if project else None)
+    scope = inbox_entries.InboxScope(request.user, project.pk if project else None)
     size = inbox_entries.count_entries(scope)
-    entries = inbox_entries.select_entries(scope).order_by(*inbox_entries.ORDER)
-    paginator = Paginator(entries, get_page_size(ROWS_PER_PAGE))
-    paginator.count = size.n_entries  # else it would count them again
+    paginator = Paginator(range(size.n_entries), get_page_size(ROWS_PER_PAGE))
     number = get_page_number(request)
     if number > paginator.num_pages:
         raise Http404(_("Page not found."))
     page = paginator.page(number)
-    shown_entries = inbox_entries.load_entries(list(page.object_list), scope)
+    positions = page.object_list
+    stored_entries = inbox_entries.read_entries(scope, len(positions), page.start_index() - 1)
+    shown_entries = inbox_entries.load_entries(stored_entries, scope)
     shown_projects = {row.project.pk for row in shown_entries}
-    led_ids = set(scope.led.filter(pk__in=shown_projects).values_list("pk", flat=True))
+    led = scope.projects.select(Capability.MANAGE)
+    led_ids = set(led.filter(pk__in=shown_projects).values_list("pk", flat=True))
     context: dict[str, object] = {
         "page": page,
         "rows": shown_entries,
@@ -71,12 +74,15 @@ def _get_project(request: HttpRequest) -> Project | None:
 @login_required
 @require_POST
 def act_on_alerts(request: HttpRequest) -> HttpResponse:
-    """Change the state of the selected open alerts by ``do``, one of ACTIONS."""
+    """Change the state of the selected open alerts as ``do`` says, which is one of ACTIONS.
+
+    Raises BadRequest for another action or too many alerts.
+    """
     action, reason = request.POST.get("do", ""), request.POST.get("reason", "")
     ids = [alert_id for text in request.POST.getlist("alert") if (alert_id := parse_id(text))]
     if action not in ACTIONS or len(ids) > ROWS_PER_PAGE:
         raise BadRequest(_("Choose an action and at most %(n)s alerts.") % {"n": ROWS_PER_PAGE})
-    led = inbox_entries.InboxScope.for_user(request.user).led
+    led = ActiveProjects.of_user(request.user).select(Capability.MANAGE)
     open_alerts = entry_counts.get_open_alerts().filter(question__project__in=led, pk__in=ids)
     if action == "investigate":
         open_alerts = open_alerts.filter(state=AlertState.OPEN)

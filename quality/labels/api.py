@@ -118,7 +118,7 @@ class LabelListView(FileView, ApiView):
         default=build_page_serializer("Label", LabelOut),
     )
     def get(self, request: Request, project_id: int) -> HttpResponseBase:
-        """Return the labels: of a decision, else of a gold answer, else of the ratings."""
+        """Return the final labels: of the decision, else of gold, else of the ratings."""
         project = self.get_project(request, project_id, role=VIEWER)
         params = parse_query_parameters(
             request,
@@ -205,7 +205,7 @@ def _get_code(
 ) -> int | None:
     """Return the code of a label, or None for None. Raises BadRequest for an unknown label.
 
-    ``message``: that of the error.
+    ``message``: the message of that error.
     """
     if label is None:
         return None

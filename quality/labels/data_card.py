@@ -38,7 +38,7 @@ SOURCE_TEXTS = {
 
 
 def build_data_card(question: Question) -> str:
-    """Return the data card; its numbers come from stored results and labels."""
+    """Return the data card in Markdown; its numbers come from stored results and labels."""
     consensus = Consensus.objects.filter(question=question).first()
     parts = [
         f"# Labels: {question.project.name}",
@@ -78,7 +78,10 @@ def _build_method_section(question: Question, consensus: Consensus | None) -> li
 
 
 def _describe_method(consensus: Consensus) -> str:
-    """Return the method that gave the labels: a majority where none could be estimated."""
+    """Return the sentence on the method that gave the labels.
+
+    It is that of a majority vote if the chosen model could not be estimated.
+    """
     if not consensus.reason:
         return METHOD_TEXTS[ConsensusMethod(consensus.method)]
     return (
@@ -113,7 +116,7 @@ def _build_agreement_section(question: Question) -> list[str]:
         [*headline_names, "fleiss_kappa", f"krippendorff_alpha_{question.scale}"]
     ):
         if (value := coefficients.get(name)) is not None:
-            lines.append(f"* {_get_name(name)}: {_format_value(value)}")
+            lines.append(f"* {_get_english_name(name)}: {_format_value(value)}")
     if agreement is not None and "sample" in agreement.headline:
         lines.append(_describe_random_sample(agreement.headline))
     if agreement is not None:
@@ -125,14 +128,14 @@ def _build_agreement_section(question: Question) -> list[str]:
     return ["## Raters and agreement", "\n".join(lines)]
 
 
-def _get_name(coefficient: str) -> str:
+def _get_english_name(coefficient: str) -> str:
     """Return the English name of a coefficient with its weights."""
     with translation.override("en"):
         return str(display_names.get_coefficient_name(coefficient))
 
 
 def _format_guideline_versions(question: Question) -> str:
-    """Return the versions of the guidelines that ratings have, with their numbers of ratings."""
+    """Return each version of the guidelines under which ratings were given, with their number."""
     ratings = Rating.objects.current().filter(question=question).order_by("guidelines")
     counts = ratings.values_list("guidelines").annotate(Count("pk"))
     names = {None: "unknown", 0: "none"}
@@ -140,10 +143,10 @@ def _format_guideline_versions(question: Question) -> str:
 
 
 def _describe_random_sample(headline: HeadlineResult) -> str:
-    """Return the line on the headline without the ratings requested for uncertain items."""
+    """Return the line on the headline that leaves out ratings requested for uncertain items."""
     return (
         f"* {headline['sample']['left_out']} ratings were requested because their items were"
-        f" uncertain, which lowers the above; {_get_name(headline['name'])} without them:"
+        f" uncertain, which lowers the above; {_get_english_name(headline['name'])} without them:"
         f" {_format_value(headline['value'])}"
     )
 
@@ -179,9 +182,10 @@ def _build_limits_section(question: Question, consensus: Consensus | None) -> li
 
 
 def compute_digest(question: Question, consensus: Consensus | None) -> str:
-    """Return the SHA-256 of the lines "item, tab, label, tab, source, line feed", sorted.
+    """Return the SHA-256 of the question's labels, which is equal for equal labels on every site.
 
-    Equal labels have the same digest on every site.
+    It is that of the sorted lines "item, tab, label, tab, source, line feed". ``consensus``: the
+    question's row, None if it has no labels from ratings.
     """
     label_names = selectors.LabelNames.for_question(question, consensus)
     lines = []

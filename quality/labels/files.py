@@ -62,7 +62,7 @@ def _build_argilla_format(label_names: LabelNames) -> TextFormat:
 def _build_json_list_format(build: Callable[[LabelRow, Any], dict[str, object]]) -> TextFormat:
     """Return the format of a JSON list with one element per label.
 
-    ``build``: returns the element of a label's row and its item's body.
+    ``build``: turns a label's row and its item's body into the element.
     """
     encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
@@ -195,12 +195,12 @@ FORMATS = {
 FORMATS_WITH_CONTENT = ("label_studio", "argilla")
 
 
-def build_document(
+def build_labels_document(
     project: Project, label_names: LabelNames, kind: str, labels: Labels
 ) -> Document:
-    """Return the file of the labels in a format of FORMATS.
+    """Return the file of the labels, whose format is ``kind``: a key of FORMATS.
 
-    ``labels``: of the question of ``label_names``, ordered by item.
+    ``labels`` belong to the question of ``label_names`` and are ordered by item.
     """
     file_format = FORMATS[kind]
     question = label_names.question
@@ -235,7 +235,10 @@ def _iter_rows(
 def _parse_request(
     project: Project, parameters: Mapping[str, str]
 ) -> tuple[list[Question], Filters]:
-    """Return the question, and the filters of the API's list of labels."""
+    """Return ([question], filters) of an export request, from the parameters of the list of labels.
+
+    Raises BadRequest for invalid values.
+    """
     question = get_question(project, parameters.get("question"))
     filters: Filters = {}
     errors = {}
@@ -265,7 +268,7 @@ def _get_last_item_id() -> int:
 
 
 def _build_run_document(run: ExportRun, questions: Sequence[Question]) -> Document:
-    """Return the file of the labels of items that existed at the start of the export."""
+    """Build the label file for an export run, from the items that existed when the run began."""
     question = questions[0]
     filters = run.filters
     since = filters.get("since")
@@ -278,7 +281,7 @@ def _build_run_document(run: ExportRun, questions: Sequence[Question]) -> Docume
     ).filter(item_id__lte=run.last_id)
     consensus = Consensus.objects.filter(question=question).first()
     label_names = LabelNames.for_question(question, consensus)
-    return build_document(run.project, label_names, run.file_format, labels)
+    return build_labels_document(run.project, label_names, run.file_format, labels)
 
 
 LABELS = ExportKind(

@@ -74,10 +74,10 @@ class Control:
 
 
 def write_labels(connection: LabelStudioConnection, client: Client, deadline: float) -> bool:
-    """Write the labels that have changed; return False if the deadline passed before the end.
+    """Write the labels that changed; return whether all were tried before the deadline.
 
-    The next run continues after the last task, also if Label Studio has rejected its labels.
-    ``deadline``: a value of time.monotonic().
+    ``deadline``: a value of time.monotonic(). The next run continues after the last task, even if
+    Label Studio rejected its labels.
     """
     if connection.write_back == WriteBack.OFF:
         return True
@@ -208,7 +208,12 @@ class _Writer:
                 self.remote_ids[task["id"]] = row["id"]
 
     def write(self, task: LabelStudioObject, parts: list[Fields], score: float | None) -> None:
-        """Write the labels of one task, and store the ID of its prediction or annotation."""
+        """Write the labels of one task, and store the ID of its prediction or annotation.
+
+        ``parts`` and ``score``: as ``list_outdated`` returns them; a score of None is sent as such.
+        Nothing is stored if Label Studio answers with an error status; other errors raise
+        LabelStudioError.
+        """
         content: Fields = {"result": parts}
         if self.is_prediction:
             content |= {"model_version": remote_tasks.WRITTEN_VERSION, "score": score}

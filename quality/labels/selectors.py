@@ -22,7 +22,10 @@ SPLIT = (("train", 0.8), ("dev", 0.9), ("test", 1.0))
 
 @dataclass(frozen=True)
 class LabelNames:
-    """Labels of the codes of a question's stored labels."""
+    """The texts of a question's category codes.
+
+    ``share_labels``: the categories of the stored distributions, in their order.
+    """
 
     question: Question
     label_of: dict[int, str]  # of all categories, retired ones too
@@ -55,9 +58,9 @@ class LabelRow(NamedTuple):
 
     @property
     def is_median(self) -> bool:
-        """Return whether another category is more probable, as may be for a median.
+        """Return whether another category is more probable than the label.
 
-        Labels on ordered scales are medians.
+        This happens on ordered scales, where the label is the median of the distribution.
         """
         likeliest = max(self.distribution.values(), default=0)
         return self.confidence is not None and self.confidence < likeliest
@@ -73,8 +76,9 @@ def get_labels(
 ) -> QuerySet[ItemLabel]:
     """Return the question's labels, ordered by item id.
 
-    ``at_least``: minimum confidence; ``since``: only labels that changed at this time or later;
-    ``code``: only labels with this category code.
+    Each filter is off if None. ``source``: a LabelSource; ``at_least``: minimum confidence;
+    ``since``: only labels that changed at this time or later; ``code``: only labels with this
+    category code.
     """
     rows = ItemLabel.objects.filter(question=question).order_by("item_id")
     if source is not None:
@@ -135,7 +139,10 @@ def iter_label_rows(
 def _get_latest_decisions(
     question: Question, item_range: tuple[int, int]
 ) -> dict[int, tuple[str | None, str]]:
-    """Return {item id: (username, reason) of the latest decision} of the items in the range."""
+    """Return {item id: (username, reason) of its latest decision}, for items in the range.
+
+    ``item_range``: as in ``iter_label_rows``. The username is None if the account was deleted.
+    """
     after, end = item_range
     in_range = Decision.objects.filter(question=question, item_id__gt=after, item_id__lte=end)
     decisions = in_range.order_by("number")
@@ -153,7 +160,10 @@ def get_data_split(key: str) -> str:
 
 
 def parse_share(text: str | None) -> float | None:
-    """Return the number from 0 to 1 in a query parameter, None without it. Raises ValueError."""
+    """Return the number from 0 to 1 in a query parameter; None if the parameter is missing.
+
+    Raises ValueError for another text.
+    """
     if text is None:
         return None
     value = float(text)

@@ -98,7 +98,7 @@ def show_labels(request: HttpRequest, project_id: int) -> HttpResponse:
         "n_uncertain": decisions.get_review_queue(selection.question).order_by().count(),
         "n_single": decisions.count_uncertain_items_with_one_rating(selection.question),
         "open_appeals": Appeal.objects.filter(question=selection.question, state="open").count(),
-        "adjudicator_agreement": second_opinions.compute_agreement(selection.question),
+        "adjudicator_agreement": second_opinions.compute_adjudicator_agreement(selection.question),
         "label_rules": rules,
         "escalation": summarize_escalations(selection.question, rules),
         "has_parquet": parquet_file.has_parquet(),
@@ -110,7 +110,10 @@ def show_labels(request: HttpRequest, project_id: int) -> HttpResponse:
 def _build_row(
     row: selectors.LabelRow, escalation: Escalation | None, content: Item | None
 ) -> dict[str, object]:
-    """Return a row of the list: the label, its request for ratings, and its item as ``content``."""
+    """Return a row of the list: the label's fields, its request for ratings, and its item.
+
+    ``escalation`` and ``content`` (the item) are None if there is none or it is not shown.
+    """
     values = {"is_median": row.is_median, "escalation": escalation, "content": content}
     return row._asdict() | values
 
@@ -123,9 +126,10 @@ def _get_escalations(selection: Selection, item_ids: list[int]) -> dict[int, Esc
 @login_required
 @require_GET
 def export_labels(request: HttpRequest, project_id: int, kind: str) -> HttpResponseBase:
-    """Return the labels as a file, or for ``card`` the data card as Markdown.
+    """Return the labels as a file in the format ``kind``; for ``card``, the data card as Markdown.
 
-    ``?at_least=0.95``: only labels with at least this confidence.
+    ``?at_least=0.95``: only labels with at least this confidence. Raises Http404 for an unknown
+    format or an invalid confidence.
     """
     selection = get_permitted_selection(request, project_id, role=Member.Role.VIEWER)
     name = f"{slugify(selection.project.name) or 'project'}-{selection.question.key}-labels"
@@ -161,7 +165,7 @@ def stream_labels(
     security_log.log_event("export", exported="labels", kind=kind, question=question.key)
     consensus = Consensus.objects.filter(question=question).first()
     label_names = selectors.LabelNames.for_question(question, consensus)
-    return stream_document(files.build_document(project, label_names, kind, labels))
+    return stream_document(files.build_labels_document(project, label_names, kind, labels))
 
 
 @login_required
@@ -201,7 +205,7 @@ class ConfusionRow:
 @login_required
 @require_safe
 def show_confusions(request: HttpRequest, project_id: int) -> HttpResponse:
-    """List the raters with a confusion matrix by impact; with ``?rater=KEY`` show the rater's."""
+    """List the raters' confusion matrices, largest impact first; with ``?rater=KEY`` show one."""
     selection = get_permitted_selection(request, project_id, role=Member.Role.VIEWER)
     consensus = Consensus.objects.filter(question=selection.question).first()
     context = {"project": selection.project, "selection": selection, "consensus": consensus}
@@ -257,7 +261,7 @@ class LabelRulesForm(SettingsForm):
     )
     second_opinion_share = forms.FloatField(
         label=_lazy("Share decided by two adjudicators"),
-        help_text=_lazy("From 0 to 1. Nobody sees which items."),
+        help_text=_lazy("Nobody sees which items."),
         widget=forms.NumberInput({"step": "any"}),
     )
     show_to_raters = forms.BooleanField(
@@ -269,6 +273,7 @@ class LabelRulesForm(SettingsForm):
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit_label_rules(request: HttpRequest, project_id: int) -> HttpResponse:
+    """Show the form of the rules for labels, and store it when it is posted."""
     selection = get_permitted_selection(request, project_id, role=Member.Role.LEAD)
     question = selection.question
     rules = get_label_rules(question)

@@ -83,9 +83,9 @@ class Consensus(RecomputedResult):
 
     @property
     def assumes_independence(self) -> bool:
-        """Return whether the confidence assumes that raters err independently.
+        """Return whether the confidence assumes that raters err independently of each other.
 
-        It does where no gold answers correct it.
+        It does if it comes from the model and was not calibrated on gold answers.
         """
         return bool(self.model) and not self.model.get("gold_items")
 
@@ -139,9 +139,9 @@ class ItemLabel(models.Model):
 
     @property
     def is_median(self) -> bool:
-        """Return whether another category is more probable, as may be for a median.
+        """Return whether another category is more probable than the label.
 
-        Labels on ordered scales are medians.
+        This happens on ordered scales, where the label is the median of the distribution.
         """
         return self.confidence is not None and self.confidence < max(self.distribution, default=0)
 

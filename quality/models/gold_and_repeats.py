@@ -266,7 +266,7 @@ class GoldReview(models.Model):
 
 
 class RepeatState(RecomputedResult):
-    """Totals of all people of a question: one row per question with repeats.
+    """Agreement of all people of a question with their own earlier answers: one row per question.
 
     The worker that computes the scores holds its lease.
     """

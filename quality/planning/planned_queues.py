@@ -140,7 +140,7 @@ def _iter_gains(
 
 
 def _list_nearly_complete(project: Project) -> list[int]:
-    """Return item ids: first items that lack one rating, then two and so on, unrated items last.
+    """Return item ids, those that lack the fewest ratings first and unrated items last.
 
     At most MAX_PLANNED_ITEMS.
     """
@@ -155,7 +155,7 @@ def _list_nearly_complete(project: Project) -> list[int]:
 
 
 def _get_best_overlap(project: Project) -> int:
-    """Return the number of ratings per item with which a study needs the fewest ratings.
+    """Return the number of ratings per item with which a study needs the fewest ratings in total.
 
     DEFAULT_RATINGS if this cannot be estimated.
     """

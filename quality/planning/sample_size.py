@@ -40,10 +40,11 @@ class OverlapPlans:
 
 
 def compute_overlap_plans(question: Question, half_width: float = HALF_WIDTH) -> OverlapPlans:
-    """Return how many items a question needs with 2, 3 and more ratings of each.
+    """Return how many items a question needs if each gets 2, 3 or more ratings.
 
-    ``half_width``: of the interval of Fleiss' kappa, which has the weighting of the headline.
-    Based on the stored counts, of people only where people and models are shown separately.
+    ``half_width``: the half-width that the interval of Fleiss' kappa must reach, with the
+    headline's weights. Based on the stored counts: of people only, if people and models are shown
+    separately.
     """
     scale = QuestionScale.for_question(question)
     all_time = AllTimePatterns.load(question.pk, scale)
@@ -147,10 +148,11 @@ def plan_study(
     half_width: float,
     cost: float | None = None,
 ) -> StudyPlan:
-    """Return the size at which 9 of 10 studies have an interval of at most this half-width.
+    """Return the number of items with which 9 of 10 studies get an interval of this half-width.
 
     ``kappa``: the expected value; ``prevalence``: the share of one of two categories, or of every
-    category; ``cost``: of one rating. Raises ValueError for assumptions that no study can meet.
+    category; ``cost``: the cost of one rating, None if unknown. Raises ValueError for assumptions
+    that no study can meet.
     """
     items = sample_size.compute_items_needed_before(
         kappa, prevalence, half_width, with_assurance=True
@@ -161,13 +163,12 @@ def plan_study(
 def plan_sample_size(
     question: Question, half_widths: Sequence[float] = HALF_WIDTHS
 ) -> SampleSizePlan:
-    """Return the items needed for each half-width, assuming further items of the same kind.
+    """Return the items that a question needs for each half-width, if further items are like these.
 
-    With these, 9 of 10 such studies reach the half-width. The uncertainty of the standard error is
-    estimated from the patterns of the present ratings, for Fleiss' kappa with the same weights.
-    Clusters are assumed to keep their size.
-
-    The coefficient is the headline if it is a kappa, else Fleiss' kappa.
+    With so many items, 9 of 10 such studies reach the half-width. The coefficient is the headline
+    if it is a kappa, else Fleiss' kappa. The uncertainty of the standard error is estimated from
+    the patterns of the present ratings, for Fleiss' kappa with the same weights. Clusters are
+    assumed to keep their size.
     """
     scale = QuestionScale.for_question(question)
     weights = get_headline_weighting(question, scale)

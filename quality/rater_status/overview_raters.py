@@ -148,10 +148,10 @@ def _suggest_items(selection: Selection, raters: list[RaterListEntry]) -> list[N
         if consensus is not None and consensus.expected_errors is not None:
             # Of all labels, as on their page.
             all_errors = format_expected_count(consensus.expected_errors)
-            n_errors = _("%(n)s of %(all)s") % {"n": n_errors, "all": all_errors}
-    reason = _("expected errors: %(n)s")
+            n_errors = _("%(right)s of %(n)s") % {"right": n_errors, "n": all_errors}
+    reason = _("about %(n)s label errors")
     if consensus is not None and consensus.assumes_independence:
-        reason = _("expected errors, assumed independent: %(n)s")
+        reason = _("about %(n)s label errors, if independent")
     reason %= {"n": n_errors}
     seconds = [rater.result.seconds for rater in raters if rater.result and rater.result.seconds]
     if seconds:

@@ -24,12 +24,16 @@ from django.db.models import (
 )
 from django.db.models.functions import Cast, RowNumber
 
+from core.db.bulk import execute_statements
+from core.db.prepared_query import PreparedQuery
 from core.web.tables import Interval
 from metrics.agreement.weights import UNWEIGHTED, get_weighted_name
 from metrics.models import Diagnosis, PeriodUnit, RaterResult, Result
 from metrics.results.findings import OUTLYING_RATERS
 from projects.models import Project, Question, Rater
+from projects.models.roles import Capability
 from projects.permissions import get_led_memberships
+from projects.selectors import ActiveProjects
 from quality.models import DriftState, GoldScore, RaterCheck, RepeatScore, StoredRaterComparison
 from quality.repeats import find_inconsistent_scores
 from ratings.models import Exam
@@ -214,17 +218,17 @@ class RatersToCheck(NamedTuple):
         return self.first.impact or 0.0
 
 
-def get_raters_to_check(projects: QuerySet[Project]) -> dict[int, RatersToCheck]:
-    """Return {question id: raters to check} of these projects' questions that have any.
+def get_raters_to_check(projects: ActiveProjects) -> dict[int, RatersToCheck]:
+    """Return {question id: raters to check} of the questions whose results the user sees.
 
-    Paused and checked raters and those with a muted alert are left out. Empty if there are more
-    than MAX_QUESTIONS_WITH_STATUS questions.
+    Questions without any are left out, and paused and checked raters and those with a muted alert.
+    Empty if there are more than MAX_QUESTIONS_WITH_STATUS questions.
     """
-    questions = Question.objects.filter(project__in=projects).order_by()
-    question_ids = list(questions.values_list("pk", flat=True)[: MAX_QUESTIONS_WITH_STATUS + 1])
-    if not question_ids or len(question_ids) > MAX_QUESTIONS_WITH_STATUS:
+    signs = _prepare_signs(projects.parametrize())
+    rows = execute_statements([(signs.sql, projects.bind(signs))])[0]
+    if len(rows) > MAX_QUESTIONS_WITH_STATUS:
         return {}
-    candidates = list(_filter_by_signs(questions).values_list("pk", flat=True))
+    candidates = [question_id for question_id, has_sign in rows if has_sign]
     raters_of: dict[Question, list[RaterListEntry]] = {}
     for rater in _list_raters_with_status(candidates) if candidates else ():
         if _is_to_check(rater.entry):
@@ -237,8 +241,13 @@ def get_raters_to_check(projects: QuerySet[Project]) -> dict[int, RatersToCheck]
     }
 
 
-def _filter_by_signs(questions: QuerySet[Question]) -> QuerySet[Question]:
-    """Return the questions with stored data from which a rater's status may become check."""
+@functools.cache
+def _prepare_signs(projects: ActiveProjects) -> PreparedQuery:
+    """Build the query of (question id, whether a rater's status may become check).
+
+    It may, with stored data that show a sign of a problem. At most one question more than
+    MAX_QUESTIONS_WITH_STATUS is returned.
+    """
     findings = Diagnosis.objects.annotate(text=Cast("findings", TextField()))
     rows: list[QuerySet[Any]] = [
         StoredRaterComparison.objects.exclude(body__has_findings=False),
@@ -248,8 +257,11 @@ def _filter_by_signs(questions: QuerySet[Question]) -> QuerySet[Question]:
         RepeatScore.objects.all(),
         Exam.objects.latest_failed(),
     ]
-    signs = (Exists(queryset.filter(question=OuterRef("pk"))) for queryset in rows)
-    return questions.filter(functools.reduce(operator.or_, map(Q, signs)))
+    signs = (Q(Exists(queryset.filter(question=OuterRef("pk")))) for queryset in rows)
+    questions = Question.objects.filter(project__in=projects.select(Capability.SEE_RESULTS))
+    with_sign = questions.order_by().annotate(has_sign=functools.reduce(operator.or_, signs))
+    columns = with_sign.values_list("pk", "has_sign")
+    return PreparedQuery(columns[: MAX_QUESTIONS_WITH_STATUS + 1])
 
 
 def _is_to_check(rater: RaterListEntry) -> bool:

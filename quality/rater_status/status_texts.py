@@ -58,7 +58,7 @@ def describe_agreement(
         # The median is of all items: on easy ones, a rater may be below the others and above it.
         template = _("Agrees less than the others: %(value)s.")
     else:
-        template = _("Agreement %(value)s; the team’s median is %(middle)s.")
+        template = _("Agreement %(value)s; team median %(middle)s.")
     return template % {
         "value": format_number(result.value),
         "middle": format_number(comparison.middle),
@@ -71,12 +71,13 @@ def describe_note(note: StatusNote | None, rater_id: int) -> str:
         return ""
     if note.resolved_alert is not None:
         return _describe_confirmed_alert(note.resolved_alert, rater_id)
-    if note.code == NoteCode.UNCLEAR:
-        return _("Below the expected range, reason unclear.")
-    template = _("Peers explain the bias; own level: %(level)s.")
+    level = {"level": format_signed(note.value)}
+    if note.code == NoteCode.PEERS_EXPLAIN_BIAS:
+        return _("Explained by who rated the same items; adjusted bias: %(level)s.") % level
+    sentences = [_("Below the expected range.")]
     if note.code == NoteCode.LIKE_THE_OTHERS:
-        template = _("Below the expected range; no clear difference on the same items (%(level)s).")
-    return template % {"level": format_signed(note.value)}
+        sentences.append(_("No clear difference on the same items: %(level)s.") % level)
+    return " ".join(sentences)
 
 
 def _describe_confirmed_alert(resolved_alert: ResolvedAlert, rater_id: int) -> str:

@@ -143,7 +143,7 @@ class LabelRulesView(ApiView):
         parameters=[QUESTION_PARAMETER],
     )
     def patch(self, request: Request, project_id: int) -> Response:
-        """Change the given rules, the others stay; the next sweep applies them."""
+        """Change the given rules, and leave the others; the next sweep applies them."""
         project = self.get_project(request, project_id, role=Role.LEAD)
         data = self.parse_body(request, LabelRulesIn, ("question",))
         question = get_question(project, data.pop("question", None))
@@ -181,7 +181,7 @@ class SecondOpinionsView(ApiView):
         project = self.get_project(request, project_id, role=Role.VIEWER)
         params = parse_query_parameters(request, ("question",))
         question = get_question(project, params.get("question"))
-        agreement = second_opinions.compute_agreement(question)
+        agreement = second_opinions.compute_adjudicator_agreement(question)
         return Response(
             {
                 "question": question.key,
@@ -253,9 +253,9 @@ class AppealDetailView(ApiView):
         "answerAppeal", "Answer an appeal, once", body=AppealAnswerIn, response=AppealOut
     )
     def post(self, request: Request, project_id: int, appeal_id: int) -> Response:
-        """Store the answer, which changes no label.
+        """Store the answer to an appeal, which changes no label.
 
-        Where the rater is right, decide the item again.
+        Where the rater is right, the adjudicator decides the item again.
         """
         project = self.get_project(request, project_id, role=Role.ADJUDICATOR)
         rows = Appeal.objects.filter(question__project=project)

@@ -24,7 +24,7 @@ from projects.permissions import get_project
 from quality.models import Appeal, Decision, ItemLabel, LabelRules, LabelSource
 from quality.own_rater import get_own_rater_or_404
 from quality.review import appeals
-from quality.review.queue_filter import get_open_appeals
+from quality.review.queue_filter import get_appeals_against_current_decision
 from ratings.annotation import rater_selectors
 from ratings.items import content
 from ratings.models import CheckAnswer, Rating
@@ -77,7 +77,11 @@ def _format_gold(gold: GoldAnswer, labels: dict[tuple[int, int], str]) -> str:
 @login_required
 @require_POST
 def submit_gold_appeal(request: HttpRequest, project_id: int, item_id: int) -> HttpResponse:
-    """Create an appeal against the gold answer of an item: ``question`` (its key) and ``text``."""
+    """Create an appeal against an item's gold answer.
+
+    Posted are ``question`` (its key) and ``text``. Raises Http404 for an item that the rater has
+    not been given.
+    """
     rater = get_own_rater_or_404(request, project_id)
     question_key = request.POST.get("question", "")
     question = get_object_or_404(Question, project=rater.project_id, key=question_key)
@@ -99,7 +103,10 @@ def submit_gold_appeal(request: HttpRequest, project_id: int, item_id: int) -> H
 @login_required
 @require_POST
 def submit_appeal(request: HttpRequest, project_id: int, item_id: int) -> HttpResponse:
-    """Create an appeal against the decision on an item: ``question`` (its key) and ``text``."""
+    """Create an appeal against the decision on an item.
+
+    Posted are ``question`` (its key) and ``text``.
+    """
     rater = get_own_rater_or_404(request, project_id)
     visible = appeals.get_visible_decisions(rater).filter(
         item=item_id, question__key=request.POST.get("question", "")
@@ -158,7 +165,7 @@ class AppealCard:
 
 
 def _build_cards(appeals: Sequence[Appeal], labels: dict[tuple[int, int], str]) -> list[AppealCard]:
-    """Return the cards of a page of appeals. Answers are current ratings and check answers.
+    """Return a card for each appeal, with the raters' current ratings and check answers.
 
     ``labels``: {(question id, code): label}.
     """
@@ -182,11 +189,13 @@ def _build_cards(appeals: Sequence[Appeal], labels: dict[tuple[int, int], str]) 
 def _get_contested_labels(project: Project) -> QuerySet[ItemLabel]:
     """Return the labels from decisions with an unsettled appeal and no newer decision."""
     labels = ItemLabel.objects.filter(question__project=project, source=LabelSource.DECISION)
-    return labels.filter(Exists(get_open_appeals(question=OuterRef("question"))))
+    return labels.filter(
+        Exists(get_appeals_against_current_decision(question=OuterRef("question")))
+    )
 
 
 def _format_contested_answer(appeal: Appeal, labels: dict[tuple[int, int], str]) -> str:
-    """Return the label of the decision or gold answer that an appeal is about."""
+    """Return the label of the decision or gold answer that an appeal is about; "" if it is gone."""
     if appeal.about == Appeal.About.GOLD:
         gold_answers = GoldAnswer.objects.filter(question=appeal.question, item=appeal.item)
         latest = gold_answers.order_by("version").last()
@@ -203,7 +212,11 @@ def _format_contested_answer(appeal: Appeal, labels: dict[tuple[int, int], str])
 
 @login_required
 @require_POST
-def submit_answer(request: HttpRequest, project_id: int, appeal_id: int) -> HttpResponse:
+def submit_appeal_answer(request: HttpRequest, project_id: int, appeal_id: int) -> HttpResponse:
+    """Answer an appeal.
+
+    If it was right about a decision, the user is sent to the item to decide again.
+    """
     project = get_project(request.user, project_id, role=Member.Role.ADJUDICATOR)
     appeal = get_object_or_404(Appeal, pk=appeal_id, question__project=project)
     user: Any = request.user

@@ -62,7 +62,7 @@ def get_visible_decisions(rater: Rater) -> QuerySet[Decision]:
 
 
 def build_visible_decisions(rater: Rater, decisions: list[Decision]) -> list[VisibleDecision]:
-    """Return the decisions on items that the rater rates, with the rater's code and appeal."""
+    """Return the decisions on items that the rater rates, with the rater's own code and appeal."""
     item_ids = [decision.item_id for decision in decisions]
     own_ratings = Rating.objects.current().filter(rater=rater, item__in=item_ids)
     own_codes = {(row.question_id, row.item_id): row.code for row in own_ratings}
@@ -121,17 +121,18 @@ def create_appeal(
 
 @transaction.atomic
 def answer_appeal(*, appeal: Appeal, state: str, text: str, by: Any) -> Appeal:
-    """Answer an open appeal and return it. Raises InvalidAppeal for one that has been answered.
+    """Answer an open appeal and return it.
 
-    ``state``: upheld or refused. The answer changes no decision: where the rater is right, a
-    new decision is made. Locks the row.
+    ``state``: upheld or refused. The answer changes no decision: where the rater is right, a new
+    decision is made. Locks the row. Raises InvalidAppeal for another state, a text that is too
+    long, and an appeal that was answered before.
     """
     text = _validate_text(text)
     if state not in (State.UPHELD, State.REFUSED):
         raise InvalidAppeal(_("Choose an answer."))
     row = Appeal.objects.select_for_update().get(pk=appeal.pk)
     if row.state != State.OPEN:
-        raise InvalidAppeal(_("This appeal was already answered."))
+        raise InvalidAppeal(_("Already decided."))
     row.state, row.answer, row.answered_by, row.answered_at = state, text, by, timezone.now()
     row.save()
     record_event(
@@ -145,9 +146,9 @@ def answer_appeal(*, appeal: Appeal, state: str, text: str, by: Any) -> Appeal:
 
 
 def _validate_text(text: str) -> str:
-    """Return the stripped text of an appeal or of its answer.
+    """Return the stripped text of an appeal or of its answer, which may be empty.
 
-    Raises InvalidAppeal if it is empty or too long.
+    Raises InvalidAppeal if it is too long or contains a NUL character.
     """
     if len(text) > MAX_TEXT_LENGTH or has_nul(text):
         raise InvalidAppeal(describe_length(MAX_TEXT_LENGTH))
@@ -217,7 +218,7 @@ def create_gold_appeal(*, rater: Rater, question: Question, item: Item, text: st
 
 
 def _has_seen_gold(rater: Rater, question: Question, item: Item) -> bool:
-    """Return whether the rater saw the gold answer: after an exam, or after it was retired."""
+    """Return whether the rater has seen the item's gold: after an exam, or once it was retired."""
     finished_exams = Exam.objects.filter(rater=rater, question=question).exclude(
         state=Exam.State.OPEN
     )

@@ -56,9 +56,9 @@ def create_decision(
 ) -> Decision:
     """Set the item's label to the category with this code; None withdraws the current decision.
 
-    Ratings are not changed. Raises InvalidDecision, without changes, for an undeclared category,
-    a reason that is too long or an archived project, and ItemClaimed where another user has claimed
-    the item.
+    Ratings are not changed. Raises InvalidDecision, without changes, for an undeclared category, a
+    reason that is too long, nothing to withdraw or an archived project, and ItemClaimed where
+    another user has claimed the item.
     """
     _validate_not_archived(question)
     storage.lock_consensus(question.pk)
@@ -85,7 +85,7 @@ def create_decision(
 
 
 def _record_review(decision: Decision, item: Item, by: Any) -> None:
-    """Record an event without the label, so that a second adjudicator can decide the item blind."""
+    """Record the decision as an event, without its label, so that second opinions stay blind."""
     question = decision.question
     record_event(
         project_id=question.project_id,
@@ -110,7 +110,7 @@ def _validate_not_archived(question: Question) -> None:
 def submit_answer(
     *, question: Question, item: Item, code: int | None, reason: str = "", by: Any
 ) -> Decision | SecondOpinion:
-    """Store an adjudicator's answer for an item, as a decision or as a second opinion; return it.
+    """Store an adjudicator's answer as a decision or as a second opinion, and return it.
 
     It is a second opinion if ``is_second_opinion`` is true of the item and ``code`` is not None.
     Raises the same errors as ``create_decision``.
@@ -128,7 +128,10 @@ def submit_answer(
 
 
 def _validate_answer(scale: QuestionScale, code: int | None, reason: str) -> dict[int, int]:
-    """Return {code: index of the category}; raise InvalidDecision for a bad label or reason."""
+    """Return {code: category index} of the scale's categories, after checking an answer.
+
+    Raises InvalidDecision for an unknown code (None is allowed) or an invalid reason.
+    """
     index_of_code = {int(declared_code): index for index, declared_code in enumerate(scale.codes)}
     if code is not None and code not in index_of_code:
         raise InvalidDecision("label", f"unknown label; use one of {', '.join(scale.labels)}")
@@ -147,7 +150,10 @@ def _reject_claimed_item(question: Question, item: Item, by: Any) -> None:
 
 
 def _store_label(question: Question, item: Item, index: int | None, scale: QuestionScale) -> None:
-    """Store the decided label (``index``: index of the category); None deletes the item's label."""
+    """Store the decided category as the item's label; without one, delete the item's label.
+
+    ``index``: index of the category, None for a withdrawn decision.
+    """
     stored = ItemLabel.objects.filter(question=question, item=item)
     code = None if index is None else int(scale.codes[index])
     if stored.values_list("code", flat=True).first() != code:
@@ -160,17 +166,17 @@ def _store_label(question: Question, item: Item, index: int | None, scale: Quest
     row = storage.build_fixed_row(
         question.pk, item.pk, index, scale, source=source, n_ratings=n_ratings
     )
-    storage.write_rows([row])
+    storage.upsert_label_rows([row])
 
 
 def claim_next_label(
     *, question: Question, by: Any, review_filter: ReviewFilter = NO_FILTER
 ) -> ItemLabel | None:
-    """Claim the next item to review for ``by`` and return its label, or None.
+    """Claim the next item to review for ``by``; return its label, or None if nothing is left.
 
-    An item that ``by`` has claimed already comes first, then the most uncertain item; now and
-    then, without a filter, an item for a second opinion. Takes the question's lock: two
-    adjudicators who ask at the same moment get two items.
+    An item that ``by`` has claimed already comes first, then the most uncertain item; now and then,
+    without a filter, an item for a second opinion. Takes the question's lock: two adjudicators who
+    ask at the same moment get two items.
     """
     with transaction.atomic():
         storage.lock_consensus(question.pk)
@@ -178,7 +184,7 @@ def claim_next_label(
         claims.filter(expires_at__lte=timezone.now()).delete()
         second_opinion_label = None
         if review_filter == NO_FILTER:
-            second_opinion_label = second_opinions.find_next_label_to_review(
+            second_opinion_label = second_opinions.find_label_for_second_opinion(
                 question=question, by=by
             )
         label = (
@@ -221,11 +227,11 @@ def claim_item(*, question: Question, item: Item, by: Any, postponed: bool = Fal
 def get_review_queue(
     question: Question, *, review_filter: ReviewFilter = NO_FILTER
 ) -> QuerySet[ItemLabel]:
-    """Return the labels to review: items sent by a lead first, then the most uncertain.
+    """Return the labels to review: items sent by a lead first, then the most uncertain ones.
 
-    Included are labels that are based on at least two ratings and have less confidence than the
+    A label needs review if it is based on at least two ratings and has less confidence than the
     filter's limit (by default the question's threshold), unless the item waits for a requested
-    rating. A filter for contested decisions returns these alone, oldest first, whatever their
+    rating. A filter for contested decisions returns only these, oldest first, whatever their
     confidence.
     """
     if review_filter.contested:
@@ -250,10 +256,10 @@ def get_review_queue(
 def count_uncertain_items_with_one_rating(
     question: Question, *, review_filter: ReviewFilter = NO_FILTER
 ) -> int:
-    """Return how many items with a single rating have less confidence than the filter's limit.
+    """Return how many uncertain items have a single rating.
 
-    They are not in the review queue, unless a lead sent them, because a second rating comes
-    first.
+    They are not in the review queue, unless a lead sent them, because a second rating comes first.
+    Uncertain means less confidence than the filter's limit; 0 for a filter of contested decisions.
     """
     if review_filter.contested:
         return 0
@@ -286,7 +292,7 @@ def has_seen_names(*, question: Question, item: Item, by: Any) -> bool:
 
 @dataclass(frozen=True)
 class ItemReview:
-    """The outcome of an item's review; empty for a user who gives a second opinion on it, blind.
+    """Outcome of an item's review; empty for a user who gives a blind second opinion.
 
     ``decisions``: (decision, label), the label None where it was undone; ``label_name``: the
     category of ``label``, None where the label is tied.
@@ -299,7 +305,7 @@ class ItemReview:
 
 
 def get_item_review(*, question: Question, item: Item, user: Any) -> ItemReview:
-    """Return the outcome of the item's review; empty if the user gives a second opinion on it."""
+    """Return the outcome of an item's review; empty if the user gives a second opinion on it."""
     if second_opinions.is_second_opinion(question=question, item=item, by=user):
         return ItemReview()
     names: dict[int | None, str] = {row.code: row.label for row in question.categories.all()}

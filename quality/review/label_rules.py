@@ -16,9 +16,10 @@ from quality.settings_changes import InvalidSettings, record_rules_change
 
 
 def summarize_escalations(question: Question, rules: LabelRules) -> dict[str, object] | None:
-    """Return the rules, and the numbers of escalated items by state and, in review, by reason.
+    """Return the rules, how many items were escalated by state, and why some are in review.
 
-    None if ratings were never requested and are not requested now.
+    Keys: rules, states and reasons, the last two as (label, number of items). None if ratings were
+    never requested and are not requested now.
     """
     rows = Escalation.objects.filter(question=question)
     by_state = dict(rows.values_list("state").annotate(Count("pk")).order_by())
@@ -56,12 +57,12 @@ def get_label_rules(question: Question) -> LabelRules:
 def set_label_rules(*, question: Question, by: Any, **values: Any) -> LabelRules:
     """Set some of RULES (fields of LabelRules), record the change, and return the stored rules.
 
-    Raises InvalidSettings, without changes.
+    Raises InvalidSettings, without changes, for invalid values.
     """
     current = get_label_rules(question)
     before = {name: getattr(current, name) for name in RULES}
     new = before | {name: values[name] for name in values if name in before}
-    if errors := _find_problems(new, overlap=question.project.overlap):
+    if errors := _find_rule_errors(new, overlap=question.project.overlap):
         raise InvalidSettings(errors)
     LabelRules.objects.get_or_create(question=question)
     row = LabelRules.objects.select_for_update().get(question=question)
@@ -75,8 +76,11 @@ def set_label_rules(*, question: Question, by: Any, **values: Any) -> LabelRules
     return row
 
 
-def _find_problems(values: Mapping[str, float], *, overlap: int) -> dict[str, str]:
-    """Return {name: error message} of invalid values."""
+def _find_rule_errors(values: Mapping[str, float], *, overlap: int) -> dict[str, str]:
+    """Return {name of the rule: error message} of invalid values; empty if all are valid.
+
+    ``overlap``: the planned ratings per item.
+    """
     errors = {}
     if not 0.5 <= values["certain_from"] <= 0.999:
         errors["certain_from"] = describe_range(0.5, 0.999)

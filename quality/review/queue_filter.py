@@ -19,7 +19,11 @@ FLAGS = ("flagged", "split", "escalated", "contested")
 
 @dataclass(frozen=True)
 class ReviewFilter:
-    """Filter of the items to review; the default selects all. ``items``: attributes of items."""
+    """Filter of the items to review; the default selects all.
+
+    ``items``: filter by the items' attributes; ``max_confidence``: a key of CONFIDENCE_LIMITS or
+    "".
+    """
 
     items: RatingFilter = field(default_factory=RatingFilter)
     max_confidence: str = ""
@@ -79,11 +83,13 @@ class ReviewFilter:
             )
             rows = rows.filter(Exists(failed_escalations))
         if self.contested:
-            rows = rows.filter(Exists(get_open_appeals(question=OuterRef("question"))))
+            rows = rows.filter(
+                Exists(get_appeals_against_current_decision(question=OuterRef("question")))
+            )
         return rows
 
 
-def get_open_appeals(*, question: Any) -> QuerySet[Appeal]:
+def get_appeals_against_current_decision(*, question: Any) -> QuerySet[Appeal]:
     """Return a subquery of the unsettled appeals against the current decision on a row's item.
 
     ``question``: expression for the question. Left out are appeals made before the item's last

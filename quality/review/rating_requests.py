@@ -73,7 +73,7 @@ def sweep_rating_requests() -> int:
         "question__project"
     ):
         try:
-            n_changed += update_requests(rules.question)
+            n_changed += update_rating_requests(rules.question)
         except Exception:
             logger.exception(
                 "escalation of question %s failed; the next sweep tries again", rules.question_id
@@ -87,8 +87,8 @@ def _build_active_condition() -> Q:
     return Q(request_ratings=True) | Q(question__in=questions_with_requests)
 
 
-def update_requests(question: Question) -> int:
-    """Request ratings for uncertain items and close requests that are settled.
+def update_rating_requests(question: Question) -> int:
+    """Request ratings for uncertain items, and close the requests that are settled.
 
     Returns the number of changed items; 0 while the input is unchanged.
     """
@@ -115,7 +115,7 @@ def update_requests(question: Question) -> int:
 
 
 def _get_input_version(question: Question) -> dict[str, object] | None:
-    """Return the input version of the requests, or None before the first labels.
+    """Return the version of everything that the requests depend on; None before the first labels.
 
     It includes the labels of the project's other questions: a request for an item asks all
     questions.
@@ -158,11 +158,10 @@ def _list_settled_items(question: Question) -> list[int]:
 
 
 def _list_uncertain_items(question: Question, *, reconsider_all: bool) -> list[int]:
-    """Return ids of uncertain items without a free slot of the overlap, the most uncertain first.
+    """Return ids of the uncertain items that have all their planned ratings, most uncertain first.
 
-    Empty unless the rules request ratings. Items in review are left out, except with
-    ``reconsider_all``, and except those that are there for lack of budget when there is budget
-    again.
+    Empty unless the rules request ratings. Items in review are left out, unless ``reconsider_all``
+    is set; those that are in review for lack of budget are included once there is budget again.
     """
     rules = LabelRules.objects.get(question=question)
     if not rules.request_ratings:
@@ -231,7 +230,10 @@ class _BatchUpdate:
         slots.set_requested_slots(item_id, number, overlap=self._overlap)
 
     def update_item(self, row: Escalation, label: ItemLabel | None) -> None:
-        """Move one item to its next state if that is due."""
+        """Move one escalated item to its next state if that is due.
+
+        ``label``: the item's stored label, None if it has none.
+        """
         demand = slots.lock_and_get_demand(row.item_id, overlap=self._overlap)
         if demand is None:
             return
@@ -255,9 +257,10 @@ class _BatchUpdate:
         return label.doubt > 1 - self.rules.certain_from
 
     def _is_label_complete(self, item_id: int, label: ItemLabel | None) -> bool:
-        """Return whether the stored label contains all current ratings of the item.
+        """Return whether the stored label is based on all current ratings of the item.
 
-        If not, the item is decided after the next computation of the labels.
+        If not, the item is decided after the next computation of the labels; so it is without a
+        label.
         """
         ratings = Rating.objects.current().filter(question=self.question, item=item_id)
         if not self.consensus.with_models:
@@ -265,7 +268,7 @@ class _BatchUpdate:
         return label is not None and ratings.count() == label.n_ratings
 
     def _request_rating_or_review(self, row: Escalation, demand: slots.SlotDemand) -> None:
-        """Request one more rating, or send the item to review with the reason."""
+        """Request one more rating, or send the item to review with the reason why not."""
         row.state, row.reason = State.REVIEW, ""
         if demand.taken >= self.rules.max_ratings:
             row.reason = Reason.MAX_RATINGS

@@ -36,10 +36,11 @@ MAX_DIFFERING_ITEMS = 20
 
 @dataclass(frozen=True)
 class AdjudicatorAgreement:
-    """Agreement of decisions and second opinions.
+    """Agreement of decisions with second opinions on the same items.
 
-    ``n``: items; ``same``: items with equal answers; ``kappa``: Fleiss' kappa with the question's
-    weights; ``differing_items``: keys of items with different answers.
+    ``n``: number of items; ``same``: number of items with equal answers; ``kappa``: Fleiss' kappa
+    with the question's weights, None without data; ``differing_items``: keys of items with
+    different answers.
     """
 
     n: int
@@ -67,13 +68,11 @@ def is_second_opinion(*, question: Question, item: Item, by: Any) -> bool:
     return not own_decisions.exists() and not second_opinions.exists()
 
 
-def find_next_label_to_review(*, question: Question, by: Any) -> ItemLabel | None:
+def find_label_for_second_opinion(*, question: Question, by: Any) -> ItemLabel | None:
     """Return the newest decided label on which this user can give a second opinion, or None.
 
-    Only the MAX_CANDIDATES newest are searched, without those that others have claimed and those
-    that are postponed.
-
-    The caller holds the question's lock.
+    Only the MAX_CANDIDATES newest labels are searched, without items that others have claimed or
+    that were postponed. The caller holds the question's lock.
     """
     rules = LabelRules.objects.filter(question=question).first()
     if rules is None or not rules.second_opinion_share:
@@ -104,9 +103,9 @@ def should_ask_second_opinion(*, question: Question, by: Any) -> bool:
 def create_second_opinion(
     *, question: Question, item: Item, code: int, reason: str, by: Any
 ) -> SecondOpinion:
-    """Store a second opinion on an item for which ``is_second_opinion`` is true.
+    """Store a second opinion on an item for which ``is_second_opinion`` is true, and return it.
 
-    The caller holds the question's lock. Raises ValueError where nothing is decided.
+    The caller holds the question's lock. Raises ValueError for an item without a decision.
     """
     decision = _get_current_decision(question, item)
     if decision is None:
@@ -122,8 +121,8 @@ def create_second_opinion(
     )
 
 
-def compute_agreement(question: Question) -> AdjudicatorAgreement:
-    """Return how far the stored second opinions agree with the decisions.
+def compute_adjudicator_agreement(question: Question) -> AdjudicatorAgreement:
+    """Return the agreement of the stored second opinions with the decisions.
 
     Pairs with a retired category are left out.
     """

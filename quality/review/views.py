@@ -37,10 +37,10 @@ from ratings.models import Rating
 MAX_ITEM_LENGTH = 1_000  # characters of an item shown in an example
 
 
-def add_example(*, question: Question, item: Item, by: Any) -> Project | None:
+def add_guideline_example(*, question: Question, item: Item, by: Any) -> Project | None:
     """Append the item with its decision and reason to the guidelines, as a new version.
 
-    Return the project, or None if the item has no decision. Raises InvalidProjectChange if the
+    Returns the project, or None if the item has no decision. Raises InvalidProjectChange if the
     guidelines become too long.
     """
     decision = Decision.objects.filter(question=question, item=item).order_by("number").last()
@@ -131,7 +131,11 @@ def _list_attribute_choices(
 
 
 def _get_last_decision(request: HttpRequest, selection: Selection) -> dict[str, object] | None:
-    """Return the user's latest decision, which can be made gold or an example, or None."""
+    """Return the user's decision on the item of ``?last=``, which can be made gold or an example.
+
+    The keys are item, label and is_gold. None without such a decision, and for users who are no
+    leads.
+    """
     item_id = parse_id(request.GET.get("last"))
     if not selection.project.can_manage or item_id is None:
         return None
@@ -221,7 +225,10 @@ def submit_decision(request: HttpRequest, project_id: int, item_id: int) -> Http
 @login_required
 @require_POST
 def postpone_item(request: HttpRequest, project_id: int, item_id: int) -> HttpResponse:
-    """Continue with another item; this one is postponed for the duration of a claim."""
+    """Postpone this item for the duration of a claim, and continue with another one.
+
+    Raises Http404 if another adjudicator has claimed it.
+    """
     selection = get_permitted_selection(request, project_id, role=ADJUDICATOR, filtered=True)
     item = get_object_or_404(Item, project=selection.project, pk=item_id)
     try:
@@ -235,8 +242,8 @@ def postpone_item(request: HttpRequest, project_id: int, item_id: int) -> HttpRe
 
 @login_required
 @require_POST
-def show_names(request: HttpRequest, project_id: int, item_id: int) -> HttpResponse:
-    """Show the names of the raters; the fact is recorded."""
+def reveal_rater_names(request: HttpRequest, project_id: int, item_id: int) -> HttpResponse:
+    """Record that the user asked for the raters' names, and show the item again with them."""
     selection = get_permitted_selection(request, project_id, role=ADJUDICATOR)
     item = get_object_or_404(Item, project=selection.project, pk=item_id)
     review_decisions.record_names_seen(question=selection.question, item=item, by=request.user)
@@ -247,7 +254,7 @@ def show_names(request: HttpRequest, project_id: int, item_id: int) -> HttpRespo
 @login_required
 @require_POST
 def create_gold(request: HttpRequest, project_id: int, item_id: int) -> HttpResponse:
-    """Make the current decision the item's gold answer."""
+    """Make the current decision the item's gold answer. Raises Http404 without a decision."""
     selection = get_permitted_selection(request, project_id, role=Member.Role.LEAD, filtered=True)
     item = get_object_or_404(Item, project=selection.project, pk=item_id)
     decisions = Decision.objects.filter(question=selection.question, item=item)
@@ -261,18 +268,21 @@ def create_gold(request: HttpRequest, project_id: int, item_id: int) -> HttpResp
         by=request.user,
         explanation=decision.reason,
     )
-    messages.success(request, _("Gold answer set for item %(key)s.") % {"key": item.key})
+    messages.success(request, _("Gold answer set."))
     return _redirect_to_next(request, selection)
 
 
 @login_required
 @require_POST
 def create_example(request: HttpRequest, project_id: int, item_id: int) -> HttpResponse:
-    """Append the current decision to the guidelines as an example."""
+    """Append the current decision to the guidelines as an example.
+
+    Raises Http404 if the item has no decision.
+    """
     selection = get_permitted_selection(request, project_id, role=Member.Role.LEAD, filtered=True)
     item = get_object_or_404(Item, project=selection.project, pk=item_id)
     try:
-        project = add_example(question=selection.question, item=item, by=request.user)
+        project = add_guideline_example(question=selection.question, item=item, by=request.user)
     except InvalidProjectChange as error:
         messages.error(request, str(error))
         return _redirect_to_next(request, selection, last=item)
@@ -286,7 +296,10 @@ def create_example(request: HttpRequest, project_id: int, item_id: int) -> HttpR
 def _redirect_to_next(
     request: HttpRequest, selection: Selection, *, last: Item | None = None
 ) -> HttpResponse:
-    """Redirect to the next item; ``last`` offers actions on the item just decided."""
+    """Redirect to the next item to review.
+
+    ``last``: the item just decided, on which the next page offers actions; None for none.
+    """
     review_filter = ReviewFilter.from_query(request.GET, selection.filter)
     query = {"question": selection.question.key} | review_filter.parameters
     if last is not None:
@@ -322,13 +335,14 @@ def assign_for_review(*, question: Question, item_ids: Sequence[int], by: Any) -
 def assign_selected_items(request: HttpRequest, project: Project, ids: list[int]) -> None:
     """Put the selected items first in the review queue, and show how many were accepted.
 
-    ``ids``: of items; the question is that of the posted form. Http404 for an unknown question.
+    ``ids`` are the items' ids. The posted form has the key of the question. Raises Http404 for an
+    unknown question.
     """
     question = get_object_or_404(project.questions, key=request.POST.get("question", ""))
     n_assigned = assign_for_review(question=question, item_ids=ids, by=request.user)
     message = ngettext(
-        "%(n)s item moved to the top of the queue.",
-        "%(n)s items moved to the top of the queue.",
+        "%(n)s item sent to review.",
+        "%(n)s items sent to review.",
         n_assigned,
     )
     messages.success(request, message % {"n": n_assigned})

@@ -39,7 +39,7 @@ register.simple_tag(get_item_review)
 
 @register.simple_tag
 def shows_decisions(project: Project) -> bool:
-    """Return whether raters of the project see decisions of any of its questions."""
+    """Return whether raters may see decisions in at least one question of the project."""
     return LabelRules.objects.filter(question__project=project, show_to_raters=True).exists()
 
 
@@ -88,9 +88,9 @@ def count_check_answers(question: Question, rater: Rater) -> int:
 def get_repeat_score(
     question: Question, rater: Rater | None = None
 ) -> RepeatState | RepeatScore | None:
-    """Return the intra-rater agreement of the rater, or of all people of the question.
+    """Return how far a rater, or all people of the question (None), agree with their own answers.
 
-    None if nobody has repeated an answer.
+    None if no answer was repeated.
     """
     if rater is not None:
         return RepeatScore.objects.filter(question=question, rater=rater).first()
@@ -114,9 +114,10 @@ MAX_ALERTS = 3  # alerts shown on the dashboard
 def list_alerts(
     question: Question, rater: Rater | None = None, *, is_reversed: bool = False
 ) -> list[tuple[Alert, str]]:
-    """Return (alert, sentence) of unresolved alerts of a question or of one rater, newest first.
+    """Return (alert, sentence) of the newest unresolved alerts on a question, at most MAX_ALERTS.
 
-    ``is_reversed``: whether the rater answers the scale upside down.
+    ``rater``: only alerts on this rater, None for all. ``is_reversed``: whether the rater answers
+    the scale upside down.
     """
     states = (AlertState.OPEN, AlertState.ACKNOWLEDGED)
     alerts = Alert.objects.filter(question=question, state__in=states)

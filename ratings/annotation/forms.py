@@ -62,7 +62,7 @@ def build_answer_options(categories: Sequence[Category], name: str) -> list[Answ
 
 
 def fits_in_one_row(options: Sequence[AnswerOption]) -> bool:
-    """Return True if the options fit in one row: few, with short labels."""
+    """Return whether the options fit in one row: few, with short labels."""
     has_short_labels = all(len(option.label) <= SHORT_LABEL_LENGTH for option in options)
     return has_short_labels and len(options) <= MAX_OPTIONS_IN_ROW
 

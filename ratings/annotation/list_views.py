@@ -52,12 +52,15 @@ def show_skipped_and_flagged_items(request: HttpRequest, project_id: int) -> Htt
 @login_required
 @require_POST
 def resolve_skip_or_flag(request: HttpRequest, project_id: int) -> HttpResponse:
-    """Resolve the skip or flag of the posted ``assignment``; nothing changes if it is resolved."""
+    """Resolve the skip or flag of the posted ``assignment``, which may be resolved already.
+
+    Raises Http404 without an id.
+    """
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
     assignment_id = parse_id(request.POST.get("assignment"))
     if assignment_id is None:
         raise Http404
-    skipped_and_flagged.resolve(project=project, assignment_id=assignment_id)
+    skipped_and_flagged.resolve_skip_or_flag(project=project, assignment_id=assignment_id)
     return redirect("skipped_and_flagged", project.pk)
 
 
@@ -123,7 +126,7 @@ def mark_message_read(request: HttpRequest, project_id: int, message_id: int) ->
     """Mark a message as read, also for a paused rater, and return to the page it was read on.
 
     That is the posted ``item``, My ratings (``back``) or the annotation page. rate.js, which keeps
-    its page open, gets an empty response (204).
+    its page open, gets an empty response (204). Raises Http404 if the user has no such message.
     """
     project = get_project(request.user, project_id, role=Member.Role.ANNOTATOR)
     rater = rater_selectors.get_rater(project, request.user)

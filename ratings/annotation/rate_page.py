@@ -115,9 +115,9 @@ def _build_item_context(
 ) -> dict[str, object]:
     """Return the template context of an item: content, forms, answers and assignment.
 
-    ``form`` and ``skip_form`` are submitted forms with errors, if any. ``selected_codes``: question
-    id -> code to preselect. ``is_conflict``: the submission would overwrite an answer from another
-    window.
+    ``form`` and ``skip_form`` are submitted forms with errors, or None. ``selected_codes``:
+    question id -> code to preselect, None for no code. ``is_conflict``: the submission would
+    overwrite an answer from another window.
     """
     assignment, answers, message = rater_selectors.get_item_work(rater, item)
     is_exam_item = assignment is not None and assignment.kind == Assignment.Kind.EXAM
@@ -156,7 +156,10 @@ def list_asked_questions(rater: Rater, item: Item, *, is_exam_item: bool) -> lis
 def _build_assignment_context(
     rater: Rater, item: Item, assignment: Assignment | None
 ) -> dict[str, object]:
-    """Return the template context of the rater's assignment of an item: its state, and the exam."""
+    """Return the template context of the rater's assignment of an item: its state, and the exam.
+
+    An item without an assignment (None) counts as rated.
+    """
     state = assignment.state if assignment else Assignment.State.DONE
     context: dict[str, object] = {
         "assignment": assignment,

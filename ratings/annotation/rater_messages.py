@@ -40,8 +40,9 @@ def list_readers(raters: Iterable[Rater]) -> list[Rater]:
 def send_messages(*, raters: Sequence[Rater], text: str, by: Any) -> list[RaterMessage]:
     """Send a text to each rater who does not have the same text unread; return the messages.
 
-    Raises InvalidRaterMessage. The audit log and the event name the message, not its text, so that
-    the text disappears when the person's data are deleted.
+    Raises InvalidRaterMessage if the text is empty, too long or has a NUL character, or if there
+    are no raters. The audit log and the event name the message, not its text, so that the text
+    disappears when the person's data are deleted.
     """
     text = text.replace("\r\n", "\n").strip()
     if not text:

@@ -75,29 +75,35 @@ class RaterProgress:
 
     @property
     def handled(self) -> int:
-        """Number of items that the rater has rated or skipped."""
+        """Return the number of items that the rater has rated or skipped."""
         return self.rated + self.skipped
 
     @property
     def total(self) -> int:
-        """Number of handled and remaining items."""
+        """Return the number of handled and remaining items."""
         return self.handled + self.remaining
 
     @property
     def is_goal_reached(self) -> bool:
-        """True if the rater has reached the daily goal today."""
+        """Return whether the rater has reached the daily goal today."""
         return self.daily_goal is not None and self.today >= self.daily_goal
 
     @property
     def minutes_left(self) -> int | None:
-        """Upper bound of the minutes for the remaining items, None without items or a pace."""
+        """Return the minutes, at least 1, that all remaining items take at the rater's pace.
+
+        None without remaining items or a pace.
+        """
         if self.pace is None or not self.remaining:
             return None
         return max(round(self.remaining * self.pace / 60), 1)
 
     @property
     def hours_left(self) -> int | None:
-        """Upper bound of the remaining time in whole hours; None if it is short or unknown."""
+        """Return ``minutes_left`` in whole hours.
+
+        None if unknown or below MIN_MINUTES_FOR_HOURS.
+        """
         minutes = self.minutes_left
         return (
             round(minutes / 60)
@@ -318,7 +324,7 @@ def get_rater_projects(user: Any, projects: Sequence[Project]) -> dict[int, Rate
 
 
 def _get_inactive_state(project: Project, rater: Rater | None) -> str:
-    """Return archived, new or paused; empty if the rater may rate."""
+    """Return why the rater cannot rate: archived, new (no rater yet) or paused; else empty."""
     if project.archived_at is not None:
         return "archived"
     if rater is None:

@@ -11,7 +11,7 @@ from django.db import models
 from django.db.models.functions import Cast
 
 from core.db import bulk
-from core.db.row_mapper import RowMapper
+from core.db.prepared_query import RowMapper
 from projects import selectors
 from projects.models import Item, Project, Question, Rater
 from projects.permissions import MAX_ID

@@ -25,18 +25,18 @@ class SkippedOrFlagged:
     reasons: list[str]
 
 
-def resolve(*, project: Project, assignment_id: int) -> bool:
+def resolve_skip_or_flag(*, project: Project, assignment_id: int) -> bool:
     """Resolve a skip or flag of the project; return False if none with this id is unresolved."""
     rows = Assignment.objects.skipped_or_flagged_in(project).filter(pk=assignment_id)
     return bool(rows.update(resolved_at=timezone.now()))
 
 
-def count_in_project(project: Project) -> int:
+def count_skips_and_flags(project: Project) -> int:
     """Return the number of the project's unresolved skips and flags, at most MAX_COUNTED."""
     return Assignment.objects.skipped_or_flagged_in(project)[:MAX_COUNTED].count()
 
 
-def get_by_item(item_ids: Iterable[int]) -> dict[int, list[SkippedOrFlagged]]:
+def get_skips_and_flags_by_item(item_ids: Iterable[int]) -> dict[int, list[SkippedOrFlagged]]:
     """Return item id -> its unresolved skips and flags, the latest first; for one page of items."""
     rows = Assignment.objects.skipped_or_flagged().filter(item__in=list(item_ids))
     rows = rows.select_related("rater").order_by("-closed_at", "-id")

@@ -172,7 +172,7 @@ def _store_answers(
     if in_exam and is_first and (exam := exams.record_exam_answer(rater, item, codes)):
         ended_exams.append(exam)
     if assignment is not None:
-        _close(assignment, now, flagged=flagged)
+        _close_assignment(assignment, now, flagged=flagged)
     if is_first:
         RaterQueue.objects.filter(rater=rater).update(last_closed_at=now)
     return True
@@ -181,7 +181,10 @@ def _store_answers(
 def _build_judgement(
     rater: Rater, item: Item, page_versions: PageVersions, seconds: float | None
 ) -> Judgement:
-    """Return a judgement of the item with NO_CODE, to be completed with a code and a comment."""
+    """Return a judgement of the item with NO_CODE, to be completed with a code and a comment.
+
+    ``seconds``: time that the rater needed, None if it is unknown.
+    """
     return Judgement(
         item.pk,
         rater.pk,
@@ -192,7 +195,7 @@ def _build_judgement(
     )
 
 
-def _close(assignment: Assignment, now: datetime.datetime, *, flagged: bool) -> None:
+def _close_assignment(assignment: Assignment, now: datetime.datetime, *, flagged: bool) -> None:
     assignment.state = State.DONE
     assignment.closed_at = assignment.closed_at or now
     if flagged and not assignment.flagged:
@@ -217,7 +220,11 @@ def _build_judgements(
 def _validate_may_answer(
     rater: Rater, item: Item, assignment: Assignment | None, due_exam_question_id: int | None
 ) -> None:
-    """Raise ItemNotAssigned, or ExamRequired if an exam is due and the item is not part of it."""
+    """Raise ItemNotAssigned, or ExamRequired if an exam is due and the item is not part of it.
+
+    Without an assignment, the rater may answer only an item that they have rated.
+    ``due_exam_question_id`` is None if no exam is due.
+    """
     if assignment is not None and assignment.kind == Assignment.Kind.EXAM:
         if assignment.state != State.DONE and exams.get_open_exam(rater, item) is None:
             raise ItemNotAssigned
@@ -304,7 +311,7 @@ def _compute_seconds(
     """Return the seconds that the item was visible, by the server's clock, at most LEASE_SECONDS.
 
     The time starts when the item was assigned or, if it was prefetched, when the previous item was
-    closed.
+    closed (None: there was no previous item).
     """
     visible_since = (
         assignment.created_at
@@ -340,7 +347,7 @@ def undo_submission(*, rater: Rater, item: Item, by: Any) -> dict[int, int]:
         raise CorrectionsClosed
     # The assignment first, then the ratings: this is the lock order of
     # ratings.annotation.assignments.queue.
-    _reopen(assignment)
+    _reopen_assignment(assignment)
     current_answers = rater_selectors.get_current_answers(rater, item)
     answered_questions = Question.objects.filter(pk__in=current_answers, project=rater.project_id)
     withdrawal = Judgement(item.pk, rater.pk, NO_CODE)
@@ -354,7 +361,7 @@ def undo_submission(*, rater: Rater, item: Item, by: Any) -> dict[int, int]:
     return {question_id: answer.code for question_id, answer in current_answers.items()}
 
 
-def _reopen(assignment: Assignment) -> None:
+def _reopen_assignment(assignment: Assignment) -> None:
     assignment.state = State.OPEN
     assignment.created_at = timezone.now()
     assignment.leased_until = assignment.created_at + get_lease_time()

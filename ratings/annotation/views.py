@@ -79,11 +79,7 @@ def rate(request: HttpRequest, project_id: int) -> HttpResponse:
 
 
 def require_rater(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Decorate a view to get the user's rater; respond 404 if there is none.
-
-    Paused raters get a page that says so (403). For requests of rate.js, lost access to the project
-    and a deleted item have a response that its open page shows (404).
-    """
+    """Decorate a view to get the user's rater; it raises Http404 if there is none."""
 
     @login_required
     @never_cache
@@ -234,7 +230,10 @@ def rate_skip(request: HttpRequest, rater: Rater, item_id: int) -> HttpResponse:
 def _build_closed_context(
     request: HttpRequest, project: Any, rater: Rater | None
 ) -> dict[str, object]:
-    """Return the context of a page without an item: a message from a lead, and the next project."""
+    """Return the context of a page without an item: a message from a lead, and the next project.
+
+    A user without a rater (None) has no message.
+    """
     return {
         "project": project,
         "rater": rater,
@@ -252,7 +251,10 @@ def _get_item_or_404(rater: Rater, item_id: int) -> Item:
 
 
 def _parse_ids(text: str | None) -> list[int]:
-    """Return the ids in a comma-separated list, each once; parts that are no ids are left out."""
+    """Return the ids in a comma-separated list, each once; parts that are no ids are left out.
+
+    Without a text, there are none; after MAX_SHOWN_ITEMS parts, the rest is left out.
+    """
     parts = (text or "").split(",", MAX_SHOWN_ITEMS)[:MAX_SHOWN_ITEMS]
     ids = [item_id for part in parts if (item_id := parse_id(part)) is not None]
     return list(dict.fromkeys(ids))
@@ -272,7 +274,7 @@ def _respond_after_submit(
 ) -> HttpResponse:
     """Redirect to the next item after a submission; for rate.js, return the sheet of another item.
 
-    If the submission ended an exam, its result is shown instead.
+    If the submission ended an exam (``ended_exam``), its result is shown instead.
     """
     if ended_exam is not None:
         if not rate_page.is_sheet_request(request):

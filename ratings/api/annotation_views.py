@@ -127,7 +127,7 @@ class NextItemView(ApiView):
 
     @describe_get("nextItem", "The item that the caller's own rater is asked next", NextOut)
     def get(self, request: Request, project_id: int) -> Response:
-        """Return the same item until it is answered or skipped.
+        """Return the next item of the caller's rater: the same one until it is answered or skipped.
 
         It takes one of the item's slots for a while, so a read-only token is rejected. A rater with
         an exam to pass gets only its items; requesting the next item starts the next attempt.
@@ -176,8 +176,8 @@ def _start_due_exam_and_build_next(
 ) -> dict[str, Any]:
     """Return the response data with the next item, starting the next exam attempt if one is due.
 
-    If this request ended an exam (``ended_exam``), the next attempt starts only with the next
-    request.
+    If this request ended an exam (``ended_exam`` is not None), the next attempt starts only with
+    the next request.
     """
     project = rater.project
     item = queue.get_next_item(rater) if project.questions.exists() else None

@@ -18,7 +18,7 @@ from core.api.schema import (
     DRY_RUN_PARAMETER,
     PAGE_PARAMETERS,
     build_attribute_parameter,
-    build_one_or_many,
+    build_one_or_many_schema,
     build_ordering_parameter,
     build_page_serializer,
     build_parameter,
@@ -123,7 +123,7 @@ class ItemsView(ApiView):
     @describe_write(
         "putItems",
         "Create or change items by key",
-        body=build_one_or_many("ItemOrItems", ItemIn),
+        body=build_one_or_many_schema("ItemOrItems", ItemIn),
         response=UpsertCounts,
         parameters=[DRY_RUN_PARAMETER],
         examples=ITEM_EXAMPLES,

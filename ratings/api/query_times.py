@@ -10,7 +10,7 @@ from core.api.errors import INVALID_PARAMETERS, BadRequest
 from ratings.services.rating_times import parse_rated_at
 
 
-def restore_plus(text: str) -> str:
+def restore_plus_sign(text: str) -> str:
     """Return the text of a time with the plus sign of its time zone restored.
 
     In a query string a plus that was not sent as %2B is decoded as a space.
@@ -22,7 +22,7 @@ def parse_since(text: str) -> datetime.datetime:
     """Return the time of the parameter ``since``; raise BadRequest if it is invalid."""
     try:
         return parse_rated_at(
-            restore_plus(text), now=timezone.now() + datetime.timedelta(days=365_000)
+            restore_plus_sign(text), now=timezone.now() + datetime.timedelta(days=365_000)
         )
     except ValueError as error:
         raise BadRequest(INVALID_PARAMETERS, fields={"since": str(error)}) from None

@@ -17,7 +17,7 @@ from core.api.parameters import get_choice, parse_query_parameters, parse_rows
 from core.api.schema import (
     DRY_RUN_PARAMETER,
     PAGE_PARAMETERS,
-    build_one_or_many,
+    build_one_or_many_schema,
     build_ordering_parameter,
     build_page_serializer,
     build_parameter,
@@ -61,7 +61,7 @@ class RatersView(ApiView):
     @describe_write(
         "putRaters",
         "Create or change raters by key",
-        body=build_one_or_many("RaterOrRaters", RaterIn),
+        body=build_one_or_many_schema("RaterOrRaters", RaterIn),
         response=UpsertCounts,
         parameters=[DRY_RUN_PARAMETER],
         examples={"People and models": [{"key": "ann"}, {"key": "gpt", "kind": "model"}]},

@@ -15,6 +15,7 @@ from typing import Any
 from django.core.exceptions import PermissionDenied
 from django.db.models import Q
 from django.http import HttpResponseBase
+from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -29,7 +30,7 @@ from core.api.schema import (
     PAGE_PARAMETERS,
     FileView,
     build_flag_parameter,
-    build_one_or_many,
+    build_one_or_many_schema,
     build_ordering_parameter,
     build_page_serializer,
     build_parameter,
@@ -103,10 +104,13 @@ def _build_output_field(field: RatingField) -> Any:
     )
 
 
+_RATINGS_KEPT = _("Your ratings are kept.")
 ERROR_MESSAGES = {
     permissions.ProjectArchived: _("Archived projects accept no ratings."),
-    permissions.RaterPaused: _("Your lead paused you. Your ratings are kept."),
-    permissions.RaterPausedForGold: _("Too many known answers were wrong. Your ratings are kept."),
+    permissions.RaterPaused: format_lazy("{} {}", _("Your lead paused you."), _RATINGS_KEPT),
+    permissions.RaterPausedForGold: format_lazy(
+        "{} {}", _("Too many known answers were wrong."), _RATINGS_KEPT
+    ),
     permissions.ExamRequired: "Pass the exam first, on the rating page or at GET .../next/.",
     permissions.ExamAnswersFinal: _("Exam answers are final."),
     permissions.CorrectionsClosed: _("Ratings here are final. Your earlier answer is kept."),
@@ -120,7 +124,7 @@ class RatingsView(ApiView):
     @describe_write(
         "putRatings",
         "Give, change or withdraw ratings",
-        body=build_one_or_many("RatingOrRatings", RatingIn),
+        body=build_one_or_many_schema("RatingOrRatings", RatingIn),
         response=RatingCounts,
         parameters=[DRY_RUN_PARAMETER],
         examples={"Ratings": [{"item": "doc-1", "rater": "ann", "label": "major"}]},
@@ -236,7 +240,10 @@ def _read_page(
     after: pagination.CursorKey | None,
     size: int,
 ) -> list[tuple[pagination.CursorKey, Any]]:
-    """Return up to ``size`` (key, rating) after a key, in the order (question, item, rater)."""
+    """Return up to ``size`` (key, rating) in the order (question, item, rater).
+
+    They come after the key ``after``, or from the start (None).
+    """
     results: list[tuple[pagination.CursorKey, Any]] = []
     for question in questions:
         if after is not None and question.pk < after[0]:
@@ -269,17 +276,17 @@ def _read_page_by_time(
     *,
     order: RowOrder,
 ) -> list[tuple[pagination.CursorKey, Any]]:
-    """Return up to ``size`` (key, rating) after a key, in the order of a column of times.
+    """Return up to ``size`` (key, rating) in the order of a column of times.
 
-    The keys have the time in microseconds since 1970. Ratings of the same time are in the order
-    (question, item, rater).
+    They come after the key ``after``, or from the start (None). The keys have the time in
+    microseconds since 1970. Ratings of the same time are in the order (question, item, rater).
     """
     names = (order.columns[0], "question_id", "item_id", "rater_id")
     order = RowOrder(names, order.is_descending)
     page_rows: list[tuple[Any, ...]] = []
     position = Q()
     if after is not None:
-        position = order.build_position([_parse_microseconds(after[0]), *after[1:]])
+        position = order.build_following_filter([_parse_microseconds(after[0]), *after[1:]])
     for queryset in querysets:
         rows = order.sort(queryset.filter(position, question__in=questions))
         page_rows += rows.values_list(names[0], "question_id", *_COLUMNS)[:size]

@@ -60,7 +60,7 @@ class RowLookup:
 
     @property
     def only_question(self) -> str:
-        """Key of the project's question if it has a single one, else empty."""
+        """Return the key of the project's question if it has a single one, else empty."""
         return next(iter(self.questions)) if len(self.questions) == 1 else ""
 
 
@@ -144,7 +144,10 @@ def look_up_keys(project: Project, user: Any, rows: Sequence[dict[str, Any]]) ->
 def _add_annotator(
     lookup: RowLookup, own_row: tuple[Any, ...], assigned_rows: list[tuple[Any, ...]]
 ) -> RowLookup:
-    """Return the lookup with the rater's state and items, from the rows of the queries above."""
+    """Return the lookup with the state of the user's rater and with the rater's items.
+
+    ``own_row`` is the row of the rater, ``assigned_rows`` those of _build_assigned_items_query.
+    """
     _key, _pk, is_paused, may_correct, is_member, due_exam_question_id, gold_notice = own_row
     if not is_member:  # removed from the project a moment ago
         return replace(lookup, own_rater=None)
@@ -163,7 +166,10 @@ def _add_annotator(
 def _build_assigned_items_query(
     project: Project, user_id: int, keys: list[str]
 ) -> list[bulk.Statement]:
-    """Return the query of those items that the user's rater may answer; none without keys."""
+    """Return, in a list, the query of those items that the user's rater may answer.
+
+    The list is empty without keys, which need no query.
+    """
     if not keys:
         return []
     own_parameters = [project.pk, user_id]

@@ -41,15 +41,15 @@ class _QueuedRequest:
     """A request that waits to be written, with its result: the outcome or the error.
 
     ``done``: it was written or rejected, or its group failed; in the last case it has no result.
-    ``batch`` is only filled on PostgreSQL; ``names`` are the ratings that it changes.
+    ``batch`` is only filled on PostgreSQL; ``rating_ids`` are the ratings that it changes.
     """
 
     def __init__(self, request: RatingRequest, batch: JudgementBatch) -> None:
         self.request = request
         self.batch = batch
-        self.names: set[RatingIds] = set()
+        self.rating_ids: set[RatingIds] = set()
         for question, judgements in batch.judgements.items():
-            self.names.update(
+            self.rating_ids.update(
                 (question.pk, judgement.item_id, judgement.rater_id) for judgement in judgements
             )
         self.done = False
@@ -96,13 +96,13 @@ def store_request(request: RatingRequest) -> RecordOutcome:
 def _write_with_retry(request: RatingRequest) -> RecordOutcome:
     """Write the ratings of a request alone, in two attempts at most; return their outcome."""
     try:
-        return _write_once(request)
+        return _write_request(request)
     except (UnknownCode, IntegrityError):
         # A named object was deleted after the lookup: the second attempt reports the row.
-        return _write_once(request)
+        return _write_request(request)
 
 
-def _write_once(request: RatingRequest) -> RecordOutcome:
+def _write_request(request: RatingRequest) -> RecordOutcome:
     """Look up and write the ratings of a request in one transaction; return their outcome."""
     batch = rating_rows.resolve_rows(request)
     with transaction.atomic():
@@ -179,14 +179,14 @@ def _pop_group(line: _RequestLine) -> list[_QueuedRequest]:
     """
     group: list[_QueuedRequest] = []
     waiting: list[_QueuedRequest] = []
-    used_names: set[RatingIds] = set()
+    used_ids: set[RatingIds] = set()
     with line.changed:
         for queued in line.waiting:
-            if len(group) < MAX_GROUP_SIZE and used_names.isdisjoint(queued.names):
+            if len(group) < MAX_GROUP_SIZE and used_ids.isdisjoint(queued.rating_ids):
                 group.append(queued)
             else:
                 waiting.append(queued)
-            used_names |= queued.names
+            used_ids |= queued.rating_ids
         line.waiting = waiting
     return group
 

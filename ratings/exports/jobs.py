@@ -104,7 +104,7 @@ def delete_old_exports(before: datetime.datetime) -> int:
     return export_files.delete_exports(ExportRun.objects.filter(finished_at__lt=before))
 
 
-def _update(run: ExportRun, **changes: Any) -> None:
+def _update_run(run: ExportRun, **changes: Any) -> None:
     """Store changes and renew the lease. Raises LeaseLost."""
     changes = {"leased_until": timezone.now() + CLAIM_TIMEOUT, **changes}
     update_leased_row(run, get_leased_rows(run), **changes)
@@ -113,7 +113,7 @@ def _update(run: ExportRun, **changes: Any) -> None:
 def _mark_failed(run: ExportRun, error: str) -> None:
     """Mark an export as failed, and delete its incomplete file."""
     path = run.path
-    _update(
+    _update_run(
         run,
         state=State.FAILED,
         error=error,
@@ -130,7 +130,7 @@ def _write_file(run: ExportRun) -> None:
     file_format = document.format
     with _open_own_file(run) as file:
         if not run.rows_total:
-            _update(run, rows_total=document.count_rows())
+            _update_run(run, rows_total=document.count_rows())
         pieces_format = file_format if isinstance(file_format, TextFormat) else JSON_ROWS
         _write_pieces(run, document, pieces_format, file)
     if isinstance(file_format, BinaryFormat):
@@ -140,7 +140,7 @@ def _write_file(run: ExportRun) -> None:
 
 
 def _mark_done(run: ExportRun, path: str) -> None:
-    _update(
+    _update_run(
         run,
         state=State.DONE,
         path=path,
@@ -164,7 +164,7 @@ def _open_own_file(run: ExportRun) -> IO[bytes]:
             file.truncate(0)
             file.seek(0)
             position = dict.fromkeys(POSITION_FIELDS, 0)
-        _update(run, path=path, **position)
+        _update_run(run, path=path, **position)
     except BaseException:
         file.close()
         export_files.delete_files([path])
@@ -197,7 +197,10 @@ def _copy_complete_pieces(run: ExportRun, file: IO[bytes]) -> bool:
 def _write_pieces(
     run: ExportRun, document: Document, file_format: TextFormat, file: IO[bytes]
 ) -> None:
-    """Write the pieces after the position of the run, before them the head, after them the tail."""
+    """Write the remaining pieces: the head before the first, and the tail after the last.
+
+    The run holds the position up to which an earlier task has written.
+    """
     if not run.bytes_written:
         file.write(file_format.head.encode())
     for piece in iter_pieces(
@@ -207,8 +210,8 @@ def _write_pieces(
         if lines and run.rows_done:
             file.write(file_format.separator.encode())
         file.write(file_format.separator.join(lines).encode())
-        _flush(file)
-        _update(
+        _flush_to_disk(file)
+        _update_run(
             run,
             rows_done=run.rows_done + len(lines),
             bytes_written=file.tell(),
@@ -217,16 +220,16 @@ def _write_pieces(
             attempts=0,
         )
     file.write(file_format.tail.encode())
-    _flush(file)
+    _flush_to_disk(file)
 
 
-def _flush(file: IO[bytes]) -> None:
+def _flush_to_disk(file: IO[bytes]) -> None:
     file.flush()
     os.fsync(file.fileno())
 
 
 def _encode_json_rows(run: ExportRun, file_format: BinaryFormat) -> None:
-    """Encode the stored rows as the file, in place of theirs."""
+    """Encode the rows, which are stored as JSON lines, as a new file that replaces theirs."""
     json_path, path = run.path, export_files.generate_path()
     try:
         with (
@@ -235,8 +238,8 @@ def _encode_json_rows(run: ExportRun, file_format: BinaryFormat) -> None:
         ):
             for chunk in file_format.encode(map(json.loads, rows)):
                 file.write(chunk)
-                _update(run)
-            _flush(file)
+                _update_run(run)
+            _flush_to_disk(file)
         _mark_done(run, path)
     except BaseException:
         export_files.delete_files([path])

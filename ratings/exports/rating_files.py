@@ -74,7 +74,7 @@ def build_sections(questions: Iterable[Question], last_id: int | None = None) ->
 
     Times are texts such as 2026-03-01T09:30:00Z, with microseconds if there are any. The order is
     by creation of the item and by the rater's key, so that a project that imports the file exports
-    it in the same order. ``last_id``: leave out ratings with a larger id.
+    it in the same order. ``last_id``: leave out ratings with a larger id (None: none).
     """
     questions = list(questions)
     keys = _RaterKeys({question.project_id for question in questions})
@@ -166,7 +166,7 @@ def iter_json_lines(rows: Iterable[ExportRow]) -> Iterator[str]:
 # --- Parquet
 
 
-def iter_parquet_rows(rows: Iterable[ExportRow]) -> Iterator[bytes]:
+def iter_parquet_chunks(rows: Iterable[ExportRow]) -> Iterator[bytes]:
     """Yield the chunks of a Parquet file of the rows, with the column types of COLUMN_KINDS.
 
     Times are timestamps in UTC with microseconds; numbers can be null.
@@ -193,16 +193,16 @@ def iter_parquet_rows(rows: Iterable[ExportRow]) -> Iterator[bytes]:
 FORMATS: dict[str, tuple[Format, str]] = {
     "csv": (TextFormat(iter_csv_lines, head=CSV_HEADER), "text/csv; charset=utf-8"),
     "jsonl": (TextFormat(iter_json_lines), "application/jsonl"),
-    "parquet": (BinaryFormat(iter_parquet_rows), "application/vnd.apache.parquet"),
+    "parquet": (BinaryFormat(iter_parquet_chunks), "application/vnd.apache.parquet"),
 }
 
 
-def build_document(
+def build_ratings_document(
     project: Project, questions: Sequence[Question], kind: str, *, last_id: int | None = None
 ) -> Document:
     """Return the file of the questions' ratings in a format of FORMATS.
 
-    ``last_id``: leave out ratings with a larger id.
+    ``last_id``: leave out ratings with a larger id (None: none).
     """
     file_format, content_type = FORMATS[kind]
     file_name = f"{slugify(project.name) or 'project'}-{project.pk}.{kind}"
@@ -225,13 +225,13 @@ def _get_last_rating_id() -> int:
     return Rating.objects.aggregate(last_id=Max("pk"))["last_id"] or 0
 
 
-def _build_rating_document(run: ExportRun, questions: Sequence[Question]) -> Document:
-    return build_document(run.project, questions, run.file_format, last_id=run.last_id)
+def _build_run_document(run: ExportRun, questions: Sequence[Question]) -> Document:
+    return build_ratings_document(run.project, questions, run.file_format, last_id=run.last_id)
 
 
 RATINGS = ExportKind(
     formats=list(FORMATS),
     parse_request=_parse_rating_request,
     get_last_id=_get_last_rating_id,
-    build_document=_build_rating_document,
+    build_document=_build_run_document,
 )

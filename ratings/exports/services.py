@@ -34,7 +34,8 @@ def start_export(
     """Create an export and start its task. It has the rows that exist now.
 
     ``parameters``: question and filters, as in the query of a direct download. Raises BadRequest
-    and TooManyExports.
+    for an invalid kind, format, question or filter, and TooManyExports if MAX_UNFINISHED are under
+    way.
     """
     if kind not in EXPORT_KINDS:
         raise BadRequest(INVALID_EXPORT, fields={"kind": "unknown"})

@@ -48,7 +48,7 @@ def stream_ratings(
 ) -> StreamingHttpResponse:
     """Return the response that streams the ratings of the questions in a format of FORMATS."""
     security_log.log_event("export", exported="ratings", kind=kind)
-    return stream_document(rating_files.build_document(project, questions, kind))
+    return stream_document(rating_files.build_ratings_document(project, questions, kind))
 
 
 def _get_questions(request: HttpRequest, project_id: int) -> tuple[Project, list[Question]]:
@@ -119,7 +119,7 @@ def build_list_context(project: Project, user: Any) -> dict[str, object]:
 @login_required
 @require_POST
 def delete_export(request: HttpRequest, project_id: int, export_id: int) -> HttpResponse:
-    """Cancel an export, or delete its file."""
+    """Cancel an export, or delete its file. Raises PermissionDenied if the user may not."""
     project = get_project(request.user, project_id, role=Member.Role.VIEWER)
     run = get_object_or_404(project.exports, pk=export_id)
     if not services.can_delete(run, project, request.user):

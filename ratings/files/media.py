@@ -162,7 +162,7 @@ def store_file(upload: MediaUpload, project: Project) -> str:
     return name
 
 
-def get_path(project_id: int, name: str) -> Path | None:
+def get_media_path(project_id: int, name: str) -> Path | None:
     """Return the path of a stored file; None for an invalid name or a missing file."""
     if not STORED_NAME_PATTERN.fullmatch(name):
         return None

@@ -63,12 +63,9 @@ def upload_media(request: HttpRequest, project_id: int) -> HttpResponse:
 @login_required
 @require_safe
 def serve_media(request: HttpRequest, project_id: int, name: str) -> HttpResponseBase:
-    """Deliver a media file, or the byte range that a player requests.
-
-    Browsers may cache it without limit: the name is a digest of the content.
-    """
+    """Deliver a media file, or the byte range that a player requests; Http404 without one."""
     get_project(request.user, project_id)
-    path = media.get_path(project_id, name)
+    path = media.get_media_path(project_id, name)
     if path is None:
         raise Http404
     return build_file_response(

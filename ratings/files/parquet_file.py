@@ -14,7 +14,7 @@ ROWS_PER_GROUP = 20_000  # rows of a row group
 
 
 def has_parquet() -> bool:
-    """Return True if pyarrow is installed, without importing it."""
+    """Return whether pyarrow is installed, without importing it."""
     return importlib.util.find_spec("pyarrow") is not None
 
 

@@ -22,8 +22,9 @@ def build_file_response(
 ) -> HttpResponseBase:
     """Return the file, or the byte range that the request names.
 
-    ``etag``: of the content, in quotes. A range with another ``If-Range`` gets the complete file.
-    Raises FileNotFoundError.
+    A range that the file does not have gets the status 416. ``etag``: of the content, in quotes. A
+    range with another ``If-Range`` gets the complete file. Raises FileNotFoundError if the path
+    does not exist.
     """
     size = path.stat().st_size
     byte_range = None

@@ -86,7 +86,7 @@ def describe_separate_folders() -> list[str]:
     ]
 
 
-def record_at_start() -> None:
+def record_folders_at_start() -> None:
     """Record the folders of this host at the start of a program, and log what is not shared."""
     try:
         record_folders()

@@ -41,11 +41,12 @@ View = Callable[..., HttpResponse]
 
 
 def limit_upload(setting: str) -> Callable[[View], View]:
-    """Decorate a view that accepts files of up to ``setting`` bytes; goes below ``login_required``.
+    """Decorate a view that accepts files, up to a size; it goes below ``login_required``.
 
-    Before the body is read, a request is rejected if its announced length is too large or does not
-    fit on the disk, or if the user does not lead the project or may not create one. CSRF is checked
-    after that, because this check reads the body.
+    ``setting`` is the name of the setting with the size in bytes. Before the body is read, a
+    request is rejected if its announced length is too large or does not fit on the disk, or if the
+    user does not lead the project or may not create one. CSRF is checked after that, because this
+    check reads the body.
     """
 
     def decorate(view: View) -> View:
@@ -61,7 +62,7 @@ def limit_upload(setting: str) -> Callable[[View], View]:
             length = request.META.get("CONTENT_LENGTH") or "0"
             limit = getattr(settings, setting)
             if not length.isdecimal() or int(length) > limit + FORM_BYTES:
-                text = _("Not saved: at most %(limit)s bytes.")
+                text = _("Not saved: over %(limit)s bytes.")
                 return _render_error(request, 413, text % {"limit": limit})
             if request.method != "POST":
                 return protected(request, *args, **kwargs)
@@ -76,7 +77,7 @@ def limit_upload(setting: str) -> Callable[[View], View]:
 
 
 def _has_room(length: int) -> bool:
-    """Return True if the disk has room for the upload twice (received and stored) and a margin."""
+    """Return whether the disk has room for the upload twice (received and stored) and a margin."""
     free = shutil.disk_usage(settings.FILE_UPLOAD_TEMP_DIR).free
     return free >= 2 * length + SPARE_BYTES if length > FORM_BYTES else True
 

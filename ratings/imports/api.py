@@ -181,7 +181,7 @@ class ImportsView(ApiView):
             by=request.user,
             options=_build_options(options),
         )
-        return _respond(result)
+        return _build_response(result)
 
 
 def _build_options(options: Any) -> command.ImportOptions:
@@ -198,7 +198,7 @@ def _build_options(options: Any) -> command.ImportOptions:
     )
 
 
-def _respond(result: FileResult) -> Response:
+def _build_response(result: FileResult) -> Response:
     """Return the result, as an error with what was understood if nothing can be stored."""
     if result.stored:
         return Response(result.to_json())

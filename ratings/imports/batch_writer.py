@@ -300,7 +300,10 @@ class RatingWriter:
         )
 
     def _get_guidelines_version(self, rating: StagedRating) -> int | None:
-        """Return the guidelines version; 0 if the project has no such version, None without one."""
+        """Return the version of the guidelines that the rating names; None if it names none.
+
+        0 if the project does not have this version.
+        """
         if rating.guidelines is None:
             return None
         return rating.guidelines if rating.guidelines <= self.newest_guidelines else 0

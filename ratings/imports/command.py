@@ -93,7 +93,10 @@ def _run_wizard_steps(
     by: Any,
     show_understood: Callable[[FileInterpretation], None],
 ) -> None:
-    """Run the steps of the wizard, adding problems to the result."""
+    """Run the steps of the wizard, adding problems to the result.
+
+    ``show_understood`` is called with what was understood of the file, once this is known.
+    """
     if not _apply_options_and_check(run, result, options):
         if result.understood:
             show_understood(result.understood)
@@ -271,8 +274,8 @@ def _select_question(
 ) -> None:
     """Set in ``mapping`` the question that the labels of a table answer.
 
-    It is that of the option, that named like the column, or the only question of the project. None
-    is set where the file names the questions and the option is empty. Raises
+    It is that of the option, that named like the column, or the only question of the project. No
+    question is set where the file names the questions and the option is empty. Raises
     InvalidImportOptions for an invalid key, and if the project has several questions and none was
     named.
     """

@@ -45,12 +45,12 @@ class InterpretedColumn(NamedTuple):
 
     @property
     def role_text(self) -> str:
-        """The meaning of the column, in the user's language."""
+        """Return the meaning of the column, in the user's language."""
         return f"{ROLE_TEXTS[self.role]} {self.detail}".rstrip()
 
     @property
     def reason_text(self) -> str:
-        """The reason for the meaning, in the user's language."""
+        """Return the reason for the meaning, in the user's language."""
         return str(COLUMN_REASONS[self.reason])
 
     def format(self) -> str:

@@ -47,7 +47,10 @@ class ItemWriter:
         codes: dict[str, dict[str, int]],
         archive: MediaArchive | None = None,
     ) -> None:
-        """Create a writer. ``codes``: question -> label -> code."""
+        """Create a writer; ``archive`` has the media files (None: there are none).
+
+        ``codes``: question -> label -> code.
+        """
         assert run.project is not None  # constraint import_writes_into_project
         self.project: Project = run.project
         self.by = run.by

@@ -8,14 +8,14 @@ from django.utils.translation import gettext_lazy as _
 ALLOWED_FORMATS = _("Use CSV, Excel, JSON or another tool's export, also as gzip or ZIP.")
 
 _DAMAGED = _("The file is damaged or needs a password.")
-_ZIP_DAMAGED = _("'%(value)s' in the ZIP archive is damaged or needs a password.")
+_ZIP_DAMAGED = _("'%(value)s' is damaged or needs a password.")
 _UNSUPPORTED = _("This file type isn't supported. %(allowed)s")
 _TOO_LONG = _("A cell, line or record exceeds %(limit)s characters.")
 _QUOTES = _("Quotation marks must enclose the whole cell.")
 _INVALID_CHARACTER = _("'%(value)s' contains an invalid character, perhaps a line break.")
 _UNKNOWN = _("'%(value)s' is new, but new items and raters aren't allowed.")
 _WHOLE_NUMBER = _("'%(value)s' must be a whole number from %(low)s to %(limit)s.")
-_NO_RATINGS = _("This %(format)s file lacks ratings of whole items by single raters.")
+_NO_RATINGS = _("This %(format)s file has no ratings of whole items by single raters.")
 
 # Problem kind -> message
 MESSAGES: dict[str, str | Promise] = {
@@ -23,34 +23,32 @@ MESSAGES: dict[str, str | Promise] = {
     "empty": _("The file is empty. Add a header row and ratings or items."),
     "too_large": _("The unpacked file exceeds %(limit)s bytes."),
     # ZIP archives
-    "zip": _("The ZIP archive needs a table of its media files."),
-    "zip_manifests": _("Keep one of these tables in the ZIP archive: %(found)s."),
+    "zip": _("The ZIP needs a table of its media files."),
+    "zip_manifests": _("Keep one of these tables in the ZIP: %(found)s."),
     "zip_broken": _ZIP_DAMAGED,
     "zip_cut": _DAMAGED,
-    "zip_many": _("The ZIP archive exceeds %(limit)s files."),
-    "zip_name": _("'%(value)s' points outside the ZIP archive or isn't a file name."),
-    "zip_duplicate_name": _("'%(value)s' occurs twice in the ZIP archive."),
+    "zip_many": _("The ZIP exceeds %(limit)s files."),
+    "zip_name": _("'%(value)s' points outside the ZIP or isn't a file name."),
+    "zip_duplicate_name": _("'%(value)s' occurs twice in the ZIP."),
     "zip_locked": _ZIP_DAMAGED,
-    "zip_kind": _(
-        "Remove '%(value)s' from the ZIP archive: not a supported image, audio or video file."
-    ),
-    "zip_large": _("'%(value)s' in the ZIP archive has %(found)s bytes (limit: %(limit)s)."),
-    "media_missing": _("'%(value)s' is neither in the ZIP archive nor uploaded."),
+    "zip_kind": _("Remove '%(value)s' from the ZIP: not a supported image, audio or video file."),
+    "zip_large": _("'%(value)s' has %(found)s bytes (limit: %(limit)s)."),
+    "media_missing": _("'%(value)s' is neither in the ZIP nor uploaded."),
     "pdf": _UNSUPPORTED,
     "html": _UNSUPPORTED,
     "binary": _UNSUPPORTED,
     # JSON
     "json": _("Invalid JSON: %(why)s. Use a list of objects, or one object per line."),
-    "json_cut": _("The JSON ends in the middle of a record."),
+    "json_cut": _("The JSON ends within a record."),
     "json_object": _("Expected an object {...}, not %(found)s."),
     "json_deep": _("The record exceeds %(limit)s levels."),
     "json_long": _TOO_LONG,
     "columns_differ": _("No record has the fields of the first ones."),
     # Workbooks and XML
     "xlsx_part": _(
-        "Part %(name)s of the workbook exceeds %(limit)s elements or bytes. Save the sheet as CSV."
+        "Part %(name)s of the workbook exceeds %(limit)s elements or bytes. Save as CSV."
     ),
-    "xlsx_rows": _("Row %(found)s exceeds the limit of %(limit)s. Save the sheet as CSV."),
+    "xlsx_rows": _("Row %(found)s exceeds the limit of %(limit)s. Save as CSV."),
     "xlsx_gap": _("Delete the empty rows above this row (limit: %(limit)s)."),
     "xlsx_formula": _("This formula has no value. Save the workbook in a spreadsheet program."),
     "xlsx_error": _("Spreadsheet error '%(value)s'. Enter a value instead."),
@@ -81,7 +79,7 @@ MESSAGES: dict[str, str | Promise] = {
     "only_names": _("No ratings below the header row."),
     # Rows
     "cells": _("The header row has %(wanted)s cells, this row %(found)s."),
-    "key_empty": _("The cell is empty. Rows need an item, rater and label."),
+    "key_empty": _("The cell is empty."),
     "key_long": _("'%(value)s…' has %(found)s characters (limit: %(limit)s)."),
     "surrogate": _("'%(value)s' contains half a character."),
     "invalid_item": _("The item can't be saved: %(why)s."),

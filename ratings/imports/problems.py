@@ -132,7 +132,7 @@ def describe_write_failure(kind: str, value: str) -> str:
         "file_missing": gettext("The uploaded file is gone. Upload it again."),
         "error": gettext("The import failed. See the server log."),
     }
-    changed = gettext("'%(value)s' changed after the check. Check the file again.")
+    changed = gettext("'%(value)s' has changed. Check the file again.")
     return messages.get(kind, changed) % {"value": value}
 
 
@@ -154,7 +154,10 @@ class ProblemGroup:
 
     @property
     def places(self) -> str:
-        """The first lines and the number of problems, in the user's language; "" without lines."""
+        """Return the first lines and the number of problems, in the user's language.
+
+        Empty without lines.
+        """
         lines = ", ".join(map(str, self.lines[:MAX_SHOWN_LINES]))
         if not lines:
             return ""

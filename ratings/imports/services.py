@@ -98,7 +98,10 @@ def _save_run(**columns: Any) -> ImportRun:
 
 
 def _guess_mapping(mapping: ImportMapping, path: Path, project: Project | None) -> None:
-    """Add the guessed roles of the columns, and the project's zone for a table."""
+    """Add the guessed roles of the columns, and the project's zone for a table.
+
+    ``project`` is None if the import creates it.
+    """
     head = guess_mapping(mapping, path, labels=_get_project_labels(project))
     if head is not None and project is not None:
         mapping.zone = project.time_zone

@@ -145,7 +145,7 @@ PART_BYTES = 1 << 20
 
 
 def needs_database_copy(path: str) -> bool:
-    """Return True if other hosts need a copy of the file in the database.
+    """Return whether other hosts need a copy of the file in the database.
 
     False for a file with a media archive, which is not copied: only the host that has the archive
     can import the file.

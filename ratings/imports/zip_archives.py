@@ -248,7 +248,7 @@ class MediaArchive:
     def store_file(self, file: zipfile.ZipInfo, project: Project) -> None:
         """Store the file among the project's media, unless it is stored already."""
         name = self.get_stored_name(file)
-        if name in self.stored_names or media.get_path(project.pk, name):
+        if name in self.stored_names or media.get_media_path(project.pk, name):
             return
         with self.archive.open(file) as content:
             extension = name.rpartition(".")[2]

@@ -56,7 +56,10 @@ MAX_ITEMS_PER_REQUEST = 1_000
 @login_required
 @require_POST
 def run_bulk_action(request: HttpRequest, project_id: int) -> HttpResponse:
-    """Withdraw, restore or delete the selected items, request ratings, or set a gold answer."""
+    """Withdraw, restore or delete the selected items, request ratings, or set a gold answer.
+
+    Raises BadRequest for another action.
+    """
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
     item_ids = [
         item_id for text in request.POST.getlist("item") if (item_id := parse_id(text)) is not None
@@ -76,7 +79,7 @@ def run_bulk_action(request: HttpRequest, project_id: int) -> HttpResponse:
     return redirect_back(request, project)
 
 
-def _withdraw(request: HttpRequest, project: Project, ids: list[int]) -> None:
+def _withdraw_items(request: HttpRequest, project: Project, ids: list[int]) -> None:
     number = removal.withdraw_items(project=project, item_ids=ids, withdrawn=True, by=request.user)
     message = ngettext(
         "%(n)s item withdrawn. Its ratings are kept.",
@@ -86,7 +89,7 @@ def _withdraw(request: HttpRequest, project: Project, ids: list[int]) -> None:
     messages.success(request, message % {"n": number})
 
 
-def _restore(request: HttpRequest, project: Project, ids: list[int]) -> None:
+def _restore_items(request: HttpRequest, project: Project, ids: list[int]) -> None:
     number = removal.withdraw_items(project=project, item_ids=ids, withdrawn=False, by=request.user)
     message = ngettext("%(n)s item restored.", "%(n)s items restored.", number)
     messages.success(request, message % {"n": number})
@@ -115,7 +118,7 @@ def _set_gold(request: HttpRequest, project: Project, ids: list[int]) -> None:
             by=request.user,
         )
     except gold.InvalidGoldAnswer:
-        messages.error(request, _("Choose the right answer."))
+        messages.error(request, _("Choose an answer."))
         return
     number = sum(state != "unchanged" for state in states.values())
     message = ngettext(
@@ -126,7 +129,7 @@ def _set_gold(request: HttpRequest, project: Project, ids: list[int]) -> None:
 
 # Actions on selected items; higher packages add theirs when the site starts.
 ACTIONS: Hook[Callable[[HttpRequest, Project, list[int]], None]] = Hook("actions_on_items")
-ACTIONS.register(_withdraw, "withdraw")
-ACTIONS.register(_restore, "restore")
+ACTIONS.register(_withdraw_items, "withdraw")
+ACTIONS.register(_restore_items, "restore")
 ACTIONS.register(_request_ratings, "request_ratings")
 ACTIONS.register(_set_gold, "gold")

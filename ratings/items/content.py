@@ -20,7 +20,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy, ngettext
 
 from core.text import truncate_to_line
-from core.web.safe_html import clean_html, extract_beginning, is_media_allowed
+from core.web.safe_html import clean_html, extract_excerpt, is_media_allowed
 from ratings.files.media import STORED_NAME_PATTERN
 
 MEDIA = {
@@ -107,7 +107,7 @@ def iter_turns_with_sides(
 def get_excerpt(body: Any) -> str:
     """Return the beginning of an item's text on one line, for lists."""
     if isinstance(body, dict) and not body.get("text") and isinstance(body.get("html"), str):
-        text = extract_beginning(body["html"])
+        text = extract_excerpt(body["html"])
     elif isinstance(body, dict) and isinstance(body.get("text"), str):
         text = body["text"]
     elif isinstance(body, dict):
@@ -223,7 +223,7 @@ def _build_rows(value: Mapping[str, Any], budget: _Budget) -> tuple[tuple[str, C
 
 
 def _build_rest(number: int) -> tuple[str, ContentBlock]:
-    """Return the row that states how many further rows are not shown."""
+    """Return the row ("…", text) that states how many further rows are not shown."""
     message = ngettext("%(number)s more not shown", "%(number)s more not shown", number)
     return "…", ContentBlock("text", message % {"number": number})
 

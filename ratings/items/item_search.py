@@ -68,7 +68,7 @@ class ItemFilters:
 
     @property
     def needs_scan(self) -> bool:
-        """True if there is a condition that no index serves, so that items must be scanned."""
+        """Return whether items must be scanned, because no index serves a condition."""
         return bool(
             self.search
             or self.attributes
@@ -108,7 +108,7 @@ class ItemCount:
 
 
 def is_attribute_name(name: str) -> bool:
-    """Return True if an attribute of this name can be searched for.
+    """Return whether an attribute of this name can be searched for.
 
     A whole number cannot, because the databases would take it for a position in a list.
     """

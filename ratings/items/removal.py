@@ -96,7 +96,7 @@ def count_affected_rows(kind: str, target: Any) -> dict[str, int]:
     include the current one.
     """
     ratings = _get_ratings(kind, target.pk)
-    assignments = Assignment.objects.filter(**{_get_path(kind, "item__"): target.pk})
+    assignments = Assignment.objects.filter(**{_get_lookup_path(kind, "item__"): target.pk})
     counts = {"ratings": ratings.current().count()}
     revisions = Revision.objects.filter(**{f"rating__{_get_rating_path(kind)}": target.pk})
     counts["history"] = revisions.count()
@@ -248,6 +248,10 @@ def delete_target_object(deletion: Deletion) -> bool:
 
 
 def _delete_target(deletion: Deletion) -> None:
+    """Delete the target itself, when the earlier steps have deleted its ratings.
+
+    Raises Rating.DoesNotExist if it was rated meanwhile.
+    """
     if _get_ratings(deletion.kind, deletion.target).exists():
         raise Rating.DoesNotExist("it was rated meanwhile")
     open_item_ids = []
@@ -290,7 +294,7 @@ def _get_rating_path(kind: str) -> str:
     return {Kind.ITEM: "item", Kind.RATER: "rater", Kind.PROJECT: "question__project"}[Kind(kind)]
 
 
-def _get_path(kind: str, to_item: str) -> str:
+def _get_lookup_path(kind: str, to_item: str) -> str:
     if kind == Kind.PROJECT:
         return f"{to_item}project"
     return "item" if kind == Kind.ITEM else "rater"

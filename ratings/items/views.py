@@ -77,7 +77,7 @@ def set_item_gold(request: HttpRequest, project_id: int, item_id: int, key: str)
             item=item, question=question, answer=codes, by=request.user, explanation=explanation
         )
     except gold.InvalidGoldAnswer:
-        messages.error(request, _("Choose the right answer."))
+        messages.error(request, _("Choose an answer."))
     else:
         messages.success(request, describe_saved(_("Gold answer")))
     return redirect_back(request, project)
@@ -165,7 +165,10 @@ def _build_attribute_formset(data: QueryDict | None, item: Item | None) -> forms
 
 
 def _build_body(parts: forms.NameValueFormSet, item: Item | None) -> dict[str, object]:
-    """Return the submitted texts in the form's order, followed by the parts that are no texts."""
+    """Return the submitted texts in the form's order, followed by the parts that are no texts.
+
+    A new item (None) has no such parts.
+    """
     other_parts = forms.get_other_parts(item.body) if item else {}
     texts = parts.get_values()
     if set(texts) == {forms.TEXT} and not texts[forms.TEXT]:

@@ -222,7 +222,7 @@ def _start_reading(
     connection_id: int,
     start: Callable[[LabelStudioConnection], None],
 ) -> Response:
-    """Let a worker read a connection, by the function ``start``."""
+    """Call ``start`` with the connection, to let a worker read it; return the response (202)."""
     connection = _get_connection(request, project_id, connection_id)
     parse_query_parameters(request)
     start(connection)

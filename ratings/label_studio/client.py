@@ -46,7 +46,7 @@ ERROR_TEXTS = {
     "import_gone": gettext_lazy("Import discarded. Read the project again."),
     "import_failed": gettext_lazy("Import failed. Read the project again."),
     "archived": gettext_lazy("Project archived."),
-    "internal": gettext_lazy("The server failed. See its log."),
+    "internal": gettext_lazy("The import failed. See the server log."),
 }
 
 
@@ -160,8 +160,9 @@ class Client:
     ) -> TaskPage:
         """Return the next page of tasks with annotations and predictions, ordered by ID.
 
-        ``after``: only tasks with a greater ID; ``since``: only tasks updated at this time or
-        later (None: all); ``only``: if not empty, only tasks with these IDs.
+        ``after``: only tasks with a greater ID; ``since``: only tasks updated at this time or later
+        (None: all); ``only``: if not empty, only tasks with these IDs. Raises LabelStudioError,
+        also for a page that does not follow ``after``.
         """
         query = _build_task_query(after, since, only)
         path = (
@@ -227,7 +228,7 @@ class Client:
         return status == 200
 
     def _create(self, path: str, content: Fields) -> int:
-        """Create an object; return its ID."""
+        """Create an object and return its ID. Raises LabelStudioError."""
         status, body = self._call("POST", path, content)
         if status not in (200, 201):
             raise _build_status_error(status)
@@ -276,8 +277,9 @@ class Client:
     def _request(
         self, method: str, path: str, body: Any = None, authorization: str = ""
     ) -> tuple[int, Any]:
+        """Send one request; return (status, JSON). Raises LabelStudioError."""
         self.before_request()
-        target, ip = self._resolve()
+        target, ip = self._resolve_address()
         headers = {"Accept": "application/json", "User-Agent": "Concord"}
         if authorization:
             headers["Authorization"] = authorization
@@ -300,7 +302,7 @@ class Client:
         self.server_time = _parse_http_date(response.headers.get("date", "")) or timezone.now()
         return response.status, _parse_body(response)
 
-    def _resolve(self) -> tuple[http_client.Target, str]:
+    def _resolve_address(self) -> tuple[http_client.Target, str]:
         allows_private = settings.CONNECTIONS_TO_PRIVATE_NETWORKS
         try:
             target = http_client.parse_url(self.address, allows_private=allows_private)
@@ -368,7 +370,8 @@ def _build_status_error(status: int) -> LabelStudioError:
 def _parse_body(response: http_client.Response) -> Any:
     """Return the JSON of a response, or None if it has none.
 
-    Raises LabelStudioError if it is too large, or not JSON although the request succeeded.
+    Raises LabelStudioError if it has too many parts, or is not JSON (or nested too deeply) although
+    the request succeeded.
     """
     if not response.content or response.status == 204:
         return None

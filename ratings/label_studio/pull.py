@@ -76,7 +76,7 @@ def pull_connection(connection_id: int) -> None:
     if connection is None:
         return
     try:
-        _run(connection)
+        _run_due_work(connection)
     except LeaseLost:
         logger.info("connection %s was claimed by another worker, or changed", connection_id)
     finally:
@@ -87,8 +87,11 @@ def _get_lease_end() -> datetime.datetime:
     return timezone.now() + datetime.timedelta(seconds=LEASE_SECONDS)
 
 
-def _run(connection: LabelStudioConnection) -> None:
-    """Do what the connection's state requires, and store the outcome."""
+def _run_due_work(connection: LabelStudioConnection) -> None:
+    """Do the work that the connection's state requires, and store when it is due again.
+
+    A failure is stored; only LeaseLost is raised.
+    """
     try:
         delay = _do_work(connection)
     except LeaseLost:
@@ -101,7 +104,7 @@ def _run(connection: LabelStudioConnection) -> None:
         logger.exception("connection %s failed; the sweep tries again", connection.pk)
         _store_failure(connection, LabelStudioError("internal"))
     else:
-        _finish(connection, delay, error={}, failures=0)
+        _finish_run(connection, delay, error={}, failures=0)
 
 
 def _store_failure(connection: LabelStudioConnection, error: LabelStudioError) -> None:
@@ -109,20 +112,22 @@ def _store_failure(connection: LabelStudioConnection, error: LabelStudioError) -
     failures = min(connection.failures + 1, 100)
     delay = min(PULL_INTERVAL * 2 ** min(failures - 1, 10), MAX_RETRY_DELAY)
     delay = max(delay, datetime.timedelta(seconds=error.retry_seconds))
-    _finish(connection, delay, error=error.to_json(), failures=failures)
+    _finish_run(connection, delay, error=error.to_json(), failures=failures)
 
 
-def _finish(connection: LabelStudioConnection, delay: datetime.timedelta, **columns: Any) -> None:
+def _finish_run(
+    connection: LabelStudioConnection, delay: datetime.timedelta, **columns: Any
+) -> None:
     """Store the outcome of a run, and when the next one is due.
 
     If a person has requested a run meanwhile, the requested time stays.
     """
-    _update(connection, **columns)
+    _update_connection(connection, **columns)
     unchanged = get_leased_rows(connection).filter(next_at=connection.next_at)
     unchanged.update(next_at=timezone.now() + delay)
 
 
-def _update(connection: LabelStudioConnection, **columns: Any) -> None:
+def _update_connection(connection: LabelStudioConnection, **columns: Any) -> None:
     """Set columns of the connection.
 
     Raises LeaseLost if another worker has the lease or a person has changed the connection.
@@ -131,18 +136,22 @@ def _update(connection: LabelStudioConnection, **columns: Any) -> None:
 
 
 def _do_work(connection: LabelStudioConnection) -> datetime.timedelta:
-    """Do the work that is due; return the time until the next run. Raises LabelStudioError."""
+    """Do the work that is due; return the time until the next run.
+
+    Raises LabelStudioError if Label Studio cannot be read, LeaseLost and ProjectArchived.
+    """
     if connection.state == State.MAPPING and not _activate_if_confirmed(connection):
         return CONFIRMATION_INTERVAL
     client = build_client(
-        connection, before_request=lambda: _update(connection, leased_until=_get_lease_end())
+        connection,
+        before_request=lambda: _update_connection(connection, leased_until=_get_lease_end()),
     )
     if connection.state == State.READING:
         _start_import(connection, client)
         return CONFIRMATION_INTERVAL
     is_finished = _read_changes(connection, client, _get_stage_end())
     is_finished = is_finished and _compare_all_task_ids(connection, client, _get_stage_end())
-    _update(connection, pulled_at=timezone.now())
+    _update_connection(connection, pulled_at=timezone.now())
     is_finished = is_finished and all(AFTER_PULL.call(connection, client, _get_stage_end()))
     return PULL_INTERVAL if is_finished else datetime.timedelta()
 
@@ -187,7 +196,9 @@ def _start_import(connection: LabelStudioConnection, client: Client) -> None:
             )
             mapping.key_prefix = remote_tasks.build_key_prefix(connection.remote_project)
             imports.start_check(run=run, mapping=mapping)
-            _update(connection, state=State.MAPPING, import_run=run, title=project.title[:200])
+            _update_connection(
+                connection, state=State.MAPPING, import_run=run, title=project.title[:200]
+            )
 
 
 def _write_tasks(connection: LabelStudioConnection, client: Client, file: IO[bytes]) -> None:
@@ -228,7 +239,7 @@ def _activate_if_confirmed(connection: LabelStudioConnection) -> bool:
     mapping = ImportMapping.from_run(run)
     if not mapping.use_file_questions and run.question is not None:
         mapping.question_id = run.question.pk
-    _update(connection, state=State.ACTIVE, mapping=mapping.to_json())
+    _update_connection(connection, state=State.ACTIVE, mapping=mapping.to_json())
     return True
 
 
@@ -274,7 +285,7 @@ def _compare_all_task_ids(
     if connection.compared_task is None:
         if not _is_comparison_due(connection):
             return True
-        _update(connection, compared_task=0)
+        _update_connection(connection, compared_task=0)
     while True:
         after = connection.compared_task or 0
         page = client.list_tasks(connection.remote_project, after=after)

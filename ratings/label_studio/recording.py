@@ -118,7 +118,7 @@ class _Recorder:
         self.new_users: set[int] = set()
         self.ignored_users: set[int] = set()
         self._load_users(tasks, get_users)
-        self.tasks = [self._parse(task) for task in tasks if not self._is_ignored(task)]
+        self.tasks = [self._parse_remote_task(task) for task in tasks if not self._is_ignored(task)]
         self.changed_pairs = self._find_changed_pairs()
 
     def _resolve_question(self, key: str) -> str | None:
@@ -163,7 +163,7 @@ class _Recorder:
             key = str(fields.get("email") or fields.get("username") or user).strip()
             self.users[user] = {**fields, "id": user, "email": matches.get(key, key)}
 
-    def _parse(self, task: Fields) -> RemoteTask:
+    def _parse_remote_task(self, task: Fields) -> RemoteTask:
         task = remote_tasks.remove_written(task)
         annotations = []
         for row in task["annotations"]:

@@ -221,7 +221,11 @@ def _iter_records_with_question(
 def _build_answers(
     kind: Kind, row: Fields, parsed: Sequence[tuple[Record, str | None]]
 ) -> RemoteAnswers:
-    """Return the answers of an annotation or prediction."""
+    """Return the answers of an annotation or prediction.
+
+    ``parsed``: its records, each with the key of the question that it answers (None: it is no
+    answer).
+    """
     # An empty comment: that of an earlier withdrawal must not stay.
     records = [
         record._replace(comment="") if isinstance(record, RatingRecord) else record

@@ -50,7 +50,7 @@ class ConnectForm(forms.Form):
         label=gettext_lazy("Project number"),
         required=False,
         min_value=1,
-        help_text=gettext_lazy("Leave empty if the address has it."),
+        help_text=gettext_lazy("Leave empty if the address already contains it."),
     )
     token = _build_token_field(
         required=True,
@@ -133,7 +133,10 @@ def show_connection(request: HttpRequest, project_id: int, connection_id: int) -
 @login_required
 @require_POST
 def apply_action(request: HttpRequest, project_id: int, connection_id: int) -> HttpResponse:
-    """Apply the posted action: pull, pause, resume, restart or delete the connection."""
+    """Apply the posted action: pull, pause, resume, restart or delete the connection.
+
+    Raises BadRequest for another action.
+    """
     connection = services.get_connection(request.user, project_id, connection_id)
     action = request.POST.get("do", "")
     if action == "delete":
@@ -160,7 +163,10 @@ ACTIONS: dict[str, Callable[..., None]] = {
 @csrf_exempt
 @require_POST
 def receive_hint(request: HttpRequest, connection_id: int, secret: str) -> HttpResponse:
-    """Take a webhook of Label Studio as a hint; its body is neither read nor trusted."""
+    """Take a webhook of Label Studio as a hint; its body is neither read nor trusted.
+
+    Raises Http404 if the secret is wrong.
+    """
     if not services.receive_hint(connection_id, secret):
         raise Http404
     return HttpResponse(status=204)

@@ -229,7 +229,7 @@ class RaterMessage(models.Model):
 
     @property
     def sender_name(self) -> str:
-        """Name of the sender; empty if the account was deleted."""
+        """Return the name of the sender; empty if the account was deleted."""
         return (
             "" if self.sender is None else self.sender.get_full_name() or self.sender.get_username()
         )

@@ -148,35 +148,35 @@ class Exam(models.Model):
 
     @property
     def scored_answers(self) -> list[bool]:
-        """Correctness of the scored answers, in the order of answering."""
+        """Return whether each scored answer is correct, in the order of answering."""
         return [right for _item, _code, right, _gold in self.answers if right is not None]
 
     @property
     def n_right(self) -> int:
-        """Number of correct answers."""
+        """Return the number of correct answers."""
         return sum(self.scored_answers)
 
     @property
     def fail_rate_per_ten(self) -> float:
-        """p_fail times 10: correct answers in 10 of a rater who should fail."""
+        """Return p_fail times 10: correct answers in 10 of a rater who should fail."""
         return 10 * float(self.rules.get("p_fail", 0))
 
     @property
     def pass_rate_per_ten(self) -> float:
-        """p_pass times 10: correct answers in 10 of a rater who should pass."""
+        """Return p_pass times 10: correct answers in 10 of a rater who should pass."""
         return 10 * float(self.rules.get("p_pass", 0))
 
     @property
     def wrong_once_in(self) -> int | None:
-        """N if the outcome is wrong in at most one of N exams; None without a probability."""
+        """Return N if at most one of N such outcomes is wrong; None without a probability."""
         return int(1 / self.error_probability + 1e-9) if self.error_probability else None
 
     @property
     def next_answer_number(self) -> int:
-        """Number of the next answer, from 1."""
+        """Return the number of the next answer, from 1."""
         return len(self.answers) + 1
 
     @property
     def max_answers(self) -> int:
-        """Maximum number of answers."""
+        """Return the maximum number of answers."""
         return min(int(self.rules.get("max_answers", 0)), len(self.items))

@@ -100,7 +100,7 @@ class ImportRun(models.Model):
     def has_untimed_ratings(
         cls, project_id: int, *, until: datetime.datetime | None = None
     ) -> bool:
-        """Return True if an import up to ``until`` (None: any) had ratings without times.
+        """Return whether an import up to ``until`` (None: any) had ratings without times.
 
         These ratings have the time of their import.
         """

@@ -176,9 +176,10 @@ def _build_pair_locks(question_id: int, pairs: Iterable[Pair]) -> list[bulk.Stat
 def _build_question_state(
     question: Question, rows: list[tuple[Any, ...]], versions: Any
 ) -> QuestionState:
-    """Return the state of a question from the rows of its query, and those of changed items.
+    """Return the state of a question, with the versions of changed items.
 
-    Without ``rows``, the question has no active category.
+    ``rows`` are those of the question's query: without any, the question has no active category.
+    ``versions``: (item id, number, time) of each changed item.
     """
     item_versions = {
         item_id: CurrentVersion(number, ensure_aware(since)) for item_id, number, since in versions
@@ -195,7 +196,10 @@ def _build_question_state(
 
 
 def _build_locking_select(question_id: int, pairs: Iterable[Pair]) -> bulk.Statement:
-    """Return the query that locks and reads the ratings of these items, of few raters or of all."""
+    """Return the query that locks and reads the ratings of the pairs (item, rater).
+
+    For more than MAX_RATERS_LISTED raters, it reads all ratings of these items.
+    """
     items = {item for item, _rater in pairs}
     raters = {rater for _item, rater in pairs}
     condition, values = bulk.build_in_condition("item_id", sorted(items))

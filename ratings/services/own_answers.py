@@ -78,7 +78,7 @@ def record_check_answers(
     """Record a rater's answers to items that are checks of one kind; return the outcome.
 
     NO_CODE withdraws the answer. All or nothing; equal answers change nothing. ``closed_item_ids``
-    and errors are those of ratings.services.record. The caller has locked the assignments.
+    and errors: as in ratings.services.record. The caller has locked the assignments.
     """
     outcome = RecordOutcome()
     corrections: dict[Question, list[Judgement]] = {}
@@ -110,7 +110,10 @@ def record_check_answers(
 
 
 def _get_rated_code(rating: CurrentRating, previous: CheckAnswer | None) -> int:
-    """Return the code of the rating before the first repeat, with which a repeat is compared."""
+    """Return the code of the rating before the first repeat, with which a repeat is compared.
+
+    ``previous`` is the rater's earlier answer to the repeat, None before the first.
+    """
     if previous is None or previous.rated_code is None:
         return rating.code
     return previous.rated_code
@@ -122,7 +125,11 @@ def _validate_correction_allowed(
     kind: str,
     closed_item_ids: Collection[int] | None,
 ) -> None:
-    """Raise CorrectionsClosed, or ExamAnswersFinal in an exam, if the answer may not be changed."""
+    """Raise CorrectionsClosed, or ExamAnswersFinal in an exam, if the answer may not be changed.
+
+    ``previous_code`` is None without an earlier answer. ``closed_item_ids`` is None where
+    corrections are open, which has no effect on an exam.
+    """
     if kind != Assignment.Kind.EXAM:
         permissions.validate_correction_allowed(judgement.item_id, previous_code, closed_item_ids)
     # An item of an earlier attempt may be answered once more in the next one.

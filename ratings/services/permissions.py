@@ -66,7 +66,10 @@ def validate_not_paused(paused: bool, gold_notice: str = "") -> None:
 
 
 def validate_exam_passed(due_question_id: int | None) -> None:
-    """Raise ExamRequired if the exam of a question is due (``due_question_id``; None: of none)."""
+    """Raise ExamRequired if an exam is due.
+
+    ``due_question_id`` is the question of this exam, None for no exam.
+    """
     if due_question_id is not None:
         raise ExamRequired
 

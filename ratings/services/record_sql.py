@@ -204,7 +204,7 @@ def _iter_rating_values(
     context: WriteContext,
     adapt_time: Callable[[datetime.datetime], Any],
 ) -> Iterator[tuple[Any, ...]]:
-    """Yield the values of _RATING_COLUMNS of each row."""
+    """Yield a tuple of values for each row, in the order of _RATING_COLUMNS."""
     get_day = functools.cache(functools.partial(day_number, zone=context.state.zone))
     now = adapt_time(context.now)
     for judgement, rated_at, texts, _by_id in rows:
@@ -262,7 +262,8 @@ def _build_append_statement(
 ) -> bulk.Statement:
     """Return the statement that appends history entries of the written rows, all by one user.
 
-    On PostgreSQL it also appends the earlier answers, ``superseded`` by the rows.
+    ``by_id`` is None for no user. On PostgreSQL it also appends the earlier answers, ``superseded``
+    by the rows.
     """
     if superseded and connection.vendor == "postgresql":
         earlier = json.dumps(superseded, default=str)

@@ -157,8 +157,8 @@ _SET_EXTRA_SQL = "UPDATE projects_item SET extra_slots = %s WHERE id = %s"
 class SlotDemand:
     """Numbers of an item's slots.
 
-    ``requested``: in all; ``taken``: by raters; ``open``: those of the taken slots whose raters
-    have not answered yet.
+    ``requested``: number of all slots; ``taken``: number that raters have taken; ``open``: number
+    of taken slots whose raters have not answered yet.
     """
 
     requested: int
@@ -167,12 +167,12 @@ class SlotDemand:
 
     @property
     def has_free_slot(self) -> bool:
-        """True if the item has a slot that no rater has taken."""
+        """Return whether the item has a slot that no rater has taken."""
         return self.taken < self.requested
 
     @property
     def is_complete(self) -> bool:
-        """True if all requested ratings have been submitted."""
+        """Return whether all requested ratings have been submitted."""
         return not self.has_free_slot and not self.open
 
 

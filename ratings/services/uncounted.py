@@ -42,7 +42,7 @@ class UncountedBatch:
 
 
 def _has_notes() -> bool:
-    """Return True if triggers of this database note the items of uncounted ratings (PostgreSQL)."""
+    """Return whether triggers of this database note the items of uncounted ratings (PostgreSQL)."""
     return connection.vendor == "postgresql"
 
 
@@ -80,9 +80,9 @@ def _build_any_of(column: str, notes: QuerySet[UncountedItem]) -> Any:
 
 
 def get_last_item_and_count(question_id: int) -> tuple[int, int]:
-    """Return the last id of an item with uncounted ratings (0 for none), and the number of these.
+    """Return (last id of an item with uncounted ratings, number of uncounted ratings).
 
-    The number of ratings may be too high, as in ``list_next_items``.
+    Both are 0 if there are none. The number may be too high, as in ``list_next_items``.
     """
     model, number = _get_source_and_count()
     totals = model.filter(question_id=question_id).aggregate(last=Max("item_id"), number=number)
@@ -138,7 +138,7 @@ def get_batch(
 
 
 def has_uncounted(question_id: int) -> bool:
-    """Return True if the question has uncounted ratings."""
+    """Return whether the question has uncounted ratings."""
     model: Any = UncountedItem.objects if _has_notes() else Rating.objects.uncounted()
     return bool(model.filter(question_id=question_id).exists())
 

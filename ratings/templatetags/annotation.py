@@ -46,7 +46,10 @@ def with_sides(turns: Iterable[Turn]) -> Iterator[tuple[str, content.ContentBloc
 
 @register.inclusion_tag("ratings/_question_preview.html")
 def question_preview(text: str | None, categories: BaseFormSet) -> dict[str, object]:
-    """Render the question preview from the page's forms; later changes are fetched by the page."""
+    """Render the question preview from the page's forms; later changes are fetched by the page.
+
+    ``text`` is None in a form that is not filled in.
+    """
     rows = [(form["label"].value() or "", form["hotkey"].value() or "") for form in categories]
     return build_preview_context(
         text or "",

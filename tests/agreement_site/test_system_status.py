@@ -86,7 +86,7 @@ def test_problems_are_listed(
         "Only 1 MB left for DATA_DIR",
         "The broker rejects writes",
         "No worker active for 3600 s",
-        "A rating is uncounted after 3600 s",
+        "A rating is still uncounted after 3600 s",
         "1 question with outdated results",
     ]
     page = client.get("/system-status/").text

@@ -194,7 +194,7 @@ def test_export_during_the_switch_uses_one_key_for_each_rater(
         rater_pseudonyms.hide_raters(project=project, by=lead)
     old_keys = set(Rater.objects.filter(project=project).values_list("key", flat=True))
     questions = [rated_question, other_question]
-    row_iterator = rating_files.build_document(project, questions, "csv").iter_rows()
+    row_iterator = rating_files.build_ratings_document(project, questions, "csv").iter_rows()
     first_rows = [next(row_iterator) for _ in RATER_KEYS]
     switch = rater_pseudonyms.hide_raters if hide else rater_pseudonyms.restore_raters
     wait_for_results(start_threads(lambda: switch(project=project, by=lead)))
@@ -202,7 +202,7 @@ def test_export_during_the_switch_uses_one_key_for_each_rater(
     other_rows = list(row_iterator)
     assert {row[1] for row in first_rows} == old_keys
     assert {row[1] for row in other_rows} - old_keys <= {"fay"}
-    document = rating_files.build_document(project, [rated_question], "csv")
+    document = rating_files.build_ratings_document(project, [rated_question], "csv")
     table = b"".join(document.iter_file()).decode()
     current_keys = {row["rater"] for row in csv.DictReader(io.StringIO(table))}
     assert not current_keys & old_keys

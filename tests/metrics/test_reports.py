@@ -189,7 +189,7 @@ def test_command_writes_markdown_or_json(rated_question: Any) -> None:
         state=ImportRun.State.DONE,
         summary={"n_without_time": 3},
     )
-    assert "Ratings without a time count from their import. |" in run_report_command(project)
+    assert "Ratings without a time are dated to their import. |" in run_report_command(project)
     moment = timezone.now().isoformat()
     first, second = (
         json.loads(run_report_command(project, "--as-of", moment, "--json"))

@@ -117,7 +117,7 @@ def test_site_can_ask_for_an_administrator(
     )
     address = get_address(project, f"settings/approvals/{approval.pk}/")
     page = client_for(other_lead).post(address, {"do": "approve"}, follow=True)
-    assert "Only administrators can decide this" in page.text
+    assert "Only administrators can do this" in page.text
     assert 'value="approve"' not in page.text
     approval.refresh_from_db()
     assert approval.state == "open"

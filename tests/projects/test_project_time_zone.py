@@ -55,7 +55,6 @@ def test_item_page_shows_times_in_the_project_time_zone(timed_project, lead, cli
     for number, local_time in enumerate(LOCAL_TIMES.values()):
         text = client.get(f"/projects/{timed_project.pk}/items/i{number}/").content.decode()
         assert f'title="{local_time}"' in text
-        assert "Rated (Europe/Berlin)" in text
 
 
 def test_ratings_count_on_days_of_the_project_time_zone(timed_project, lead, client_for):
@@ -120,4 +119,3 @@ def test_today_is_a_day_of_the_project_time_zone(
     with time_machine.travel(utc(*now), tick=False):
         text = client_for(annotator).get(f"/projects/{project.pk}/my-ratings/").content.decode()
     assert f"1 rated in total, {today} today." in text
-    assert f"Times are in {zone}." in text

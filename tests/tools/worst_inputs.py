@@ -36,7 +36,7 @@ _UNITS = {
 
 @functools.cache
 def list_worst_texts(length: int) -> dict[str, str]:
-    """Return texts of a length by name, each with a last character that ends a match."""
+    """Return {name: text of this length}, each with a last character that ends a match."""
     texts = {}
     for name, unit in _UNITS.items():
         n_units = length // len(unit) + 1

@@ -51,8 +51,9 @@ class BackupDamaged(Exception):
 def copy_database(source: Path, target: Path) -> None:
     """Copy the database with SQLite's backup interface, then check the copy.
 
-    Copying the file would miss the newest ratings, which are in the write-ahead log. Only the
-    owner can read the copy: it contains password hashes and all ratings.
+    Copying the file would miss the newest ratings, which are in the write-ahead log. Only the owner
+    can read the copy: it contains password hashes and all ratings. Raises BackupDamaged if the copy
+    fails the check.
     """
     target.unlink(missing_ok=True)
     os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))

@@ -35,12 +35,12 @@ class Command(BaseCommand):
         if options["json"]:
             self.stdout.write(json.dumps(status.to_json()))
         else:
-            self.stdout.write("\n".join(format_lines(status)))
+            self.stdout.write("\n".join(format_status_lines(status)))
         if problems := status.problems:
             raise CommandError("; ".join(problems), returncode=1)
 
 
-def format_audit(audit: AuditSummary | None) -> str:
+def format_audit_state(audit: AuditSummary | None) -> str:
     if audit is None:
         return "-"
     outcome = (
@@ -57,7 +57,7 @@ def format_mails(mails: MailQueueState | None) -> str:
     return f"{mails['waiting']}; {mails['failed']} failed in the last day"
 
 
-def format_lines(status: SystemStatus) -> list[str]:
+def format_status_lines(status: SystemStatus) -> list[str]:
     oldest = status.oldest_uncounted_seconds
     return [
         f"Release               {status.release}; schema {status.schema}",
@@ -72,7 +72,7 @@ def format_lines(status: SystemStatus) -> list[str]:
         ),
         f"Queued mails          {format_mails(status.mails)}",
         f"Imports under way     {status.running_imports}",
-        f"Last audit            {format_audit(status.audit)}",
+        f"Last audit            {format_audit_state(status.audit)}",
         f"Broker                {status.broker}",
         f"Free in DATA_DIR      {status.disk_free_bytes >> 20} MB",
         *(f"Worker {name} swept {seconds:.0f} s ago" for name, seconds in status.workers.items()),

@@ -133,7 +133,7 @@ _STANDARD_ERROR = (
 COHEN_KAPPA = Coefficient(
     name="cohen_kappa",
     label=_("Cohen’s kappa"),
-    description=_("Agreement of two raters beyond chance, as given by their habits."),
+    description=_("Agreement of two raters beyond chance, given each rater’s habits."),
     formula="(P_o - P_e) / (1 - P_e),   P_o = sum p_jj,   P_e = sum r_j c_j",
     low=-1,
     high=1,
@@ -196,7 +196,7 @@ COHEN_KAPPA_CATEGORY = Coefficient(
 KAPPA_MAX = Coefficient(
     name="kappa_max",
     label=_("Largest possible kappa"),
-    description=_("The largest kappa with the raters’ category frequencies."),
+    description=_("The largest kappa that these category frequencies allow."),
     formula="(sum min(r_j, c_j) - P_e) / (1 - P_e)",
     low=0,
     high=1,
@@ -336,13 +336,12 @@ def _compute_rater_variance(both_raters: Ints, n: Floats, kappa: Floats) -> tupl
 def _compute_item_variance(
     value: float, counts: npt.ArrayLike, n_items: npt.ArrayLike, weights: npt.ArrayLike | None
 ) -> tuple[float, int, CommonCorrelationModel | None]:
-    """Return (variance V_i of the mean kappa due to items, number of items, model of V_i).
+    """Return V_i, the variance of the mean kappa due to items, the number of items, and a model.
 
-    The model gives V_i for any true kappa; None where V_i is 0 because nothing can be compared.
-
-    Let p be the pooled shares, w_j. = sum_l w_jl p_l and g_jl = w_jl - (1 - kappa) (w_j. + w_l.).
-    With u_i the sum of g over the pairs of ratings of item i, N the number of all pairs and gbar
-    the mean of g over them, V_i = n / (n - 1) sum (u_i - pairs_i gbar)^2 / (N (1 - P_e))^2.
+    The model gives V_i for any true kappa; None where V_i is 0 because nothing can be compared. Let
+    p be the pooled shares, w_j. = sum_l w_jl p_l and g_jl = w_jl - (1 - kappa) (w_j. + w_l.). With
+    u_i the sum of g over the pairs of ratings of item i, N the number of all pairs and gbar the
+    mean of g over them, V_i = n / (n - 1) sum (u_i - pairs_i gbar)^2 / (N (1 - P_e))^2.
     """
     patterns, items = np.asarray(counts, float), np.asarray(n_items, float)
     sizes = patterns.sum(axis=1)
@@ -373,7 +372,7 @@ def _compute_item_variance(
 LIGHT_KAPPA = Coefficient(
     name="light_kappa",
     label=_("Light’s kappa"),
-    description=_("The mean of all pairs’ defined Cohen’s kappas."),
+    description=_("The mean of all defined pairwise Cohen’s kappas."),
     formula="mean of Cohen's kappas over the pairs of raters for which it is defined",
     low=None,
     high=1,

@@ -62,7 +62,7 @@ def pearson(tables: npt.ArrayLike, values: npt.ArrayLike | None = None) -> Estim
 
 
 def spearman(tables: npt.ArrayLike) -> Estimate:
-    """Return Spearman's rank correlation of two raters from tables (..., k, k), without error."""
+    """Return Spearman's rank correlation from tables (..., k, k), without standard error."""
     proportions = compute_proportions(tables)
     rows, columns = (
         np.cumsum(share, axis=-1) - share / 2 for share in (proportions.rows, proportions.columns)
@@ -153,7 +153,10 @@ def _build_without_error(
 
 
 def _center_values(values: npt.ArrayLike | None, k: int) -> Floats:
-    """Return the values (k,) less their mean, ranks when None; ValueError for another shape."""
+    """Return the values (k,) less their mean; those of the ranks when None.
+
+    Raises ValueError for another shape.
+    """
     v = np.arange(1.0, k + 1) if values is None else np.asarray(values, float)
     if v.shape != (k,):
         raise ValueError(f"values must be {k} numbers, one for each category")
@@ -167,9 +170,7 @@ def _build_example(name: str, value: str, printed_in: str = "SciPy and R cor") -
 PEARSON = Coefficient(
     name="pearson",
     label=_("Pearson’s correlation"),
-    description=_(
-        "Whether two raters’ values form a line. Not agreement: always 5 higher gives 1."
-    ),
+    description=_("How closely two raters’ values follow a line, even at different levels."),
     formula="s_xy / (s_x s_y) of the categories' values",
     low=-1,
     high=1,
@@ -187,9 +188,7 @@ PEARSON = Coefficient(
 SPEARMAN = Coefficient(
     name="spearman",
     label=_("Spearman’s rank correlation"),
-    description=_(
-        "Whether two raters order the items alike. Not agreement: always higher gives 1."
-    ),
+    description=_("How similarly two raters rank items, even at different levels."),
     formula="Pearson's correlation of average ranks",
     low=-1,
     high=1,
@@ -245,7 +244,7 @@ LIN_CCC = Coefficient(
 
 
 def kendall_w(codes: npt.ArrayLike) -> Estimate:
-    """Return Kendall's W of the ranks of categories, from codes (N, R) of complete items.
+    """Return Kendall's W, an Estimate (), from the codes (N, R) of items that all raters rated.
 
     It is undefined, with a reason, for fewer than two raters or items, or without variance.
     """
@@ -281,7 +280,7 @@ def _kendall_w_from_ratings(rated_items: RatedItems) -> Estimate:
 KENDALL_W = Coefficient(
     name="kendall_w",
     label=_("Kendall’s W"),
-    description=_("Whether all raters order the items alike. Not agreement: level does not count."),
+    description=_("How similarly all raters rank items, even at different levels."),
     formula="12 S / (R^2 (n^3 - n) - R sum T_g), complete items, average ranks",
     low=0,
     high=1,

@@ -52,7 +52,11 @@ def fleiss_kappa(
     interval: bool = True,
     sums: PatternSums | None = None,
 ) -> Estimate:
-    """Return Fleiss' kappa of patterns (P, k), n_items (..., P) of each; weights (k, k) or None."""
+    """Return Fleiss' kappa of patterns (P, k).
+
+    n_items (..., P): numbers of items; weights (k, k) or None; interval: False for the value alone;
+    sums: those of the patterns if they are at hand, else None.
+    """
     sums = sums or build_pattern_sums(counts, n_items)
     w = as_weight_matrix(weights, sums.k)
     agreement = sums.compute_item_agreement(weights)
@@ -74,13 +78,10 @@ def fleiss_kappa(
         ]
     )
     se = sums.compute_standard_error(spread)
-    model = CommonCorrelationModel.from_margins(
-        sums.build_pair_weights(pooled=True),
-        None if weights is None else w,
-        Margins(share, expected, chance_gradient),
-    )
-    smallest = sums.smallest_pairable_size
-    lowest = 1 - divide_or_nan(sums.ratings, sums.n2 * (smallest - 1))
+    pair_weights, matrix = sums.build_pair_weights(pooled=True), None if weights is None else w
+    margins = Margins(share, expected, chance_gradient)
+    model = CommonCorrelationModel.from_margins(pair_weights, matrix, margins)
+    lowest = 1 - divide_or_nan(sums.ratings, sums.n2 * (sums.smallest_pairable_size - 1))
     limits = ScoreLimits(point, model, se, sums.n2 - 1, lowest=lowest)
     return build_estimate(point, se, sums.build_basis(), limits=limits)
 
@@ -213,8 +214,7 @@ FLEISS_KAPPA = Coefficient(
     name="fleiss_kappa",
     label=_("Fleiss’ kappa"),
     description=_(
-        "Agreement of any number of raters beyond chance, as given by all raters’ category "
-        "frequencies."
+        "Agreement of any number of raters beyond chance, given the overall category frequencies."
     ),
     formula="(P_o - P_e) / (1 - P_e),   P_e = p'Wp,   p_j = sum_i n_ij / M over all ratings",
     low=None,
@@ -231,7 +231,7 @@ FLEISS_KAPPA = Coefficient(
 FLEISS_KAPPA_GWET = Coefficient(
     name="fleiss_kappa_gwet",
     label=_("Fleiss’ kappa by item"),
-    description=_("Fleiss’ kappa where items, not ratings, count equally for chance."),
+    description=_("Fleiss’ kappa with all items counting equally for chance."),
     formula="(P_o - P_e) / (1 - P_e),   P_e = p'Wp,   p_j = mean over rated items of n_ij / m_i",
     low=None,
     high=1,

@@ -177,7 +177,7 @@ def percent_agreement(
 PERCENT_AGREEMENT = Coefficient(
     name="percent_agreement",
     label=_("Percent agreement"),
-    description=_("How often two ratings of an item are the same, by chance or not."),
+    description=_("How often two ratings of an item agree, by chance or not."),
     formula="P_o = mean over items with m_i >= 2 of sum w_jl n_ij (n_il - [j=l]) / (m_i (m_i - 1))",
     low=0,
     high=1,
@@ -219,7 +219,7 @@ def brennan_prediger(
 BRENNAN_PREDIGER = Coefficient(
     name="brennan_prediger",
     label=_("Brennan-Prediger"),
-    description=_("Agreement beyond chance, where every category is equally likely."),
+    description=_("Agreement beyond chance if every category were equally likely."),
     formula="(P_o - P_e) / (1 - P_e),   P_e = T_w / k^2",
     low=None,
     high=1,

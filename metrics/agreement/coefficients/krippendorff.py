@@ -54,8 +54,8 @@ METRICS = ("nominal", "ordinal", "interval", "ratio")
 def compute_distances(metric: str, k: int, values: npt.ArrayLike | None = None) -> Floats:
     """Return d (k, k) of the nominal, interval or ratio metric, scaled to a largest distance of 1.
 
-    values (k,): numbers of the categories, ranks when None. ValueError for an unknown metric, or
-    for values that are not k finite numbers.
+    values (k,): numbers of the categories, ranks when None. Raises ValueError for an unknown
+    metric, or for values that are not k finite numbers.
     """
     if metric == "nominal":
         return 1 - np.eye(k)
@@ -87,8 +87,8 @@ def krippendorff_alpha(
     n_items (..., P): numbers of items; metric: one of METRICS; values (k,): numbers of the
     categories, ranks when None; interval: False for the value alone; sums: those of the patterns if
     they are at hand, else None. In the estimate, `observed` is 1 - D_o and `expected` is 1 - D_e,
-    with Krippendorff's N - 1 in D_e. Ordinal alpha has no analytic standard error. ValueError for
-    an unknown metric.
+    with Krippendorff's N - 1 in D_e. Ordinal alpha has no analytic standard error. Raises
+    ValueError for an unknown metric.
     """
     sums = sums or build_pattern_sums(counts, n_items)
     if metric == "ordinal":
@@ -103,8 +103,8 @@ def alpha_from_distances(
 ) -> Estimate:
     """Return Krippendorff's alpha of patterns (P, k) under any distance matrix (k, k).
 
-    counts (P, k): patterns; n_items (..., P): numbers of items. ValueError unless the distances are
-    finite, symmetric, not negative and 0 on the diagonal.
+    counts (P, k): patterns; n_items (..., P): numbers of items. Raises ValueError unless the
+    distances are finite, symmetric, not negative and 0 on the diagonal.
     """
     sums = build_pattern_sums(counts, n_items)
     d = np.asarray(distance, float)
@@ -238,8 +238,7 @@ KRIPPENDORFF_NOMINAL = Coefficient(
     name="krippendorff_alpha_nominal",
     label=_("Krippendorff’s alpha, nominal"),
     description=_(
-        "Agreement beyond chance of any number of raters, with missing ratings, corrected "
-        "for few items."
+        "Agreement of any number of raters beyond chance; handles missing ratings and few items."
     ),
     formula=_ALPHA_FORMULA + "d_cl = [c != l]",
     low=None,

@@ -69,8 +69,8 @@ def _build_test(
 def mcnemar(tables: npt.ArrayLike, *, corrected: bool = False) -> ChiSquareTest:
     """Return McNemar's test (...) of tables of two raters (..., 2, 2).
 
-    corrected: whether with the continuity correction (Edwards 1948). ValueError unless the tables
-    are 2 x 2.
+    corrected: whether with the continuity correction (Edwards 1948). Raises ValueError unless the
+    tables are 2 x 2.
     """
     table = np.asarray(tables, float)
     if table.shape[-2:] != (2, 2):

@@ -64,8 +64,8 @@ def compare_before_after(
 
     first, second: patterns (P, k) and numbers of items (P,) of each set; weights (k, k) or None.
     shared: the items that both sets contain, as their patterns in the first (Q, k) and in the
-    second (Q, k), and numbers of items (Q,); None for disjoint sets. ValueError if a set lacks the
-    pattern of a shared item.
+    second (Q, k), and numbers of items (Q,); None for disjoint sets. Raises ValueError if a set
+    lacks the pattern of a shared item.
     """
     kappas = [
         fleiss.fleiss_kappa(*pattern_counts, weights=weights) for pattern_counts in (first, second)
@@ -112,7 +112,8 @@ def _compute_covariance(
 ) -> float:
     """Return the covariance of the kappas of two sets: sum f1_i f2_i / (n1 n2) over shared items.
 
-    f is the influence of an item on kappa. ValueError if a set lacks the pattern of a shared item.
+    f is the influence of an item on kappa. Raises ValueError if a set lacks the pattern of a shared
+    item.
     """
     n_items = np.asarray(shared[2], float)
     influences = []

@@ -83,7 +83,7 @@ def count_contests(
     They add up over sets of items. humans (N, R), model (N,): codes, -1 for missing. score: what is
     compared on an item; "accuracy": share of the other humans with the same answer; "weights": mean
     agreement weight (k, k) with them; "rmse": root mean squared distance from them in values (k,),
-    ranks when None. ValueError for other shapes or scores.
+    ranks when None. Raises ValueError for other shapes or scores.
     """
     codes, model_codes = np.asarray(humans, np.int64), np.asarray(model, np.int64)
     if codes.ndim != 2 or model_codes.shape != codes.shape[:1]:
@@ -139,7 +139,7 @@ def run_alternative_annotator_test(
     """Return the alternative annotator test from codes of humans (N, R) and of the model (N,).
 
     -1 is a missing code. score, values and weights are as in count_contests, the other arguments as
-    in evaluate_contests. ValueError for other shapes or scores.
+    in evaluate_contests. Raises ValueError for other shapes or scores.
     """
     counts = count_contests(humans, model, score=score, values=values, weights=weights)
     return evaluate_contests(counts, epsilon, q, least=least)

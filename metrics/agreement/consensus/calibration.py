@@ -104,7 +104,7 @@ def select_held_out(item: npt.ArrayLike, rater: npt.ArrayLike) -> npt.NDArray[np
 
 
 def _hash_keys(keys: Ints) -> npt.NDArray[np.uint64]:
-    """Return pseudo-random 64-bit hashes of the keys, also for consecutive ones.
+    """Return pseudo-random 64-bit hashes (M,) of integer keys (M,), also of consecutive ones.
 
     Source: the finaliser of splitmix64.
     """
@@ -117,7 +117,7 @@ def _hash_keys(keys: Ints) -> npt.NDArray[np.uint64]:
 def calibrate(
     item: npt.ArrayLike, rater: npt.ArrayLike, code: npt.ArrayLike, k: int, **options: Any
 ) -> Calibration:
-    """Return the calibration of a model's confidences on held-out ratings.
+    """Return how well a model's confidences predict held-out ratings, and the best power tau.
 
     item, rater, code (M,): ratings in long form; options: keyword arguments of fit_dawid_skene,
     which is called once, without the held-out ratings.
@@ -187,7 +187,7 @@ class GoldCalibration:
 
         ordered: whether labels are medians, otherwise modes. No label changes.
         """
-        shares = _average(np.asarray(posterior, float), self.weights)
+        shares = _average_powers(np.asarray(posterior, float), self.weights)
         labels, probability = select_labels(shares, ordered=ordered)
         limit = np.maximum(self.bound(probability), MIN_LIMITED_PROBABILITY)
         limited = np.flatnonzero(probability > limit)
@@ -232,7 +232,7 @@ def calibrate_on_gold(
     )  # fmt: skip
     logs -= MISLEADING_SHARES / MEAN_MISLEADING_SHARE
     weights = special.softmax(logs) @ (1 - MISLEADING_SHARES)
-    shares = _average(posterior, weights)
+    shares = _average_powers(posterior, weights)
     labels, probability = select_labels(shares, ordered=ordered)
     levels, limits = _limit_right_shares(probability, labels == gold_codes)
     return GoldCalibration(weights, 1 - float(weights.sum()), int(gold_items.size), levels, limits)
@@ -248,7 +248,7 @@ def _compute_log_probability(probability: Floats, k: int) -> Floats:
     return logs
 
 
-def _average(posterior: Floats, weights: Floats) -> Floats:
+def _average_powers(posterior: Floats, weights: Floats) -> Floats:
     """Return the mean (N, k) of the powers T^tau of a posterior T (N, k), with weights (24,).
 
     The uniform distribution 1 / k has the remaining weight.

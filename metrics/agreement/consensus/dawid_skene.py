@@ -82,8 +82,8 @@ def fit_dawid_skene(  # noqa: PLR0913 - parameters of the model, each with a def
     and codes (F,) whose true category is known, from gold or a decision, or None; items without
     ratings are ignored. start: posterior (N, k) of the items in ascending order, or the starting
     values of an earlier fit; the shares of ratings when None. The result is undefined, with a
-    reason, where no item has two ratings. ValueError for a code outside 0..k-1, and for an invalid
-    prior.
+    reason, where no item has two ratings. Raises ValueError for a code outside 0..k-1, and for an
+    invalid prior.
     """
     if k < 2:
         raise ValueError(f"a scale needs at least two categories, not {k}")
@@ -203,7 +203,7 @@ class _RatingIndicators:
         """Return the posterior (N, k) to start EM from.
 
         It is `start` itself, or the posterior under its parameters; for None each item's shares of
-        ratings. ValueError for a posterior of another shape.
+        ratings. Raises ValueError for a posterior of another shape.
         """
         if start is None:
             by_category = sparse.kron(np.ones((self.n_raters, 1)), sparse.eye_array(self.k))

@@ -119,7 +119,7 @@ class MajorityVote:
 def majority_vote(item: npt.ArrayLike, code: npt.ArrayLike, k: int) -> MajorityVote:
     """Return the most frequent category of each item, from ratings (M,) in long form.
 
-    Its code is TIED where several are most frequent. ValueError for invalid codes.
+    Its code is TIED where several are most frequent. Raises ValueError for invalid codes.
     """
     items, codes = validate_ratings(item, code, k)
     keys, index = index_distinct(items)

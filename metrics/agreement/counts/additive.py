@@ -28,10 +28,10 @@ class _AdditiveCounts:
     _sums: tuple[str, ...] = ()
 
     def __add__(self, other: Self) -> Self:
-        return self._merge(other, 1)
+        return self._merge_by_key(other, 1)
 
     def __sub__(self, other: Self) -> Self:
-        return self._merge(other, -1)
+        return self._merge_by_key(other, -1)
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
@@ -46,11 +46,11 @@ class _AdditiveCounts:
 
     __hash__ = None  # type: ignore[assignment]  # arrays cannot be hashed
 
-    def _merge(self, other: Self, sign: int) -> Self:
+    def _merge_by_key(self, other: Self, sign: int) -> Self:
         """Return the sums of two counts by key, with sign 1, or differences, with -1.
 
-        Rows ascend by key; rows that are all zero are left out. ValueError for counts of different
-        shape.
+        Rows ascend by key; rows that are all zero are left out. Raises ValueError for counts of
+        different shape.
         """
         if len(other) == 0:
             return self
@@ -96,7 +96,7 @@ class _AdditiveCounts:
 def _concatenate(counts: _AdditiveCounts, other: _AdditiveCounts, name: str) -> Ints | None:
     """Return the field `name` of both counts concatenated, or None if both lack it.
 
-    ValueError if only one has it, or their shapes differ.
+    Raises ValueError if only one has it, or their shapes differ.
     """
     values, other_values = getattr(counts, name), getattr(other, name)
     if (values is None) != (other_values is None):
@@ -118,7 +118,7 @@ def _iter_columns(values: Ints) -> Iterator[Ints]:
 def _pad_categories(values: npt.NDArray[np.int64], k: int) -> npt.NDArray[np.int64]:
     """Return the values with zeros appended to every axis but the first, up to length k.
 
-    ValueError if an axis is longer than k.
+    Raises ValueError if an axis is longer than k.
     """
     missing = [k - length for length in values.shape[1:]]
     if min(missing) < 0:
@@ -143,7 +143,7 @@ class PatternCounts(_AdditiveCounts):
 
     @classmethod
     def empty(cls, k: int, *, by_day: bool = False) -> "PatternCounts":
-        """Return counts of no items on a scale of k categories."""
+        """Return counts of no items on a scale of k categories; with `by_day`, counts by day."""
         return cls(
             np.zeros((0, k), np.int64),
             np.zeros(0, np.int64),
@@ -167,7 +167,7 @@ class PatternCounts(_AdditiveCounts):
     def split_by_day(self) -> tuple[Ints, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Return days (D,), patterns (P, k) of all days, and their numbers of items (D, P).
 
-        ValueError if the patterns were counted without days.
+        Raises ValueError if the patterns were counted without days.
         """
         if self.day is None:
             raise ValueError("these patterns were counted without days")
@@ -234,7 +234,7 @@ class PeerTables(_AdditiveCounts):
 
     @classmethod
     def empty(cls, k: int, *, by_day: bool = False) -> "PeerTables":
-        """Return tables of no raters on a scale of k categories."""
+        """Return tables of no raters on a scale of k categories; with `by_day`, tables by day."""
         no_raters = np.zeros(0, np.int64)
         moments = np.zeros((0, k, k, k), np.int64) if k <= MAX_MOMENT_CATEGORIES else None
         return cls(

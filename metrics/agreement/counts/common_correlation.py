@@ -27,7 +27,7 @@ DEGREE = 5  # of the polynomials in a
 def compute_weights_within_group(
     sizes: Floats, n_items: Floats, pair_factor: Floats, rating_factor: Floats
 ) -> Floats:
-    """Return seven shares of pairs of terms (7, ...) in the variance of an estimator.
+    """Return the shares (7, ...) of seven kinds of pairs of terms in an estimator's variance.
 
     The estimator combines a mean over items of an agreement A_i (a mean of weights of pairs of
     ratings of the item) and a mean of L_i, the chance slopes of its ratings. The rows count two

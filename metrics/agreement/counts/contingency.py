@@ -53,7 +53,7 @@ class TableProportions:
 
 
 def compute_proportions(tables: npt.ArrayLike) -> TableProportions:
-    """Return the proportions of tables (..., k, k)."""
+    """Return the proportions of tables (..., k, k), and their margins."""
     table = np.asarray(tables, float)
     n = table.sum(axis=(-2, -1))
     p = table / np.where(n == 0, np.nan, n)[..., None, None]
@@ -124,14 +124,14 @@ def estimate_from_table(
 
 
 def standard_error(p: Floats, g: Floats, divisor: Floats) -> Floats:
-    """Return the standard error (...) of a mean of g over the cells, the root of Var(g) / divisor.
+    """Return sqrt(Var(g) / divisor) (...), the standard error of the mean of g over the cells.
 
-    p (..., k, k): proportions of the cells; g: the number of each cell.
+    p (..., k, k): proportions of the cells; g: the number of each cell; divisor (...).
     """
     centred = g - (p * g).sum(axis=(-2, -1), keepdims=True)
     return np.sqrt(divide_or_nan((p * centred**2).sum(axis=(-2, -1)), divisor))
 
 
 def outer_sum(rows: Floats, columns: Floats) -> Floats:
-    """Return rows_j + columns_l (..., k, k)."""
+    """Return the sums rows_j + columns_l (..., k, k) of rows and columns, each (..., k)."""
     return rows[..., :, None] + columns[..., None, :]

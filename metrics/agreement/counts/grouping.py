@@ -87,7 +87,7 @@ def count_keys(keys: Ints, n_keys: int) -> tuple[Ints, Ints]:
 
 
 def validate_ratings(item: npt.ArrayLike, code: npt.ArrayLike, k: int) -> tuple[Ints, Ints]:
-    """Return items and codes (M,) as integer arrays; ValueError for other shapes or codes.
+    """Return items and codes (M,) as integer arrays; raise ValueError for other shapes or codes.
 
     The message names the position of the first code that is not one of 0..k-1.
     """
@@ -104,7 +104,7 @@ def validate_ratings(item: npt.ArrayLike, code: npt.ArrayLike, k: int) -> tuple[
 
 
 def find_first_days(index: Ints, day: Ints, n_items: int) -> tuple[Ints, Ints]:
-    """Return the days of the first and of the second rating of each item, each (n_items,).
+    """Return the day of each item's first rating and that of its second, both (n_items,).
 
     index, day (M,): item and day of each rating; two ratings of one day are the first and the
     second. NEVER where there is no such rating.

@@ -85,7 +85,7 @@ class PatternSums:
         return self.n2 > 0
 
     def build_basis(self) -> EstimateBasis:
-        """Return the basis of an estimate: numbers of items and ratings, n - 1 degrees of freedom.
+        """Return the numbers of items and ratings behind an estimate, and n - 1 degrees of freedom.
 
         Items and ratings are those of items with two or more ratings; n counts all rated items, as
         irrCAC does.
@@ -111,7 +111,7 @@ class PatternSums:
 
     @cached_property
     def _category_pairs(self) -> tuple[npt.NDArray[np.int64], ...]:
-        """Pattern and positions of both counts, of all ordered pairs of nonzero counts."""
+        """Three arrays: the pattern and both positions of each ordered pair of nonzero counts."""
         starts = self._sparse_counts.indptr[:-1].astype(np.int64)
         n_used = np.diff(self._sparse_counts.indptr).astype(np.int64)
         n_pairs = n_used**2
@@ -135,7 +135,7 @@ class PatternSums:
 
     @cached_property
     def _n_agreeing_pairs(self) -> Floats:
-        """The number of ordered pairs of ratings of one category in each pattern (P,)."""
+        """The number (P,) of ordered pairs of equal ratings in each pattern."""
         squares: Floats = np.einsum("pk,pk->p", self.counts, self.counts)
         return squares - self.sizes
 

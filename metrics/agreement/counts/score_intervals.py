@@ -78,7 +78,7 @@ class ScoreLimits(Limits):
 
     def solve(self) -> tuple[Floats, Floats]:
         """Return the lower and upper limits (...) by solving the score equation."""
-        low, high = _solve(self.numbers, self.model)
+        low, high = _solve_score_equations(self.numbers, self.model)
         return low, high
 
 
@@ -91,12 +91,12 @@ def solve_together(limits: Sequence[Limits]) -> None:
     model = CommonCorrelationModel(
         np.stack([problem.model.numbers for problem in problems], axis=1)
     )
-    low, high = _solve(numbers, model)
+    low, high = _solve_score_equations(numbers, model)
     for problem, limits_of_problem in zip(problems, zip(low, high, strict=True), strict=True):
         problem.assign(limits_of_problem)
 
 
-def _solve(numbers: Floats, model: CommonCorrelationModel) -> Floats:
+def _solve_score_equations(numbers: Floats, model: CommonCorrelationModel) -> Floats:
     """Return the lower and the upper limits (2, ...) of problems, as numbers (4, ...) and a model.
 
     numbers: value, lowest value, margin, extra variance. A limit is the first root of (c - value)^2
@@ -239,10 +239,10 @@ def _find_crossing(coefficients: Floats, ends: Floats) -> Floats:
         remaining = remaining[~is_wide]
         if not remaining.size:
             break
-    return _narrow(polynomial, bracket)
+    return _narrow_brackets(polynomial, bracket)
 
 
-def _narrow(polynomial: Floats, bracket: Floats) -> Floats:
+def _narrow_brackets(polynomial: Floats, bracket: Floats) -> Floats:
     """Return the roots (n,) of polynomials (6, n) in brackets (4, n), by regula falsi.
 
     A bracket has two ends and the values there, <= 0 and > 0. The value at an end that stays twice

@@ -53,8 +53,8 @@ def count_patterns(
 
     With day (M,) they are counted by day, too, unless it is None: an item counts on the day of its
     second rating, from which on it can be compared, or of its only one. So a later rating moves no
-    item to another day. Memory: about 3 numbers a rating, whatever k is. ValueError for invalid
-    codes.
+    item to another day. Memory: about 3 numbers a rating, whatever k is. Raises ValueError for
+    invalid codes.
     """
     item, code = validate_ratings(item, code, k)
     if item.size == 0:
@@ -133,7 +133,7 @@ def count_peer_tables(
     item, rater, code (M,): ratings; day (M,): counts them by day, too, unless None; others (M,):
     mask of the ratings that count as those of other raters, all when None; of one rater all or
     none. Time and memory grow with the ratings and with G k**2 (G k**3 with moments), not with
-    pairs of raters. ValueError for invalid codes.
+    pairs of raters. Raises ValueError for invalid codes.
     """
     item, code = validate_ratings(item, code, k)
     rater = np.asarray(rater, np.int64)
@@ -229,8 +229,8 @@ def count_pair_tables(
 ) -> PairTables:
     """Return the table (k, k) of each pair of raters that share an item, from ratings (M,).
 
-    Memory: that of the input and of these tables. ValueError if a rater rates an item twice, or for
-    invalid codes.
+    Memory: that of the input and of these tables. Raises ValueError if a rater rates an item twice,
+    or for invalid codes.
     """
     item, code = validate_ratings(item, code, k)
     raters, rater_index = index_distinct(rater)

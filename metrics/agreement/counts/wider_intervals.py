@@ -231,14 +231,17 @@ RHO = _compute_rho()
 
 
 def compute_quantile(n: npt.ArrayLike) -> Floats:
-    """Return z_n (...) for numbers of items n >= 1 (...)."""
+    """Return z_n (...), the quantile of a confidence sequence in place of 1.96, at n >= 1 items.
+
+    n (...): numbers of items.
+    """
     share = RHO / np.asarray(n, float)
     quantile = np.sqrt((1 + share) * (np.log1p(1 / share) - 2 * math.log(ALPHA)))
     return np.asarray(quantile)
 
 
-def compute_factor(n: npt.ArrayLike) -> Floats:
-    """Return z_n / 1.96 (...): the width of the sequence relative to a 95% interval."""
+def compute_widening_factor(n: npt.ArrayLike) -> Floats:
+    """Return z_n / 1.96 (...), the width of the sequence at n items relative to a 95% interval."""
     return np.asarray(compute_quantile(n) / NORMAL_QUANTILE)
 
 
@@ -250,6 +253,6 @@ def widen_to_sequence(value: Value) -> Value:
     point, low, high, n_items = value["value"], value["low"], value["high"], value["n_items"]
     if point is None or low is None or high is None or not n_items:
         return value
-    factor = float(compute_factor(n_items))
+    factor = float(compute_widening_factor(n_items))
     low, high = move_ends(point, low, high, factor=factor, expected=value["expected"])
     return {**value, "low": low, "high": high}

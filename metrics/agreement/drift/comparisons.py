@@ -83,7 +83,7 @@ class DatedRatings:
 
         clusters (M,): number of the cluster of each rating's item, None where items are
         independent. All ratings of a cluster by one rater count on one day (move_to_last_days).
-        ValueError for an item that a rater rated twice, or for unequal lengths.
+        Raises ValueError for an item that a rater rated twice, or for unequal lengths.
         """
         item, code = validate_ratings(item, code, k)
         rater, day = np.asarray(rater, np.int64), np.asarray(day, np.int64)
@@ -213,7 +213,7 @@ def fit_effects(
     """Fit the rater effects of d_gh = mu + a_g + s a_h by ridge regression.
 
     d (C,): scores of comparisons; g, h (C,): numbers of rater and peer. The normal equations are
-    (diag(n_g.) + s n + ridge I) a = sum over h of (d_gh - mu), n_gh comparisons of g and h.
+    (diag(n_g.) + s n + ridge I) a = sum over h of (d_gh - mu), n_gh comparisons of g and h. Raises
     ArithmeticError if the solver does not converge.
     """
     s, mu = (1, _mean_or_zero(d)) if score == AGREEMENT else (-1, 0.0)
@@ -257,7 +257,7 @@ class CommonChange:
             d[measures_others & is_first], self.others.own_rater, self.others.other_rater
         )
 
-    def measure_all(self, attributes: Sequence[Ints]) -> list[Floats]:
+    def measure_common_parts(self, attributes: Sequence[Ints]) -> list[Floats]:
         """Return the common part of each rating's score (M,), one array for each explanation.
 
         The order is time, items, attributes. attributes: columns (M,) with the values of the items'

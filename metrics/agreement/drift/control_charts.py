@@ -373,7 +373,7 @@ class DriftData:
             )
             return [
                 self._sum_excess(raw_scores, common_part, rater_effects.mu)
-                for common_part in common_change.measure_all(self.attributes)
+                for common_part in common_change.measure_common_parts(self.attributes)
             ]
 
         if score == AGREEMENT:

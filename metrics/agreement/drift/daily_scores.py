@@ -38,7 +38,7 @@ class DailyScores:
     squares: Floats
 
     def select(self, rows: BoolArray | slice) -> "DailyScores":
-        """Return the rows selected by a mask or slice."""
+        """Return the rows (D,) selected by a mask or slice."""
         return DailyScores(
             self.rater[rows], self.day[rows], self.n[rows], self.total[rows], self.squares[rows]
         )

@@ -153,7 +153,8 @@ def detect_drift(  # noqa: PLR0917
     item, rater, code, day (M,): at most one rating for an item and rater, codes 0..k-1, days since
     1970-01-01 or UNDATED: an undated rating is compared with others but is on no chart. ordered:
     whether the categories have an order. context and settings: the defaults of their classes when
-    None. The result does not depend on the order of the rows. ValueError for invalid input.
+    None. The result does not depend on the order of the rows. Raises ValueError for columns of
+    unequal length, a code outside 0..k-1, and an item that a rater rated twice.
     """
     context, settings = context or DriftContext(), settings or DriftSettings()
     ratings = DatedRatings.from_columns(item, rater, code, day, k, clusters=context.clusters)
@@ -202,7 +203,7 @@ def _detect_in_segment(
         if alert_day is None:
             return alerts, charts
         rater, index = alert_day
-        raters = _list_indistinguishable(data, rater)
+        raters = _list_indistinguishable_raters(data, rater)
         alert = _build_alert(charts.get_chart(rater), index, data.ratings, raters)
         alerts.append(alert)
         is_excused = any(excuse.covers(alert) for excuse in context.excused)
@@ -260,7 +261,7 @@ def _find_first_alert(
     return first_alert
 
 
-def _list_indistinguishable(data: DriftData, rater: int) -> list[int]:
+def _list_indistinguishable_raters(data: DriftData, rater: int) -> list[int]:
     """Return the rater, and also the peer if the two are compared with each other only."""
     comparisons = data.comparisons
     peers = np.unique(comparisons.other_rater[comparisons.own_rater == rater])

@@ -108,7 +108,8 @@ def compute_evidence(
 
     n, total, squares (T,): items of each active day (1 or more), sum of their scores, and of the
     squares; s2: variance of an item about its day; kappa2: variance of days about their level;
-    side: +1 tests for a rise, -1 for a fall. ValueError for invalid input.
+    side: +1 tests for a rise, -1 for a fall. Raises ValueError for columns of unequal length, a day
+    without items, a variance that is not positive (s2) or negative (kappa2), and another side.
     """
     days = DailySums(n, total, squares)
     return compute_evidence_by_side(days, (side,), s2=s2, kappa2=kappa2, prior=prior)[0]
@@ -117,11 +118,14 @@ def compute_evidence(
 def compute_evidence_by_side(
     days: DailySums, sides: Sequence[int], *, s2: float, kappa2: float, prior: ShiftPrior
 ) -> list[ShiftEvidence]:
-    """Return the evidence for each side (+1 rise, -1 fall); one regression serves all sides."""
+    """Return the evidence for each side (+1 rise, -1 fall); one regression serves all sides.
+
+    The arguments and errors are those of compute_evidence.
+    """
     n, total, squares = (np.asarray(column, float) for column in days)
-    _validate(n, total, squares, s2=s2, kappa2=kappa2, sides=sides)
+    _validate_days(n, total, squares, s2=s2, kappa2=kappa2, sides=sides)
     today, onset = _list_onsets(n, prior)
-    sums = cumulate(n, total, squares, 1 / (s2 / n + kappa2))
+    sums = compute_cumulative_sums(n, total, squares, 1 / (s2 / n + kappa2))
     parts = []
     for start in range(0, max(today.size, 1), _BLOCK_SIZE):
         block = slice(start, start + _BLOCK_SIZE)
@@ -159,10 +163,12 @@ def compute_bayes_factors_beyond_common(
     """
     n, total, squares = (np.asarray(column, float) for column in days)
     weights = 1 / (s2 / n + kappa2)
-    before, since = _take_segments(cumulate(n, total, squares, weights), today, onset)
+    before, since = _take_segments(
+        compute_cumulative_sums(n, total, squares, weights), today, onset
+    )
     shifts = None
     if common is not None:
-        common_sums = cumulate(n, common.totals, squares, weights)
+        common_sums = compute_cumulative_sums(n, common.totals, squares, weights)
         shifts = _fit_common_shifts(common_sums, before, today, onset, common)
     segments = before, since, today, onset
     _step, factors = _weigh_onsets(*segments, s2=s2, sides=(side,), prior=prior, common=shifts)
@@ -252,7 +258,7 @@ def bayes_factor(
     return factors * np.sqrt(variance / wider)
 
 
-def _validate(
+def _validate_days(
     n: Floats, total: Floats, squares: Floats, *, s2: float, kappa2: float, sides: Sequence[int]
 ) -> None:
     if not (n.ndim == 1 and n.shape == total.shape == squares.shape):
@@ -288,7 +294,7 @@ def list_last_onsets(n: Floats, prior: ShiftPrior) -> Ints:
     return onset[is_preceded & (before[-1] - before[onset] >= prior.least_since)]
 
 
-def cumulate(n: Floats, total: Floats, squares: Floats, w: Floats) -> Floats:
+def compute_cumulative_sums(n: Floats, total: Floats, squares: Floats, w: Floats) -> Floats:
     """Return the sums over the days before each day (8, T + 1); rows as in CumulativeSums."""
     y = total / n
     d = np.arange(n.size, dtype=float)
@@ -333,7 +339,7 @@ def fit_ramp(before: CumulativeSums, since: CumulativeSums, onset: Ints) -> tupl
 
 
 def _sum_onsets(factors: Floats, today: Ints, n_days: int) -> tuple[Floats, Ints]:
-    """Return the sum of the factors (P,) of each day, and the index of the largest factor.
+    """Return each day's sum of the factors (P,), and the index of its largest factor.
 
     today (P,): the day of each factor. Both results are (n_days,); the index is -1 for a day
     without factors.

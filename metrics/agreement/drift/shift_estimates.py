@@ -26,7 +26,7 @@ from .drift_settings import ShiftPrior
 from .evidence import (
     CumulativeSums,
     DailySums,
-    cumulate,
+    compute_cumulative_sums,
     fit_ramp,
     fit_step,
     list_last_onsets,
@@ -61,7 +61,7 @@ def estimate_shift(
     """
     n, total, squares = (np.asarray(column, float) for column in days)
     onsets = list_last_onsets(n, prior)
-    sums = cumulate(n, total, squares, 1 / (s2 / n + kappa2))
+    sums = compute_cumulative_sums(n, total, squares, 1 / (s2 / n + kappa2))
     before, since = _split_sums(sums, onsets)
     inflation = variance_inflation(*_split_sums(sums, np.array([onset])), s2, prior)
     step, step_spread = fit_step(before, since)

@@ -161,8 +161,8 @@ class TwoPeriods:
     ) -> "TwoPeriods":
         """Return the periods from ratings (M,), at most one per item and rater.
 
-        period (M,): 0 or 1, the same for all ratings of an item; weights (k, k) or None. ValueError
-        for other periods, and for a code outside 0..k-1.
+        period (M,): 0 or 1, the same for all ratings of an item; weights (k, k) or None. Raises
+        ValueError for other periods, and for a code outside 0..k-1.
         """
         items, codes = validate_ratings(item, code, k)
         periods = np.asarray(period, np.int64)

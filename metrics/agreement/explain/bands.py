@@ -108,14 +108,20 @@ def is_designed_for(name: str, scheme: str) -> bool:
 
 
 def get_bands(scheme: str) -> tuple[Band, ...]:
-    """Return the bands of a scheme in ascending order; ValueError lists the valid schemes."""
+    """Return the bands of a scheme in ascending order.
+
+    Raises ValueError, which lists the valid schemes, for another one.
+    """
     if scheme not in SCHEMES:
         raise ValueError(f"unknown scheme {scheme!r}; one of {', '.join(SCHEMES)}")
     return SCHEMES[scheme]
 
 
 def find_band(value: float | None, scheme: str = "landis_koch") -> Band | None:
-    """Return the band of a value; None for None. ValueError for an unknown scheme."""
+    """Return the band of a value; None for the value None.
+
+    Raises ValueError for an unknown scheme.
+    """
     if value is None:
         return None
     value = round(value, ROUNDING_DECIMALS) if round(value, DISPLAY_DECIMALS) else 0.0
@@ -140,7 +146,7 @@ def band_probabilities(
     """Return band name -> probability that the true value lies in it.
 
     se: standard error; df: degrees of freedom of the interval, infinite for a normal one. None
-    without a value or a standard error. ValueError for an unknown scheme.
+    without a value or a standard error. Raises ValueError for an unknown scheme.
     """
     if value is None or se is None:
         return None

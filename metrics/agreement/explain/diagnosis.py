@@ -99,10 +99,10 @@ def diagnose(
         findings.append(_diagnose_rater_bias(pairs))
         if ordered:
             findings.append(_diagnose_consistency(pairs, values))
-    return _drop_repeated([finding for finding in findings if finding is not None])
+    return _drop_repeated_finding([finding for finding in findings if finding is not None])
 
 
-def _drop_repeated(findings: list[DiagnosticFinding]) -> list[DiagnosticFinding]:
+def _drop_repeated_finding(findings: list[DiagnosticFinding]) -> list[DiagnosticFinding]:
     """Drop "unequal_numbers", which repeats a part of "definitions_apart", if both are found."""
     names = {finding.name for finding in findings}
     if "definitions_apart" not in names:
@@ -121,7 +121,7 @@ def _diagnose_prevalence(
     kappa, ac1 = value["fleiss_kappa"], value["gwet_ac1"]
     if value["percent_agreement"] is None or kappa is None or ac1 is None:
         return None
-    observed, comparisons = _share_agreeing_comparisons(sums)
+    observed, comparisons = _compute_agreeing_share(sums)
     agreement = min(observed, value["percent_agreement"])  # of comparisons, and of items
     if agreement < HIGH_AGREEMENT or ac1 - kappa < PARADOX_GAP:
         return None
@@ -143,8 +143,8 @@ def _diagnose_prevalence(
     )
 
 
-def _share_agreeing_comparisons(sums: PatternSums) -> tuple[float, int]:
-    """Return the share of agreeing comparisons of two ratings of an item, and their number.
+def _compute_agreeing_share(sums: PatternSums) -> tuple[float, int]:
+    """Return the share of agreeing pairs among the pairs of ratings of an item, and their number.
 
     Percent agreement differs from this share where items have unequal numbers of ratings, because
     it counts items equally.

@@ -99,7 +99,7 @@ class _Ratings:
         own = self.select(is_own[self.item])
         return replace(own, item=(np.cumsum(is_own) - 1)[own.item])
 
-    def count(self) -> Floats:
+    def count_by_category(self) -> Floats:
         """Return the number of ratings of each item by category (N, k)."""
         k = len(self.w)
         size = (int(self.item.max(initial=-1)) + 1) * k
@@ -188,7 +188,7 @@ def compare_raters(
     codes = np.asarray(code, np.int64)
     cluster = None if clusters is None else index_distinct(np.asarray(clusters))[1]
     ratings = _Ratings(item_index, rater_index, codes, cluster, as_weight_matrix(weights, k))
-    n_ratings = ratings.count().sum(axis=1)
+    n_ratings = ratings.count_by_category().sum(axis=1)
     ratings = ratings.select(n_ratings[item_index] >= 3)
     tested = np.flatnonzero(_score_raters(ratings, raters.size).is_tested)
     tests = []
@@ -221,7 +221,7 @@ def _build_influence_on_kappa(ratings: _Ratings) -> Floats:
     Only items of three ratings or more are used. Where the influence is undefined, the weights are
     returned.
     """
-    counts, w = ratings.count(), ratings.w
+    counts, w = ratings.count_by_category(), ratings.w
     counts = counts[counts.sum(axis=1) >= 3]
     m = counts.sum(axis=1)
     shares = (counts / m[:, None]).sum(axis=0) / max(len(m), 1)
@@ -241,7 +241,7 @@ def _score_raters(ratings: _Ratings, n_raters: int, only: int | None = None) -> 
 
     only: number of the single rater to score; the others then have sums of 0.
     """
-    counts = ratings.count()
+    counts = ratings.count_by_category()
     m = counts.sum(axis=1)
     by_code = _compute_differences(counts, m, ratings.w)
     ratings = ratings.select(m[ratings.item] >= 3)

@@ -75,18 +75,18 @@ class LevelFall:
         return int(self.evidence.onset[self.t])
 
     def compute_mean(self, rows: slice) -> float:
-        """Return the mean score of a slice of weeks, weighted by their numbers of scores."""
+        """Return the mean score in a slice of weeks; each score has the same weight."""
         n = self.series.n[rows]
         return float((self.series.mean[rows] * n).sum() / n.sum())
 
     @property
     def mean_before(self) -> float:
-        """The mean before the onset."""
+        """The mean score in the weeks before the onset."""
         return self.compute_mean(slice(0, self.onset))
 
     @property
     def mean_since(self) -> float:
-        """The mean from the onset to week t."""
+        """The mean score in the weeks from the onset to week t."""
         return self.compute_mean(slice(self.onset, self.t + 1))
 
 
@@ -261,7 +261,7 @@ def get_comparison_days(drift: DriftResult, rows: Ints) -> Ints:
 
 
 def get_last_days(drift: DriftResult, rows: Ints, item_index: Ints) -> Ints:
-    """Return the day of the last comparison of each item.
+    """Return the day (N,) of the last comparison of each item.
 
     rows, item_index (C,): the comparisons, and the index of the item of each.
     """

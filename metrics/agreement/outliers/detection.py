@@ -113,7 +113,7 @@ def detect_alerted_raters(
     attributes: Sequence[Ints] = (),
     clusters: Ints | None = None,
 ) -> set[int]:
-    """Return the keys of all raters named by an alert, of drift or of another rule.
+    """Detect drift and outliers, and return the keys of all raters whom an alert names.
 
     items, raters, codes, days (M,): as for detect_drift; categories: their number; attributes:
     columns (M,) with numbers of the items' attribute values; clusters (M,): cluster of each
@@ -125,7 +125,7 @@ def detect_alerted_raters(
 
 
 def get_alerted_raters(drift: DriftResult, outliers: OutlierResult) -> set[int]:
-    """Return the keys of the raters of all findings, and of drift alerts not explained by them."""
+    """Return the keys of raters named by a finding, or by a drift alert that none explains."""
     named = {rater for finding in outliers.findings for rater in finding.raters}
     for index, alert in enumerate(drift.alerts):
         if index not in outliers.explained:

@@ -144,8 +144,8 @@ def evaluate_exam(
 
     alpha: share of passes among raters who are right with probability p_fail; beta: share of
     failures among those with p_pass. After `max_answers` answers the sign of the log likelihood
-    ratio decides, which makes both a little larger (exam_pass_probability is exact). ValueError
-    unless 0 < p_fail < p_pass < 1.
+    ratio decides, which makes both a little larger (exam_pass_probability is exact). Raises
+    ValueError unless 0 < p_fail < p_pass < 1.
     """
     if not 0 < p_fail < p_pass < 1:
         raise ValueError(f"0 < p_fail < p_pass < 1, not p_fail {p_fail:g}, p_pass {p_pass:g}")
@@ -208,7 +208,7 @@ def _follow_exam(
 
     Both follow from the distribution of right answers among undecided raters after each answer.
     get_probability: number of answers, numbers of right ones among them (n,) -> probability that
-    the next one is right (n,). ValueError unless 0 < p_fail < p_pass < 1.
+    the next one is right (n,). Raises ValueError unless 0 < p_fail < p_pass < 1.
     """
     if not 0 < p_fail < p_pass < 1:
         raise ValueError(f"0 < p_fail < p_pass < 1, not p_fail {p_fail:g}, p_pass {p_pass:g}")
@@ -243,7 +243,7 @@ def compute_evidence_from_counts(
 ) -> Floats:
     """Return the evidence (...) for an accuracy below p0, from numbers of right and wrong answers.
 
-    It is capped at the largest float, which is exceeded after thousands of wrong answers.
+    It is capped at the largest float, which is exceeded after thousands of wrong answers. Raises
     ValueError unless 0 < p0 < 1.
     """
     if not 0 < p0 < 1:
@@ -263,8 +263,10 @@ def compute_evidence_from_counts(
     return np.asarray(np.exp(np.minimum(log_evidence, math.log(np.finfo(float).max))), float)
 
 
-def find_pause(evidence_path: npt.ArrayLike, threshold: float = PAUSE_EVIDENCE) -> int | None:
-    """Return the number of answers after which the evidence reached the threshold, or None."""
+def count_answers_until_pause(
+    evidence_path: npt.ArrayLike, threshold: float = PAUSE_EVIDENCE
+) -> int | None:
+    """Return the number of answers after which the evidence (n,) reached the threshold, or None."""
     reached = np.flatnonzero(np.asarray(evidence_path, float) >= threshold)
     return int(reached[0]) + 1 if reached.size else None
 

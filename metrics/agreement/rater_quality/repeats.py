@@ -78,7 +78,9 @@ def compute_intra_rater_agreement(
     shifts = two_raters.mean_difference(counts.swapaxes(-2, -1), values).to_values()
     raters = []
     for table, kappa, shift in zip(counts, kappas, shifts, strict=True):
-        raters.append(_build_repeats(table, _mark_too_few(int(table.sum()), kappa), shift))
+        raters.append(
+            _build_repeats(table, _mark_undefined_if_too_few(int(table.sum()), kappa), shift)
+        )
     total_table = counts.sum(axis=0)
     project = _build_repeats(
         total_table, _compute_stratified_kappa(int(total_table.sum()), raters), None
@@ -121,7 +123,7 @@ def _compute_project_icc(counts: npt.NDArray[np.int64], values: Floats) -> Value
     weights = 1 - squared_distance / max(float(squared_distance.max()), 1e-300)
     kappas = cohen.kappa(counts, weights).to_values()
     raters = [
-        _build_repeats(table, _mark_too_few(int(table.sum()), kappa), None)
+        _build_repeats(table, _mark_undefined_if_too_few(int(table.sum()), kappa), None)
         for table, kappa in zip(counts, kappas, strict=True)
     ]
     return _compute_stratified_kappa(int(counts.sum()), raters)
@@ -138,7 +140,7 @@ def _build_repeats(
     return RepeatAgreement(n, n_same / n, low, high, kappa, shift)
 
 
-def _mark_too_few(n: int, kappa: Value) -> Value:
+def _mark_undefined_if_too_few(n: int, kappa: Value) -> Value:
     """Return kappa, undefined with a reason for fewer than two repeats."""
     if n == 0:
         return _mark_undefined(kappa, NO_REPEATS)
@@ -150,7 +152,7 @@ def _mark_undefined(value: Value, reason: str) -> Value:
 
 
 def _build_undefined(n: int) -> Value:
-    """Return the undefined Value of n repeats."""
+    """Return a Value of n repeats that is undefined because they are too few."""
     return {
         "value": None,
         "low": None,

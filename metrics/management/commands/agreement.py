@@ -229,7 +229,10 @@ def _read_ratings(options: Mapping[str, Any]) -> rating_file.RatingFile:
 
 
 def _compute_results(options: Mapping[str, Any]) -> _FileResults:
-    """Read the file and compute the results. Raises RatingFileError and ValueError."""
+    """Read the file and compute the results that the options request.
+
+    Raises RatingFileError, and ValueError for options that do not suit the file.
+    """
     ratings = _read_ratings(options)
     matrix = None if options["matrix"] is None else _parse_matrix(options["matrix"])
     report = build_report(

@@ -30,7 +30,7 @@ class Contribution:
 
     @property
     def is_distinct(self) -> bool:
-        """Return whether it clearly differs from the others; False if this was not tested."""
+        """Return whether the contribution clearly differs from the others; False if not tested."""
         return self.values["contribution"] is not None and bool(self.values.get("is_distinct"))
 
     @property
@@ -48,7 +48,7 @@ class Contribution:
         return (
             self.name
             if self.rater
-            else _("%(kind)s: %(name)s") % {"kind": self.kind, "name": self.name}
+            else _("%(what)s: %(value)s") % {"what": self.kind, "value": self.name}
         )
 
 
@@ -173,7 +173,7 @@ def build_chart_rows(explanation: ChangeExplanation | None) -> list[vega_lite.Ro
 PALE_OPACITY = 0.35  # of bars that may be chance
 
 
-def get_height(n_bars: int) -> tuple[str, int]:
+def get_chart_height(n_bars: int) -> tuple[str, int]:
     """Return the CSS class that reserves the height of the chart, and the height in pixels.
 
     The classes are defined in css/results.css.
@@ -213,7 +213,7 @@ def build_bar_chart(
     encoding = {"x": x, "y": y, "tooltip": tooltip}
     rank_filter = [{"filter": f"datum.rank <= {max_bars}"}]
     return vega_lite.build_chart(
-        get_height(len(visible_rows))[1],
+        get_chart_height(len(visible_rows))[1],
         transform=rank_filter,
         encoding=encoding,
         layer=[_build_bar_layer(is_clear=is_clear), *_build_number_layers()],
@@ -233,7 +233,7 @@ def _build_bar_layer(*, is_clear: bool) -> vega_lite.Spec:
 
 
 def _build_number_layers() -> list[vega_lite.Spec]:
-    """Return two layers of numbers at the bars: of negative contributions, and of the others."""
+    """Return two layers of numbers beside the bars: of negative contributions, then of others."""
     text = vega_lite.build_field("contribution", "quantitative", format="+.2f")
     return [
         {

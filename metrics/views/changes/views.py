@@ -43,14 +43,6 @@ from . import contributions
 from .contributions import ChangeExplanation, Contribution
 
 
-def _get_change_template(change: float, *, is_clear: bool) -> str:
-    if not is_clear or abs(change) < 0.005:
-        return _("Agreement was %(before)s in %(from)s and %(after)s in %(to)s.")
-    if change < 0:
-        return _("Agreement fell from %(before)s (%(from)s) to %(after)s (%(to)s).")
-    return _("Agreement rose from %(before)s (%(from)s) to %(after)s (%(to)s).")
-
-
 def build_sentences(comparison: PeriodComparison, explanation: ChangeExplanation) -> list[str]:
     """Return sentences on the change, whether it may be chance, and its main causes.
 
@@ -73,7 +65,8 @@ def build_sentences(comparison: PeriodComparison, explanation: ChangeExplanation
         name: f"{format_number(estimate['value'])} {format_interval(estimate)}".strip()
         for name, estimate in (("before", before), ("after", after))
     }
-    lines = [_get_change_template(move, is_clear=explanation.is_clear) % (numbers | names)]
+    template = _("Agreement went from %(before)s (%(from)s) to %(after)s (%(to)s).")
+    lines = [template % (numbers | names)]
     if explanation.is_clear:
         parts = _list_main_contributions(explanation, move)
         parts += _list_opposing_raters(explanation, move)
@@ -174,7 +167,7 @@ def show_change(request: HttpRequest, project_id: int) -> HttpResponse:
         "row": attribution,
         "found": explanation,
         "bars": n_bars,
-        "bars_size": contributions.get_height(n_bars)[0],
+        "bars_size": contributions.get_chart_height(n_bars)[0],
         "sentences": build_sentences(comparison, explanation) if explanation else [],
         "clear": is_clear,
         "pale": None if is_clear else 1,
@@ -225,11 +218,9 @@ class GuidelineEffect:
     high: float
 
     @property
-    def direction(self) -> str:
-        """Return "rose", "fell", or "unclear" where the change may be chance."""
-        if self.low > 0:
-            return "rose"
-        return "fell" if self.high < 0 else "unclear"
+    def is_clear(self) -> bool:
+        """Return whether chance alone does not explain the change."""
+        return self.low > 0 or self.high < 0
 
 
 @login_required

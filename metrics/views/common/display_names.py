@@ -33,7 +33,7 @@ UNDEFINED_REASONS: dict[str, Promise] = {
     "needs_complete_items": _("needs items that all raters rated"),
     "no_discordant_pairs": _("the two never differ"),
     "needs_bootstrap": _("no interval by formula"),
-    "too_many_items": _("too many items to be computed"),
+    "too_many_items": _("too many items to compute"),
     "no_gold_ratings": _("no answer on a gold item"),
     "no_repeats": _("nothing was rated twice"),
     "too_short": _("too few items"),
@@ -144,9 +144,9 @@ def get_band_name(band: bands.Band | None) -> str | Promise:
 
 
 def get_explanation(name: str) -> tuple[str | Promise, str]:
-    """Return (title, text) of a coefficient or of a term of glossary.TERMS.
+    """Return the title and the explanation of a coefficient, or of a term in glossary.TERMS.
 
-    The text is that of docs/statistics.md.
+    The explanation is that of docs/statistics.md. Raises KeyError for an unknown name.
     """
     if name in glossary.TERMS:
         title, text = glossary.TERMS[name]

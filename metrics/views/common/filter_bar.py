@@ -51,14 +51,14 @@ class PopulationLink:
     selected: bool
 
 
-def is_mixed(selection: Selection) -> bool:
+def is_of_people_and_models(selection: Selection) -> bool:
     """Return whether the page shows ratings of people and of models."""
     return not selection.filter.kind and bool(
         selection.headline.get("n_people") and selection.headline.get("n_models")
     )
 
 
-def list_links(
+def list_population_links(
     request: HttpRequest, selection: Selection, *, has_models: bool, transient: tuple[str, ...]
 ) -> list[PopulationLink]:
     """Return the choices of the switch between populations; none where no model rates.
@@ -126,7 +126,7 @@ class DatePreset:
 
 @dataclass(frozen=True)
 class FilterBar:
-    """The contents of the filter bar of a page."""
+    """The filter bar of a page: parts of the filter, fields, periods, and populations."""
 
     chips: list[FilterChip]
     presets: list[DatePreset]
@@ -142,7 +142,7 @@ class FilterBar:
 
     @classmethod
     def from_request(cls, request: HttpRequest, selection: Selection) -> FilterBar:
-        """Build the filter bar of a request."""
+        """Return the filter bar of a page, filled with the filter that the request selects."""
         choices = filtered_jobs.get_or_request_filter_choices(selection.question) or NO_CHOICES
         parameters = selection.filter.parameters
         other_parameters = [
@@ -170,7 +170,7 @@ class FilterBar:
             _build_fields(selection, choices),
             other_parameters,
             _build_url_without(request, *parameters),
-            list_links(
+            list_population_links(
                 request,
                 selection,
                 has_models=choices["models"],

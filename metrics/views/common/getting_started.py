@@ -57,7 +57,7 @@ def is_card_shown(project: Project, role: str, agreement: QuestionAgreement | No
 def build_steps(
     project: Project, agreement: QuestionAgreement | None, *, n_items: int, n_raters: int
 ) -> list[SetupStep]:
-    """Build the steps from the project and its counts."""
+    """Return the steps of the card, each with its progress and whether it is done."""
     n_double_rated = count_double_rated(agreement)
 
     format_count = number_formats.format_count
@@ -93,7 +93,7 @@ def build_steps(
     ]
 
 
-def count_done(steps: Sequence[SetupStep]) -> int:
+def count_done_steps(steps: Sequence[SetupStep]) -> int:
     """Count the steps that are done."""
     return sum(step.done for step in steps)
 

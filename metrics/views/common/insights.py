@@ -160,18 +160,17 @@ def build_outlier_sentences(raters: list[Rater], project: int, query: str) -> li
         ((_build_rater_link(rater, project, query),) for rater in raters[:3]),
     )
     if len(raters) > 3:
-        template = _("{n} raters agree less than the others, such as {names}.")
         page, question = reverse("raters", args=[project]), query.partition("&")[0]
-        count_link = render_link(
-            page, format_count(len(raters)), query=f"{question}&show=low_agreement"
-        )
-        return [format_html(template, n=count_link, names=names)]
-    template_few = ngettext(
+        n_more = len(raters) - 3
+        more = render_link(page, format_count(n_more), query=f"{question}&show=low_agreement")
+        and_more = ngettext("%(raters)s and %(n)s more", "%(raters)s and %(n)s more", n_more)
+        names = format_html(and_more % {"raters": "{names}", "n": "{n}"}, names=names, n=more)
+    template = ngettext(
         "{names} agrees less than the others.",
         "{names} agree less than the others.",
         len(raters),
     )
-    return [format_html(template_few, names=names)] if raters else []
+    return [format_html(template, names=names)] if raters else []
 
 
 def _build_rater_link(rater: Rater, project: int, query: str) -> SafeString:
@@ -239,8 +238,8 @@ def _describe_little_overlap(finding: NamedFinding) -> str:
 
 def _describe_confused_categories(finding: NamedFinding) -> str:
     return _(
-        "%(share)s of disagreement (%(n)s comparisons) is between “%(one)s” and “%(other)s”; "
-        "by frequency alone %(expected)s."
+        "%(share)s of disagreement (%(n)s comparisons) is between “%(one)s” and "
+        "“%(other)s”; category frequencies alone would give %(expected)s."
     ) % {
         "share": format_percent(finding.figures["share"]),
         "expected": format_percent(finding.figures["expected_share"]),
@@ -268,7 +267,7 @@ def _describe_rater_bias(finding: NamedFinding) -> str:
     }
     if len(finding.rater_names) < MAX_HEATMAP_RATERS:
         return text
-    return f"{text} " + _("Tested: the %(n)s most active raters.") % {"n": MAX_HEATMAP_RATERS}
+    return f"{text} " + _("Only the %(n)s most active raters.") % {"n": MAX_HEATMAP_RATERS}
 
 
 def _describe_consistency_only(finding: NamedFinding) -> str:

@@ -37,7 +37,7 @@ class Freshness:
 
     @classmethod
     def for_question(cls, question: Question) -> Freshness:
-        """Return the freshness of a question."""
+        """Return how current the stored results of a question are."""
         state = CountState.objects.filter(question=question).first()
         return cls(state, question_updates.count_pending_ratings(question, state))
 
@@ -91,7 +91,7 @@ class MultiQuestionFreshness:
 
     @classmethod
     def for_questions(cls, questions: Sequence[Question]) -> MultiQuestionFreshness:
-        """Return the freshness of several questions."""
+        """Return how current the stored results of several questions are."""
         states = CountState.objects.in_bulk([question.pk for question in questions])
         return cls(states, question_updates.count_pending_ratings_of_questions(questions, states))
 

@@ -87,7 +87,7 @@ class Selection:
 
     @property
     def table_class(self) -> str:
-        """Return the CSS class of a chart of a table, by the number of categories."""
+        """Return the CSS class of a table's chart, which depends on the number of categories."""
         return f"k{min(self.scale.k, 9)}"
 
     def select_ratings(self, rating_filter: RatingFilter) -> Selection:
@@ -184,8 +184,9 @@ def get_choice(parameters: QueryDict, name: str, allowed: Collection[str]) -> st
     """
     value = parameters.get(name) or None
     if value is not None and value not in allowed:
-        message = _("%(name)s must be one of %(allowed)s.") % {
+        message = _("“%(name)s” must be one of %(allowed)s, not “%(value)s”.") % {
             "name": name,
+            "value": value[:60],
             "allowed": ", ".join(allowed),
         }
         raise UnknownSelectionError(message)
@@ -193,9 +194,10 @@ def get_choice(parameters: QueryDict, name: str, allowed: Collection[str]) -> st
 
 
 def get_by_key(model: type[KeyedModel], project: Project, key: str) -> KeyedModel:
-    """Return the project's item or rater with this key. Raises UnknownSelectionError.
+    """Return the project's item or rater with this key.
 
-    A key that contains NUL is not looked up, because PostgreSQL rejects it.
+    Raises UnknownSelectionError if there is none. A key that contains NUL is not looked up, because
+    PostgreSQL rejects it.
     """
     instance = (
         None if "\0" in key else model._default_manager.filter(project=project, key=key).first()

@@ -81,12 +81,12 @@ def escape_title(title: str) -> str:
 
 
 def build_decimal_field(name: str, title: str) -> Spec:
-    """Return the encoding of a number with two decimals."""
+    """Return the encoding that shows the field ``name`` with two decimals."""
     return build_field(name, "quantitative", title, format=".2f")
 
 
 def build_count_field(name: str, title: str) -> Spec:
-    """Return the encoding of a whole number."""
+    """Return the encoding that shows the field ``name`` as a whole number."""
     return build_field(name, "quantitative", title, format=",d")
 
 

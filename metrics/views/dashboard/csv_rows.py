@@ -25,10 +25,10 @@ ESTIMATE_FIELDS = ("value", "low", "high", "n_items")
 
 
 def _flatten_estimate(estimate: Any, name: str = "") -> Row:
-    """Return value, interval and number of items of an estimate as columns; None gives empty cells.
+    """Return an estimate as columns: value, interval and number of items; None gives empty cells.
 
-    The value's column is ``name`` (default "value"); names of the others begin with ``name``
-    and _.
+    ``name``: of the column of the value, and with _ the beginning of the other names (ac1,
+    ac1_low); without it, they are value, low and so on.
     """
     values = estimate or {}
     prefix = f"{name}_" if name else ""

@@ -204,7 +204,7 @@ def get_trend_note(selection: Selection, agreement: QuestionAgreement | None) ->
     Empty otherwise, and for a coefficient that the URL names.
     """
     if agreement is not None and "sample" in agreement.headline:
-        return _("Trend: with ratings requested for uncertain items.")
+        return _("The trend includes ratings requested for uncertain items.")
     if selection.requested_coefficient:
         return ""
     headline = agreement.headline if agreement is not None else selection.headline
@@ -220,7 +220,10 @@ def get_trend_note(selection: Selection, agreement: QuestionAgreement | None) ->
 def get_headline_estimate(
     selection: Selection, agreement: QuestionAgreement | None
 ) -> Value | None:
-    """Return the estimate of the requested coefficient, or else of the headline; may be None."""
+    """Return the estimate of the requested coefficient, or else of the headline.
+
+    None without an agreement, or if it has no such coefficient.
+    """
     if agreement is None:
         return None
     if selection.requested_coefficient:
@@ -310,7 +313,7 @@ class GroupRow:
 def build_group_rows(
     selection: Selection, agreement: QuestionAgreement | None, source: ProjectSource
 ) -> list[GroupRow]:
-    """Return the agreement of people, of people with models, and of models.
+    """Return three rows: agreement among people, between people and models, and among models.
 
     Empty where all raters are of one kind.
     """

@@ -69,7 +69,7 @@ def build_recommendation(
         return None
     all_actions = list(actions)
     if headline.get("value") is None:  # the page says why
-        return Recommendation("", sorted(all_actions, key=_get_order)[:MAX_ACTIONS])
+        return Recommendation("", sorted(all_actions, key=_get_action_rank)[:MAX_ACTIONS])
     if name != "percent_agreement" and is_inconclusive(selection, headline):
         caveat = _describe_too_early(headline)
         all_actions += _suggest_planning(selection, headline)
@@ -80,10 +80,10 @@ def build_recommendation(
         all_actions += _suggest_discussion(selection, name, headline)
     if not all_actions and not caveat:
         all_actions.append(_suggest_labels(selection))
-    return Recommendation(caveat, sorted(all_actions, key=_get_order)[:MAX_ACTIONS])
+    return Recommendation(caveat, sorted(all_actions, key=_get_action_rank)[:MAX_ACTIONS])
 
 
-def _get_order(action: NextAction) -> int:
+def _get_action_rank(action: NextAction) -> int:
     return action.kind
 
 
@@ -115,8 +115,8 @@ def _describe_too_early(headline: Value) -> str:
     if n_items == 1 or bands.has_zero_width(headline["low"], headline["high"]):
         return insights.describe_few_items(n_items)
     return ngettext(
-        "Not enough data yet: the interval of %(n)s item is wide.",
-        "Not enough data yet: the interval of %(n)s items is wide.",
+        "Not enough data yet: with only %(n)s item, the interval is wide.",
+        "Not enough data yet: with only %(n)s items, the interval is wide.",
         n_items,
     ) % {"n": number_formats.format_count(n_items)}
 
@@ -147,7 +147,7 @@ def _suggest_planning(selection: Selection, headline: Value) -> list[NextAction]
         return []
     n_items = headline["n_items"] or 0
     reason = ngettext(
-        "%(n)s item is too few for a result", "%(n)s items are too few for a result", n_items
+        "%(n)s item is too few to judge", "%(n)s items are too few to judge", n_items
     ) % {"n": number_formats.format_count(n_items)}  # fmt: skip
     url = _build_question_url("plan", selection)
     return [NextAction(ActionKind.SETUP, _("Plan more items"), reason, url)]
@@ -178,7 +178,7 @@ def _suggest_discussion(selection: Selection, name: str, headline: Value) -> lis
 
 def _suggest_labels(selection: Selection) -> NextAction:
     url = _build_question_url("labels", selection)
-    return NextAction(ActionKind.LABELS, _("Export labels"), _("no open tasks"), url)
+    return NextAction(ActionKind.LABELS, _("Export labels"), _("No open tasks."), url)
 
 
 def _build_question_url(name: str, selection: Selection) -> str:

@@ -307,7 +307,7 @@ def describe_match_count(number: ItemCount, n_items: int) -> str:
         return _("Over %(fit)s of %(all)s items match") % params
     if number.n_scanned:
         params["looked_at"] = format_count(number.n_scanned)
-        return _("%(fit)s of the first %(looked_at)s items match (%(all)s in total)") % params
+        return _("%(fit)s of the first %(looked_at)s of %(all)s items match") % params
     return (
         ngettext("1 of %(all)s items matches", "%(fit)s of %(all)s items match", number.items)
         % params
@@ -329,7 +329,7 @@ def describe_page_range(
         return _("%(first)s to %(last)s") % params
     params["all"] = format_count(number.items if number else n_listed)
     if number and number.more:
-        return _("%(first)s to %(last)s of more than %(all)s") % params
+        return _("%(first)s to %(last)s of over %(all)s") % params
     return _("%(first)s to %(last)s of %(all)s") % params
 
 

@@ -212,11 +212,11 @@ def _build_item_annotations(
     gold_ids = gold.get_gold_in_force(selection.question, item_ids).values_list(
         "item_id", flat=True
     )
-    n_skips = skipped_and_flagged.count_in_project(selection.project)
+    n_skips = skipped_and_flagged.count_skips_and_flags(selection.project)
     return {
         "shown_items": items,
         "golden": set(gold_ids),
-        "aside": skipped_and_flagged.get_by_item(item_ids) if n_skips else {},
+        "aside": skipped_and_flagged.get_skips_and_flags_by_item(item_ids) if n_skips else {},
         "set_aside": item_rows.describe_skip_count(n_skips, skipped_and_flagged.MAX_COUNTED)
         if n_skips
         else "",
@@ -224,7 +224,10 @@ def _build_item_annotations(
 
 
 def _get_open_item(request: HttpRequest, selection: Selection) -> dict[str, object] | None:
-    """Return the item that is open beside the list, or None."""
+    """Return the template context of the item that is open beside the list; None if none is open.
+
+    Raises Http404 if the project has no such item.
+    """
     if not request.GET.get("item"):
         return None
     item_id = parse_id(request.GET["item"])
@@ -239,7 +242,7 @@ def _get_open_item(request: HttpRequest, selection: Selection) -> dict[str, obje
             item, selection.questions, with_gold=selection.project.can_manage, with_history=False
         ),
         "may_decide": selection.project.can_review,
-        "aside": skipped_and_flagged.get_by_item([item.pk]).get(item.pk)
+        "aside": skipped_and_flagged.get_skips_and_flags_by_item([item.pk]).get(item.pk)
         if selection.project.can_manage
         else None,
         "close": _build_list_url(request),
@@ -287,7 +290,9 @@ def show_item(request: HttpRequest, project_id: int, key: str) -> HttpResponse:
         "selection": selection,
         "item": shown_item,
         "is_lead": is_lead,
-        "skips": skipped_and_flagged.get_by_item([shown_item.pk]).get(shown_item.pk, [])
+        "skips": skipped_and_flagged.get_skips_and_flags_by_item([shown_item.pk]).get(
+            shown_item.pk, []
+        )
         if is_lead
         else [],
         "blocks": content.build_blocks(shown_item.body),

@@ -99,7 +99,7 @@ def _fill_rows(filled_rows: list[ProjectRow]) -> None:
             row.rating_counts = {q.question: q.n_ratings for q in progresses}
     rows_with_complete_items = [row for row in filled_rows if row.n_complete_items]
     _add_item_counts(rows_with_complete_items)
-    _add_uncounted([row for row in rows_with_complete_items if row.has_complete_items_only])
+    _add_uncounted_ratings([row for row in rows_with_complete_items if row.has_complete_items_only])
 
 
 def _add_project_columns(rows: list[ProjectRow]) -> None:
@@ -114,7 +114,7 @@ def _add_item_counts(rows: list[ProjectRow]) -> None:
         row.n_items = n_items[row.project.pk]
 
 
-def _add_uncounted(rows: list[ProjectRow]) -> None:
+def _add_uncounted_ratings(rows: list[ProjectRow]) -> None:
     uncounted = _count_uncounted_by_project([pk for row in rows for pk in row.rating_counts])
     for row in rows:
         row.uncounted = uncounted.get(row.project.pk, 0)
@@ -130,7 +130,7 @@ class _QuestionProgress(NamedTuple):
 
 
 def _load_progress(projects: list[int]) -> list[_QuestionProgress]:
-    """Return the progress of the projects' questions in their order."""
+    """Return the progress of every question of these projects, in the order of the questions."""
     all_time = FilteredRelation("results", condition=Q(results__period_unit=PeriodUnit.ALL))
     questions = Question.objects.filter(project__in=projects).alias(all_time=all_time)
     columns = questions.values_list(
@@ -160,7 +160,7 @@ def _add_questions(rows: list[ProjectRow]) -> None:
             row.shown_question = question_row
 
 
-def _add_notes(rows: list[ProjectRow]) -> None:
+def _add_lead_notes(rows: list[ProjectRow]) -> None:
     """Add notes for the lead, and whether the findings forbid naming a band for the shown value."""
     shown_rows = [row.shown_question for row in rows if row.shown_question]
     findings = get_stored_findings(shown_row.question.pk for shown_row in shown_rows)
@@ -196,7 +196,7 @@ def load_page_details(page_rows: list[ProjectRow], inboxes: Sequence[ProjectInbo
     _add_project_columns([row for row in page_rows if not row.sees_results])
     counted_rows = [row for row in page_rows if not row.is_being_deleted]
     _add_item_counts(counted_rows)
-    _add_uncounted(counted_rows)
+    _add_uncounted_ratings(counted_rows)
     _add_questions([row for row in page_rows if not row.questions])
     needing = [row.project.pk for row in page_rows if row.impact is not None]
     for inbox in inboxes:
@@ -204,7 +204,7 @@ def load_page_details(page_rows: list[ProjectRow], inboxes: Sequence[ProjectInbo
         for row in page_rows:
             row.top_entry = top_entries.get(row.project.pk)
     filled_rows = [row for row in page_rows if row.questions]
-    _add_notes(filled_rows)
+    _add_lead_notes(filled_rows)
     _add_setup_steps(filled_rows)
     questions = [question_row for row in filled_rows for question_row in row.questions]
     weekly_trends = recent_weeks.get_recent_weeks(
@@ -223,7 +223,7 @@ def load_page_details(page_rows: list[ProjectRow], inboxes: Sequence[ProjectInbo
 
 
 def query_last_changes(questions: Collection[int]) -> QuerySet[Question, tuple[int, Any]]:
-    """Return a queryset of (question id, time of the last change of a rating).
+    """Return a queryset of (question id, newest change of its ratings); None without ratings.
 
     It takes one index lookup for each question. SQLite uses the index only if the outer id is an
     expression, and if the order has no id: else it would sort the ratings of a file, which have the

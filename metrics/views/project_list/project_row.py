@@ -73,7 +73,7 @@ def get_avatars(projects: Sequence[Project]) -> dict[int, AvatarGroup]:
 
 
 class ProjectGroup(models.TextChoices):
-    """Groups of the list of projects."""
+    """Groups of projects in the list; each project is in one of them."""
 
     ATTENTION = "attention", gettext_lazy("Needs attention")
     RUNNING = "running", gettext_lazy("In progress")
@@ -104,7 +104,9 @@ class ProjectInbox(Protocol):
 
     def count_projects(self) -> int: ...
 
-    def get_top_entries(self, project_ids: Collection[int]) -> Mapping[int, TopEntry]: ...
+    def get_top_entries(self, project_ids: Collection[int]) -> Mapping[int, TopEntry]:
+        """Return {project id: its top entry} of projects that ``rank_projects`` returned."""
+        ...
 
 
 # Creates the inbox of a user, once a package above has registered it at startup.

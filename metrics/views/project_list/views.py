@@ -41,7 +41,8 @@ def show_questions(request: HttpRequest, project_id: int) -> HttpResponse:
 def set_star(request: HttpRequest, project_id: int) -> HttpResponse:
     """Star a project (``starred`` 1) or remove the star (0).
 
-    Redirects to the list with its previous parameters, which are in ``passed``.
+    Redirects to the list with its previous parameters, which are in ``passed``. Raises BadRequest
+    for another value, and Http404 for a user who is no member.
     """
     project = get_project(request.user, project_id)
     if request.POST.get("starred") not in ("0", "1"):

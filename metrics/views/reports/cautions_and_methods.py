@@ -10,6 +10,7 @@ from django.utils import translation
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from core.text import lower_first
 from metrics.agreement import registry
 from metrics.agreement.explain import bands
 from metrics.agreement.headline import COHEN, LEAD_CHOICE, get_report_key, get_unweighted_name
@@ -120,7 +121,7 @@ def _list_band_cautions(facts: ReportFacts) -> list[str]:
             )
     if not bands.is_designed_for(headline["name"], scheme):
         caution_texts.append(
-            _("Fit of the labels of %(scheme)s: made for another coefficient.")
+            _("That labels of %(scheme)s fit: they are for another coefficient.")
             % {"scheme": BandScheme(scheme).label}
         )
     return caution_texts
@@ -151,7 +152,7 @@ def _list_item_cautions(facts: ReportFacts) -> list[str]:
             % {"n": format_count(n_not_comparable)}
         )
     if facts["headline"]["name"].startswith("icc"):
-        caution_texts.append(_("Other items: it is higher if items differ more."))
+        caution_texts.append(_("Agreement on other items: it is higher if items differ more."))
     elif facts["headline"]["name"] != "percent_agreement":
         caution_texts.append(
             _("Better or worse raters than elsewhere: the value depends on category frequencies.")
@@ -173,11 +174,11 @@ def build_methods(facts: ReportFacts) -> list[tuple[str, str]]:
     paragraphs = []
     for language, _name in settings.LANGUAGES:
         with translation.override(language):
-            paragraphs.append((language, _build_paragraph(facts)))
+            paragraphs.append((language, _build_methods_paragraph(facts)))
     return paragraphs
 
 
-def _build_paragraph(facts: ReportFacts) -> str:
+def _build_methods_paragraph(facts: ReportFacts) -> str:
     separator = "" if (translation.get_language() or "").startswith("zh") else " "
     numbers = [
         _describe_estimate(facts),
@@ -264,7 +265,7 @@ def _describe_estimate(facts: ReportFacts) -> str:
 _GROUP_NAMES = {
     "people": lambda: _("the people"),
     "models": lambda: _("the models"),
-    "all": lambda: _("all raters together"),
+    "all": lambda: lower_first(_("All raters together")),
 }
 
 

@@ -73,16 +73,16 @@ def build_sections(facts: ReportFacts, question: Question) -> list[ReportSection
     """Return the sections of the report, the most important first."""
     zone = question.project.time_zone
     all_sections = [
-        _build_result(facts),
-        _build_raters(facts, question),
-        _build_basis(facts, ZoneInfo(zone)),
-        _build_coverage(facts),
-        _build_other_statistics(facts),
-        _build_groups(facts),
+        _build_result_section(facts),
+        _build_raters_section(facts, question),
+        _build_basis_section(facts, ZoneInfo(zone)),
+        _build_coverage_section(facts),
+        _build_other_statistics_section(facts),
+        _build_groups_section(facts),
         ReportSection(_("What this does not show"), points=reports_texts.list_cautions(facts)),
         ReportSection(_("For a methods section"), paragraphs=reports_texts.build_methods(facts)),
         ReportSection(_("References"), points=reports_texts.list_references(facts)),
-        _build_hash(facts),
+        _build_hash_section(facts),
     ]
     return [
         section for section in all_sections if section.paragraphs or section.points or section.rows
@@ -97,11 +97,11 @@ def _build_paragraphs(*texts: str) -> list[tuple[str, str]]:
     return [("", text) for text in texts if text]
 
 
-def _build_result(facts: ReportFacts) -> ReportSection:
+def _build_result_section(facts: ReportFacts) -> ReportSection:
     headline = facts["headline"]
     name, value = headline["name"], headline["value"]
-    headline_text = _("%(coefficient)s: %(value)s") % {
-        "coefficient": display_names.get_coefficient_name(name),
+    headline_text = _("%(what)s: %(value)s") % {
+        "what": display_names.get_coefficient_name(name),
         "value": format_estimate(value),
     }
     if headline["why"] == LEAD_CHOICE:
@@ -132,7 +132,7 @@ def _build_result(facts: ReportFacts) -> ReportSection:
     )
 
 
-def _build_raters(facts: ReportFacts, question: Question) -> ReportSection:
+def _build_raters_section(facts: ReportFacts, question: Question) -> ReportSection:
     """Return the section on raters: how many lower the value, and notes of other packages."""
     notes = [note for notes in RATER_NOTES.call(question) for note in notes]
     outlying = facts.get("outlying")
@@ -187,13 +187,13 @@ def _describe_target(facts: ReportFacts) -> str:
     return _("Target: %(bar)s.") % {"bar": format_number(facts["bar"])}
 
 
-def _build_basis(facts: ReportFacts, zone: ZoneInfo) -> ReportSection:
+def _build_basis_section(facts: ReportFacts, zone: ZoneInfo) -> ReportSection:
     declared, value = facts["declared"], facts["headline"]["value"]
     labels = ", ".join(category["label"] for category in declared["categories"])
     rated_from_to = [format_time(at, zone) for at in facts["rated_from_to"]]
     dates_rated = " – ".join(dict.fromkeys(rated_from_to))
     if facts["has_untimed_ratings"]:
-        dates_rated += ". " + _("Ratings without a time count from their import.")
+        dates_rated += ". " + _("Ratings without a time are dated to their import.")
     rows = [
         (_("Project"), facts["project"]["name"]),
         (_("As of"), format_time(facts["as_of"], zone)),
@@ -223,7 +223,7 @@ def _describe_basis(value: Value) -> str:
     ) % {"ratings": format_count(value["n_ratings"]), "items": format_count(value["n_items"])}
 
 
-def _build_coverage(facts: ReportFacts) -> ReportSection:
+def _build_coverage_section(facts: ReportFacts) -> ReportSection:
     by_ratings = reports_texts.count_items_by_ratings(facts)
     rows = [
         (format_count(number), format_count(items)) for number, items in sorted(by_ratings.items())
@@ -249,7 +249,7 @@ def _build_coverage(facts: ReportFacts) -> ReportSection:
     )
 
 
-def _build_other_statistics(facts: ReportFacts) -> ReportSection:
+def _build_other_statistics_section(facts: ReportFacts) -> ReportSection:
     estimates = facts["coefficients"]
     rows = [
         (
@@ -263,8 +263,11 @@ def _build_other_statistics(facts: ReportFacts) -> ReportSection:
     return ReportSection(_("Other statistics"), head=head, rows=rows)
 
 
-def _build_groups(facts: ReportFacts) -> ReportSection:
-    """Return the agreement of people and models; empty where all raters are of one kind."""
+def _build_groups_section(facts: ReportFacts) -> ReportSection:
+    """Return the section on the agreement of people and models.
+
+    It has no rows where all raters are of one kind.
+    """
     headline = facts["headline"]
     rows = [
         (
@@ -279,18 +282,15 @@ def _build_groups(facts: ReportFacts) -> ReportSection:
     return ReportSection(_("People and models"), head=head, rows=rows)
 
 
-def _build_hash(facts: ReportFacts) -> ReportSection:
-    explanation = _("SHA-256 of the ratings at that time.")
-    return ReportSection(
-        _("Hash of the ratings"), paragraphs=_build_paragraphs(facts["hash"], explanation)
-    )
+def _build_hash_section(facts: ReportFacts) -> ReportSection:
+    return ReportSection(_("SHA-256 of the ratings"), paragraphs=_build_paragraphs(facts["hash"]))
 
 
 # --- Markdown
 
 
 def render_markdown(facts: ReportFacts, question: Question) -> str:
-    """Render the report as Markdown."""
+    """Return the report as a Markdown text in the reader's language."""
     lines = [f"# {_escape_markdown(build_title(facts))}", ""]
     for section in build_sections(facts, question):
         lines += [f"## {_escape_markdown(section.title)}", ""]

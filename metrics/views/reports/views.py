@@ -42,7 +42,8 @@ class ReportForm(forms.Form):
 def show_reports(request: HttpRequest, project_id: int) -> HttpResponse:
     """Show the reports of a project.
 
-    POST by a lead requests another, as of now or of a past moment.
+    POST by a lead requests another, as of now or of a past moment. Raises Http404 for a project
+    without questions.
     """
     role = Member.Role.LEAD if request.method == "POST" else Member.Role.VIEWER
     project = get_project(request.user, project_id, role=role)
@@ -93,7 +94,10 @@ def show_report(request: HttpRequest, project_id: int, number: int) -> HttpRespo
 @login_required
 @require_safe
 def download_report(request: HttpRequest, project_id: int, number: int, form: str) -> HttpResponse:
-    """Return a report as Markdown in the reader's language, or its facts as JSON."""
+    """Return a report as Markdown in the reader's language, or its facts as JSON.
+
+    Raises Http404 for another format, an unknown report, and one that is still pending.
+    """
     project = get_project(request.user, project_id, role=Member.Role.VIEWER)
     row = _get_report(project, number)
     if row.facts is None or form not in ("md", "json"):

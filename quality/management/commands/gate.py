@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from projects.models import Project
 from quality.gates import services, verdict_jobs, verdict_texts
-from quality.gates.verdicts import Document, compute_document
+from quality.gates.verdicts import Document, compute_verdict
 from quality.models import Gate, VerdictValue
 
 EXIT_STATUSES = {
@@ -56,7 +56,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            document = self._decide(options)
+            document = self._compute_verdict(options)
         except CommandError:
             raise
         except Exception as error:  # any other exit status would be a verdict
@@ -66,21 +66,21 @@ class Command(BaseCommand):
             self.stdout.write(json.dumps(document, ensure_ascii=False, allow_nan=False))
         else:
             self.stdout.write(verdict_texts.describe_verdict(document))
-            for line in verdict_texts.list_sentences(document):
+            for line in verdict_texts.list_rule_sentences(document):
                 self.stdout.write(f"  {line}")
         if status := EXIT_STATUSES[document["verdict"]]:
             sys.exit(status)
 
-    def _decide(self, options: Mapping[str, Any]) -> Document:
+    def _compute_verdict(self, options: Mapping[str, Any]) -> Document:
         gate = _get_gate(options["project"], options["name"])
         if options["as_of"] is None:
-            return compute_document(gate, timezone.now())
+            return compute_verdict(gate, timezone.now())
         try:
             zone = ZoneInfo(gate.project.time_zone)
             moment = verdict_jobs.parse_moment(options["as_of"], zone)
         except verdict_jobs.InvalidMoment as error:
             raise CommandError(f"--as-of: {error}", returncode=ERROR_STATUS) from None
-        return compute_document(gate, moment)
+        return compute_verdict(gate, moment)
 
 
 def _get_gate(project_id: int, name: str) -> Gate:

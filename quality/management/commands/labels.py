@@ -44,7 +44,7 @@ class Command(BaseCommand):
             )
         label_names = selectors.LabelNames.for_question(question, consensus)
         labels = selectors.get_labels(question, at_least=at_least)
-        document = files.build_document(question.project, label_names, file_format, labels)
+        document = files.build_labels_document(question.project, label_names, file_format, labels)
         for chunk in document.iter_file():
             sys.stdout.buffer.write(chunk)
         sys.stdout.buffer.flush()

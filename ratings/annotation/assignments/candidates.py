@@ -160,7 +160,7 @@ def build_planned_search_sql(overlap: int, size: int, lock: str) -> str:
 
 
 def should_use_plan(rater: Rater, n_assigned: int) -> bool:
-    """Return True if the rater's next item should be a planned one.
+    """Return whether the rater's next item should be a planned one.
 
     About one item in RANDOM_EVERY is selected at random instead, so that not all ratings are of
     items that were selected because of other raters' answers. ``n_assigned`` is the number of items
@@ -172,7 +172,11 @@ def should_use_plan(rater: Rater, n_assigned: int) -> bool:
 
 
 def _build_level_queries(overlap: int, condition: str) -> list[str]:
-    """Return one query per level, each a single index lookup."""
+    """Return one query for each level, which is a single index lookup.
+
+    A level is a number of slots taken, below ``overlap``; the last level joins the numbers from
+    MAX_LEVELS on. ``condition`` is further SQL that an item must meet.
+    """
     levels = [f"= {level}" for level in range(min(overlap, MAX_LEVELS))]
     if overlap > MAX_LEVELS:
         levels.append(f"BETWEEN {MAX_LEVELS} AND {overlap - 1}")
@@ -183,10 +187,10 @@ def _build_level_queries(overlap: int, condition: str) -> list[str]:
 
 
 def build_id_ranges(starts: Sequence[int]) -> list[tuple[int, int]]:
-    """Return the ranges of ids (lower, upper] to search, in this order.
+    """Return the ranges of ids (lower, upper] to search for an item, in this order.
 
-    A span of RANDOM_SPAN ids after each start but the last; then all ids after the last start, and
-    all up to it.
+    ``starts`` are ids at which the search begins: first the RANDOM_SPAN ids after each start but
+    the last, then all ids after the last start, then all up to it.
     """
     return [
         *((start, start + RANDOM_SPAN) for start in starts[:-1]),
@@ -196,7 +200,10 @@ def build_id_ranges(starts: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def build_id_bounds_query(rater: Rater) -> list[bulk.Statement]:
-    """Return the query for the ids of the first and last open item; none in a fixed queue order."""
+    """Return, in a list, the query for the ids of the first and last open item.
+
+    The list is empty for a fixed queue order, which needs no query.
+    """
     project = rater.project
     if project.queue_order == QueueOrder.FIXED:
         return []

@@ -92,17 +92,17 @@ class ExamStatus:
 
     @property
     def pass_rate_per_ten(self) -> float:
-        """p_pass times 10: correct answers in 10 of a rater who should pass."""
+        """Return p_pass times 10: correct answers in 10 of a rater who should pass."""
         return 10 * self.rules.p_pass
 
     @property
     def fail_rate_per_ten(self) -> float:
-        """p_fail times 10: correct answers in 10 of a rater who should fail."""
+        """Return p_fail times 10: correct answers in 10 of a rater who should fail."""
         return 10 * self.rules.p_fail
 
     @property
     def availability(self) -> str:
-        """State of the exam: open, not_started, too_few_gold_items, or no_attempt_left."""
+        """Return open, not_started, too_few_gold_items or no_attempt_left."""
         if self.exam is not None and self.exam.state == State.OPEN:
             return "open"
         if not self.attempts_left:
@@ -190,7 +190,7 @@ def get_eligible_answers(question: Question) -> dict[int, frozenset[int]]:
 
 
 def get_encountered_items(raters: Sequence[Rater], items: Collection[int]) -> dict[int, set[int]]:
-    """Return rater id -> ids of those of the items that are not new to the rater.
+    """Return {rater id: ids of the given items that the rater already encountered}.
 
     The rater was assigned such an item (and the assignment has not expired), rated it, or has a
     check answer to it.

@@ -202,7 +202,10 @@ def open_check_assignment(rater: Rater, item_id: int, kind: str) -> None:
 
 
 def _draw_kind(rater: Rater, n_assigned: int) -> str:
-    """Return the pseudo-random kind of check of the rater's item after ``n_assigned`` others."""
+    """Return the kind (gold, repeat or ordinary) of the rater's item after ``n_assigned`` others.
+
+    It is pseudo-random: the same for each call.
+    """
     percentile = _draw_fraction(rater, n_assigned, "test") * 100
     if percentile < rater.project.gold_percent:
         return Kind.GOLD
@@ -271,6 +274,7 @@ def _build_new_lease_parameters() -> list[Any]:
 
 
 def _assign_gold(rater: Rater, n_assigned: int) -> int | None:
+    """Assign a pseudo-random gold item of a question; return its id, or None if there is none."""
     [questions] = bulk.execute_statements([(_GOLD_BOUNDS_SQL, [rater.project_id])])
     if not questions:
         return None
@@ -287,6 +291,10 @@ def _assign_gold(rater: Rater, n_assigned: int) -> int | None:
 
 
 def _assign_repeat(rater: Rater, n_assigned: int) -> int | None:
+    """Open the assignment of an item again that the rater answered long enough ago.
+
+    Returns the item's id, or None if there is no such item.
+    """
     project = rater.project
     queries = [
         (_EARLIEST_DONE_SQL, [rater.pk, 0]),

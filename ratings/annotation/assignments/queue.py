@@ -22,7 +22,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from core.db import bulk
-from core.db.row_mapper import RowMapper
+from core.db.prepared_query import RowMapper
 from projects.models import Item, QueueOrder, Rater
 from ratings.models import Assignment
 from ratings.services import permissions, slots

@@ -93,7 +93,10 @@ def detect_file_kind(head: bytes) -> str:
 
 
 def read_sample(path: Path, *, encoding: str) -> FileSample:
-    """Return the sample of a stored file. Raises UnreadableFileError."""
+    """Return the sample of a stored file. Raises UnreadableFileError.
+
+    ``encoding`` is empty as long as none is selected.
+    """
     with path.open("rb") as file:
         head = file.read(SAMPLE_BYTES)
     kind = detect_file_kind(head[:SIGNATURE_BYTES])

@@ -38,7 +38,7 @@ class TableHead:
 
     @cached_property
     def columns(self) -> list[ColumnCells]:
-        """The cells of each column in the first rows."""
+        """Return the cells of each column in the first rows."""
         return [
             ColumnCells([get_cell_text(cells, index) for _line, cells in self.sample_rows])
             for index in range(len(self.names))
@@ -46,7 +46,7 @@ class TableHead:
 
     @property
     def shown_rows(self) -> list[tuple[int, Sequence[Any]]]:
-        """The first rows that the page shows to the lead."""
+        """Return the first rows, which the page shows to the lead."""
         return self.sample_rows[:20]
 
 
@@ -58,53 +58,59 @@ class ColumnCells:
 
     @cached_property
     def filled(self) -> list[str]:
-        """The texts that are not empty."""
+        """Return the texts that are not empty."""
         return [text for text in self.texts if text]
 
     @cached_property
     def values(self) -> set[str]:
-        """The different texts."""
+        """Return the different texts."""
         return set(self.filled)
 
     @cached_property
     def is_unique(self) -> bool:
-        """True if no cell is empty and no two cells have the same text."""
+        """Return whether no cell is empty and no two cells have the same text."""
         return len(self.values) == len(self.texts)
 
     @cached_property
     def has_repeats(self) -> bool:
-        """True if a text occurs twice."""
+        """Return whether a text occurs twice."""
         return len(self.values) < len(self.filled)
 
     @cached_property
     def is_numeric(self) -> bool:
-        """True if all texts are numbers."""
+        """Return whether all texts are numbers."""
         return bool(self.filled) and all(map(NUMBER_PATTERN.fullmatch, self.filled))
 
     @cached_property
     def has_fractions(self) -> bool:
-        """True if any number is not whole. The column must be numeric."""
+        """Return whether any number is not whole. The column must be numeric."""
         return any(not number.is_integer() for number in self.list_numbers())
 
     @cached_property
     def has_times(self) -> bool:
-        """True if all texts look like dates or times."""
+        """Return whether all texts look like dates or times."""
         return bool(self.filled) and all(map(_TIME_PATTERN.match, self.filled))
 
     @cached_property
     def is_constant(self) -> bool:
-        """True if more than three cells are filled, all with the same text."""
+        """Return whether more than three cells are filled, all with the same text."""
         return len(self.filled) > 3 and len(self.values) == 1
 
     @cached_property
     def has_short_texts(self) -> bool:
-        """True if all texts but JSON objects are short enough for labels, and they are no times."""
+        """Return whether the texts, other than JSON objects, are short enough for labels.
+
+        False for times.
+        """
         lengths = [len(text) for text in self.filled if not is_object_text(text)]
         return bool(lengths) and not self.has_times and max(lengths) <= MAX_LABEL_LENGTH
 
     @cached_property
     def is_label_like(self) -> bool:
-        """True if the texts may be labels: short, no times, and repeated (unless rows are few)."""
+        """Return whether the texts may be labels: short, no times, and repeated.
+
+        In a table of few rows, very short texts need not be repeated.
+        """
         if not self.has_short_texts:
             return False
         if len(self.filled) < MIN_RELIABLE_ROWS:

@@ -110,9 +110,9 @@ def apply_column_options(
         for role, index in guess.columns.items()
         if index not in used and role not in roles
     }
-    mapping.content_columns = roles.get("content", _remove(guess.content_columns, used))
-    mapping.attribute_columns = roles.get("attributes", _remove(guess.attribute_columns, used))
-    mapping.key_columns = roles.get("item", [-1, *_remove(guess.key_columns, used)])[1:]
+    mapping.content_columns = roles.get("content", _remove_used(guess.content_columns, used))
+    mapping.attribute_columns = roles.get("attributes", _remove_used(guess.attribute_columns, used))
+    mapping.key_columns = roles.get("item", [-1, *_remove_used(guess.key_columns, used)])[1:]
     mapping.layout = layout or _choose_layout(mapping, roles)
     _set_label_columns(mapping, roles.get("label", []), used)
     mapping.columns |= _get_single_columns(roles, mapping.layout)
@@ -139,7 +139,7 @@ def _get_single_columns(roles: Mapping[str, Sequence[int]], layout: str) -> dict
     }
 
 
-def _remove(indexes: Sequence[int], used: Collection[int]) -> list[int]:
+def _remove_used(indexes: Sequence[int], used: Collection[int]) -> list[int]:
     return [index for index in indexes if index not in used]
 
 
@@ -217,14 +217,14 @@ def _release_long_roles(mapping: ImportMapping, guess: ImportMapping, used: set[
         mapping.columns.setdefault("label", 0)
     elif guess.layout == "crossed":
         mapping.columns.setdefault("item", 0)
-    elif _is_turned(mapping, guess) and guess.columns.get("rater") not in (None, *used):
+    elif _is_wide_not_raters(mapping, guess) and guess.columns.get("rater") not in (None, *used):
         # What names the rows names items now.
         mapping.columns.setdefault("item", guess.columns["rater"])
     if mapping.layout not in (guess.layout, "items"):
         mapping.attribute_columns = [i for i in mapping.attribute_columns if i in used]
 
 
-def _is_turned(mapping: ImportMapping, guess: ImportMapping) -> bool:
+def _is_wide_not_raters(mapping: ImportMapping, guess: ImportMapping) -> bool:
     return (guess.layout, mapping.layout) == ("raters", "wide")
 
 
@@ -240,15 +240,15 @@ def _list_excluded_columns(
     every_column = range(len(head.names))
     if mapping.layout == "wide" and roles.get("rater"):
         described |= {*mapping.attribute_columns, *roles["rater"]}
-        excluded = _remove(every_column, described)
+        excluded = _remove_used(every_column, described)
     elif mapping.layout in (guess.layout, "items"):
-        excluded = _remove(guess.excluded_columns, used)
+        excluded = _remove_used(guess.excluded_columns, used)
     else:
         guessed = {*guess.excluded_columns, *guess.columns.values()}
-        guessed_unused = guessed if _is_turned(mapping, guess) else set()
+        guessed_unused = guessed if _is_wide_not_raters(mapping, guess) else set()
         excluded = [
             index
-            for index in _remove(every_column, described | used)
+            for index in _remove_used(every_column, described | used)
             if index in guessed_unused or _is_no_value(mapping, head, index, guess.layout)
         ]
     return list(dict.fromkeys([*excluded, *roles.get("ignore", ())]))

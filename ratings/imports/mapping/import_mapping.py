@@ -108,7 +108,7 @@ class ImportMapping:
 
     @property
     def label_options(self) -> LabelOptions:
-        """The user's choices for interpreting labels."""
+        """Return the user's choices for interpreting labels."""
         is_exact = self.has_exact_labels or self.source == OWN_SOURCE
         return LabelOptions(
             self.missing, self.not_missing, self.similar_labels, is_exact, self.suspected_codes
@@ -116,7 +116,7 @@ class ImportMapping:
 
     @property
     def has_column_questions(self) -> bool:
-        """True if the table has columns for several questions."""
+        """Return whether the table has columns for several questions."""
         return len(self.label_columns) > 1 or any(
             question for _rater, question in self.value_columns.values()
         )

@@ -197,7 +197,7 @@ def is_preference_name(name: str) -> bool:
 
 
 def is_question_name(name: str) -> bool:
-    """Return whether a column is named like a numbered question or item: Q2a, Text 1: clear?"""
+    """Return whether a column is named like a numbered question or item, such as "Q2a"."""
     text = name.strip()
     match = _NUMBERED_START.match(text)
     is_other = match is not None and compact_name(match[1]) in role_words.OTHER_STEMS
@@ -288,7 +288,7 @@ def is_aggregate_rater_name(name: str) -> bool:
 
 
 def asks_for_comment(text: str) -> bool:
-    """Return whether a question of a survey asks for a comment: Any further comments?"""
+    """Return whether a question of a survey asks for a comment, as "Any further comments?" does."""
     words = normalize_name(text).split("_")
     return not role_words.COMMENT_WORDS.isdisjoint(words)
 

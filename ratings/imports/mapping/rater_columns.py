@@ -36,7 +36,7 @@ _RATER_NAME = re.compile(r"(.+?)[\s_.-]+(?:id|name|initials|email|who)", re.IGNO
 
 @dataclass
 class ValueColumns:
-    """Columns with ratings: index -> (rater, question), the question empty if there is one.
+    """Columns with ratings: index -> (rater, question), the question empty if all answer one.
 
     ``reason`` is a key of COLUMN_REASONS; ``is_certain`` is False if raters and questions may have
     been confused.
@@ -116,7 +116,7 @@ def _find_crossed_names(head: TableHead, candidates: Sequence[int]) -> ValueColu
             is_complete
             and len(firsts) >= 2
             and not _are_question_or_item_names(firsts, seconds)
-            and (len(seconds) > 1 or _share_values(head, list(parts)))
+            and (len(seconds) > 1 or _may_be_raters_by_cells(head, list(parts)))
         ):
             # `ann.relevance`, `ben.relevance`: the same word after every name is the question.
             # In `warmth_1`, `warmth_2`, the numbers are.
@@ -235,7 +235,7 @@ def _iter_crossed_parts(
                 yield parts, len(parts) == len(firsts) * len(seconds)
 
 
-def _share_values(head: TableHead, indexes: Sequence[int]) -> bool:
+def _may_be_raters_by_cells(head: TableHead, indexes: Sequence[int]) -> bool:
     """Return whether columns may be raters by their cells: all numeric, or with common values."""
     return all(head.columns[index].is_numeric for index in indexes) or len(
         find_columns_with_shared_values(head, indexes, (), sure=True)

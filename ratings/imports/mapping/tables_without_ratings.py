@@ -42,7 +42,7 @@ def detect_table_without_ratings(head: TableHead) -> tuple[str, list[int]] | Non
         return "results", results
     if matrix := _find_agreement_matrix(head):
         return "results_of_pairs", matrix
-    if shares := _find_shares(head):
+    if shares := _find_share_columns(head):
         return "frequencies_of_labels", shares
     every_column = list(range(len(head.names)))
     has_rater_names = all(map(_is_rater_number, head.names))
@@ -70,7 +70,7 @@ def _find_agreement_matrix(head: TableHead) -> list[int]:
     )
 
 
-def _find_shares(head: TableHead) -> list[int]:
+def _find_share_columns(head: TableHead) -> list[int]:
     """Return the columns that say how often each label in the first column occurs, or [].
 
     In each such column, the percentages add up to 100, or the numbers add up to the same sum.
@@ -211,8 +211,8 @@ def find_count_columns(head: TableHead, candidates: Sequence[int]) -> list[int]:
     sums = Counter(map(sum, rows))
     largest, n_largest = max(sums), sums[max(sums)]
     has_zeros = sum(0 in row for row in rows) >= 0.8 * len(rows)
-    is_bounded = 2 * min(sums) >= largest and 2 * n_largest >= len(rows)
-    is_count = max(map(max, rows)) > 1 and has_zeros and is_bounded
+    is_cheap_to_parse = 2 * min(sums) >= largest and 2 * n_largest >= len(rows)
+    is_count = max(map(max, rows)) > 1 and has_zeros and is_cheap_to_parse
     return columns if is_count and len(rows) >= MIN_ROWS_OF_COUNTS else []
 
 

@@ -75,14 +75,14 @@ class FileReader(Protocol):
 
     @property
     def columns(self) -> Mapping[str, str]:
-        """Role -> name of the column or field in the file, for messages about problems.
+        """Return role -> name of the column or field in the file, for messages about problems.
 
         Complete once the first record has been yielded.
         """
 
     @property
     def bytes_read(self) -> int:
-        """Number of bytes read so far, shown as progress."""
+        """Return the number of bytes read so far, shown as progress."""
 
     def iter_records(self) -> Iterator[Record]:
         """Yield everything in the file as records.
@@ -103,19 +103,19 @@ class FileSource(Protocol):
 
     @property
     def name(self) -> str | Promise:
-        """Display name."""
+        """Return the name that the pages show."""
 
     @property
     def extensions(self) -> tuple[str, ...]:
-        """Extensions of its files, like ".csv"."""
+        """Return the extensions of its files, like ".csv"."""
 
     @property
     def has_encoding(self) -> bool:
-        """True if the lead can select the encoding."""
+        """Return whether the lead can select the encoding."""
 
     @property
     def has_delimiter(self) -> bool:
-        """True if the lead can select the delimiter of the columns."""
+        """Return whether the lead can select the delimiter of the columns."""
 
     def can_read(self, sample: FileSample) -> bool:
         """Return whether a file that begins like this has this format."""
@@ -181,7 +181,7 @@ TABLE_SOURCES = ("xlsx", "parquet", "json", "csv")
 def detect_source(sample: FileSample) -> str:
     """Return the name of the source for a file that begins like this.
 
-    Raises UnreadableFileError.
+    Raises UnreadableFileError if no source can read it.
     """
     for name, source in SOURCES.items():
         if source.can_read(sample):

@@ -270,7 +270,8 @@ def _parse_values(
 ) -> Iterator[Record]:
     """Yield the rating of a score, or one for each part of a score that is an object.
 
-    ``name``, the name of the score, becomes the question's key.
+    ``name``, the name of the score, becomes the question's key. ``comment`` and ``rated_at`` are
+    None if the log has none.
     """
     if isinstance(value, dict):
         for part, part_value in value.items():

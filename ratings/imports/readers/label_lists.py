@@ -221,19 +221,19 @@ def _find_rater_field(record: Fields) -> str:
 
 def _get_labels_by_column(value: Fields) -> Fields:
     """Return {"": labels} of an object like {"label": [0, 2], "annotator_id": [1, 2]}, or {}."""
-    labels = _get_first(value, ANSWER_FIELDS)
-    has_people = _get_first(value, PERSON_FIELDS) is not None
+    labels = _get_first_value(value, ANSWER_FIELDS)
+    has_people = _get_first_value(value, PERSON_FIELDS) is not None
     return {"": labels} if has_people and isinstance(labels, list) else {}
 
 
-def _get_first(fields: Fields, names: Sequence[str]) -> Any:
+def _get_first_value(fields: Fields, names: Sequence[str]) -> Any:
     return next((fields[name] for name in names if fields.get(name) is not None), None)
 
 
 def _parse_list(value: Any) -> list[Any]:
     """Return the list in a JSON value or Python text; of an object, its list of raters; else []."""
     if isinstance(value, dict):
-        people = _get_first(value, PERSON_FIELDS)
+        people = _get_first_value(value, PERSON_FIELDS)
         return people if isinstance(people, list) else []
     return parse_list(value)
 

@@ -78,7 +78,7 @@ class FileReport:
 
     @property
     def n_steps(self) -> int:
-        """Number of steps of the writing."""
+        """Return the number of steps of the writing."""
         return self.rows + self.contents + self.skips
 
 
@@ -96,8 +96,9 @@ def validate_and_stage_file(
     """Read, validate and stage the whole file on behalf of ``by``; return the report.
 
     ``staging`` is finished, so that its rows can be written, only if the report has no problems.
-    ``question`` is the existing question that all ratings answer, if there is one. ``archive`` has
-    the media files that the file refers to. Raises what ``heartbeat`` raises.
+    ``project`` is None if the import creates it. ``question`` is the existing question that all
+    ratings answer, or None. ``archive`` has the media files that the file refers to, if it came
+    with one. Raises what ``heartbeat`` raises.
     """
     selected_question = None
     if not mapping.use_file_questions:

@@ -99,12 +99,12 @@ class QuestionLabels:
 
     @property
     def is_new(self) -> bool:
-        """True for a new question, whose labels come from the file."""
+        """Return whether the question is new, so that its labels come from the file."""
         return self.question is None
 
     @property
     def is_full(self) -> bool:
-        """True if the file has too many different texts, so that no further one is collected."""
+        """Return whether the file has too many different texts: no further one is collected."""
         return len(self.ids) - len(self.existing) >= MAX_TEXTS
 
     def add_labels(self, labels: Sequence[str]) -> None:
@@ -117,10 +117,10 @@ class QuestionLabels:
     def count_and_get_id(
         self, label: str, line: int, column: str, problems: ProblemList
     ) -> int | None:
-        """Count a rating with this text and return the text's staged id.
+        """Count a rating with this text and return the text's staged id, or None.
 
-        Return None after adding a problem with the text. Also, without a problem, for a new text
-        once the question is full: it then has too many labels anyway.
+        None after adding a problem with the text and, without a problem, for a new text once the
+        question is full: it then has too many labels anyway.
         """
         label_id = self.ids.get(label)
         if label_id is None:

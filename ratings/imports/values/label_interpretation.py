@@ -143,7 +143,7 @@ class LabelInterpretation:
 
     @property
     def undecided(self) -> list[LabelNote]:
-        """The notes that need a decision of the lead."""
+        """Return the notes that need a decision of the lead."""
         return [note for note in self.notes if note.kind in label_notes.UNDECIDED_KINDS]
 
 

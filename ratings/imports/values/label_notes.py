@@ -31,7 +31,7 @@ OPEN_SCALE = "open_scale"
 # Kinds that stop an import until the lead has decided.
 UNDECIDED_KINDS = (MAYBE_MISSING, SIMILAR)
 
-OPEN_SCALE_TEXT = _("Do the labels have an order? Close labels then disagree less.")
+OPEN_SCALE_TEXT = _("Do the labels have an order?")
 NOTE_TEXTS: dict[str, str | Promise] = {
     MISSING: _("Missing values: %(labels)s. Ratings left out: %(count)s."),
     MAYBE_MISSING: _("Missing values or labels: %(labels)s? Ratings: %(count)s."),

@@ -137,6 +137,7 @@ def is_date_label(label: str) -> bool:
 
 
 def _rank_numbers(labels: Collection[str]) -> dict[str, float] | None:
+    """Return {label: its number}; None unless all labels are numbers."""
     numbers = {label: parse_decimal(label, decimal_comma=True) for label in labels}
     if any(number is None for number in numbers.values()):
         return None

@@ -76,12 +76,12 @@ class LabelsForm(forms.Form):
 
     @property
     def messages(self) -> list[str]:
-        """The notes on all questions, in the user's language."""
+        """Return the notes on all questions, in the user's language."""
         return list(dict.fromkeys(format_note(note) for note in self.notes))
 
     @property
     def has_undecided(self) -> bool:
-        """True if the lead still has to decide about labels."""
+        """Return whether the lead still has to decide about labels."""
         return any(note["kind"] in label_notes.UNDECIDED_KINDS for note in self.notes)
 
     def _list_codes(self, *kinds: str) -> list[str]:
@@ -172,7 +172,7 @@ class MatchingForm(forms.Form):
 
     @property
     def n_suggested(self) -> int:
-        """Number of suggested matches that are not yet accepted."""
+        """Return the number of suggested matches that are not yet accepted."""
         return sum(
             self[name].initial != "" and key not in self.matched_members
             for name, key in self.raters.items()
@@ -260,7 +260,7 @@ class StartForm(forms.Form):
 
     def _add_question(self, index: int, key: str) -> None:
         guess = guess_order(self.questions[key]["labels"])
-        categories_help = _("From lowest to highest.")
+        categories_help = _("On ordered scales, lowest first.")
         if guess.basis == ALPHABET and len(guess.labels) > 2:
             categories_help = f"{NO_ORDER_HELP} {categories_help}"
         is_one_of_several = len(self.new_keys) > 1
@@ -281,9 +281,9 @@ class StartForm(forms.Form):
             help_text=_get_scale_help(guess.scale, is_open=is_open),
         )
         self.fields[_get_field_name("categories", index)] = forms.CharField(
-            label=_("Categories of %(question)s in order, one per line") % {"question": key}
+            label=_("Categories of %(question)s, one per line") % {"question": key}
             if is_one_of_several
-            else _("Categories in order, one per line"),
+            else _("Categories, one per line"),
             widget=forms.Textarea({"rows": 6, "class": "mono"}),
             initial="\n".join(guess.labels),
             help_text=categories_help,
@@ -298,10 +298,9 @@ class StartForm(forms.Form):
             label=_("Scale"), choices=Scale.choices, required=False, initial=Scale.NOMINAL
         )
         self.fields["categories"] = forms.CharField(
-            label=_("Categories in order, one per line"),
+            label=_("Categories, one per line"),
             widget=forms.Textarea({"rows": 4, "class": "mono"}),
             required=False,
-            help_text=_("You can add questions later."),
         )
 
     def get_question_blocks(self) -> list[tuple[str, list[Any]]]:

@@ -64,7 +64,7 @@ class ColumnsForm(ImportOptionsForm):
     )
     item = _build_column_field(
         gettext_lazy("Item"),
-        gettext_lazy("If none, IDs derive from content."),
+        gettext_lazy("Without one, IDs come from the content."),
     )
     key_columns = _build_columns_field(
         gettext_lazy("More item ID columns"),
@@ -95,7 +95,7 @@ class ColumnsForm(ImportOptionsForm):
         gettext_lazy("Rating time"),
     )
     zone = forms.CharField(
-        label=gettext_lazy("Zone of times without one"),
+        label=gettext_lazy("Default time zone"),
         max_length=64,
         required=False,
         widget=forms.TextInput({"list": "time-zones", "autocomplete": "off"}),
@@ -132,7 +132,6 @@ class ColumnsForm(ImportOptionsForm):
         label=gettext_lazy("Question ID"),
         max_length=64,
         required=False,
-        help_text=gettext_lazy("Letters, digits, '_', '.' and '-'."),
     )
 
     def __init__(
@@ -163,13 +162,13 @@ class ColumnsForm(ImportOptionsForm):
 
     @property
     def more_item_fields(self) -> list[forms.BoundField]:
-        """Fields about items that few files need, in a collapsed part of the page."""
+        """Return the fields about items that few files need, in a collapsed part of the page."""
         names = "key_columns", *CONTENT_ROLES[1:], "gold", "content_columns", "attribute_columns"
         return [self[name] for name in names]
 
     @property
     def more_rating_fields(self) -> list[forms.BoundField]:
-        """Fields about ratings that few files need, in a collapsed part of the page."""
+        """Return the fields about ratings that few files need, in a collapsed part of the page."""
         names = ("label_columns", "comment", "seconds", "guidelines", "question", "model")
         return [self[name] for name in (*names, "prompt_version")]
 

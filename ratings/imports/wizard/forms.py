@@ -70,7 +70,7 @@ class UploadForm(forms.Form):
         if has_file and cleaned_data.get("pasted"):
             self.add_error("pasted", _("Choose a file or paste data, not both."))
         elif not has_file and not cleaned_data.get("pasted"):
-            self.add_error("file", _("Choose a file or paste data."))
+            self.add_error("file", _("Choose a file or paste data, not both."))
         return cleaned_data
 
     def get_content(self) -> tuple[IO[bytes], str]:

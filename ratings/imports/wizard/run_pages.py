@@ -56,7 +56,7 @@ def get_run_url(run: ImportRun, page: str = "run", *args: int) -> str:
 def warn_if_not_applied(request: HttpRequest, succeeded: bool) -> None:
     """Add a warning unless a step succeeded; it does not if the run is in a later state."""
     if not succeeded:
-        messages.warning(request, _("The import has progressed."))
+        messages.warning(request, _("This step was already done."))
 
 
 def build_context(run: ImportRun, **extra: Any) -> dict[str, Any]:

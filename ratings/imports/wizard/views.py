@@ -151,7 +151,10 @@ def get_run(request: HttpRequest, run_id: int, project_id: int | None) -> Import
 def show_import_run(
     request: HttpRequest, run_id: int, project_id: int | None = None
 ) -> HttpResponse:
-    """Show an import at its current step; POST takes the step named by ``action``."""
+    """Show an import at its current step; POST takes the step named by ``action``.
+
+    Raises BadRequest for another action. ``project_id`` is None for the import of a new project.
+    """
     run = get_run(request, run_id, project_id)
     if request.method == "POST":
         action = ACTIONS.get(request.POST.get("action", ""))
@@ -168,7 +171,8 @@ def show_import_progress(
 ) -> HttpResponse:
     """Return the progress fragment that an open page requests every second.
 
-    When the step is finished, the response makes the page reload.
+    When the step is finished, the response makes the page reload. ``project_id`` is None for the
+    import of a new project.
     """
     run = get_run(request, run_id, project_id)
     response = render(request, "ratings/imports/_progress.html", build_context(run))
@@ -284,7 +288,10 @@ ACTIONS: dict[str, Callable[[HttpRequest, ImportRun], HttpResponse]] = {
 def serve_archive_file(
     request: HttpRequest, run_id: int, place: int, project_id: int | None = None
 ) -> HttpResponseBase:
-    """Return a media file of the archive, for the preview; ``place`` is its index there."""
+    """Return a media file of the archive, for the preview; ``place`` is its index there.
+
+    Raises Http404 without such a file. ``project_id`` is None for the import of a new project.
+    """
     run = get_run(request, run_id, project_id)
     archive = MediaArchive.for_manifest(uploads.get_absolute_path(run.path))
     file_and_type = archive.get_by_index(place) if archive else None

@@ -197,7 +197,10 @@ class Command(BaseCommand):
 
 
 def _parse_zone(name: str | None) -> str:
-    """Return the canonical name of a time zone, or an empty text. Raises CommandError."""
+    """Return the canonical name of a time zone, or an empty text without a name.
+
+    Raises CommandError if there is no such zone.
+    """
     if not name:
         return ""
     zone = normalize_time_zone(name)
@@ -250,7 +253,10 @@ def _parse_pairs(option: str, arguments: list[str]) -> list[tuple[str, str]]:
 def _summarize_results(
     results: list[command.FileResult], project: Project | None
 ) -> dict[str, object]:
-    """Return the results of all files as one dictionary, for the output."""
+    """Return the results of all files as one dictionary, for the output.
+
+    ``project`` is None if no project exists yet.
+    """
     counts: Counter[str] = Counter()
     skipped_records: Counter[str] = Counter()
     problems = []

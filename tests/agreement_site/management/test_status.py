@@ -83,7 +83,7 @@ def test_rating_that_stays_uncounted_is_a_problem(question: Any, rate: Any) -> N
     rate(question, "item", "rater", "minor")
     Rating.objects.update(changed_at=get_past_time(300))
     heartbeat.record_sweep()
-    with pytest.raises(CommandError, match="A rating is uncounted after 30"):
+    with pytest.raises(CommandError, match="A rating is still uncounted after 30"):
         run_status()
 
 

@@ -73,7 +73,7 @@ def test_event_during_a_sending_is_in_the_next_mail(
     assert claimed is not None
     open_alert(question, "ben")
     news.queue_mails_of_events()
-    outbox._end(claimed, "sent")
+    outbox._store_final_state(claimed, "sent")
     second = QueuedMail.objects.get(state="pending")
     assert second.after_event >= claimed.until_event
     with time_machine.travel(timezone.now() + outbox.NEWS_INTERVAL):
@@ -90,7 +90,7 @@ def test_each_event_is_queued_once(
     preferences.save_preferences(user=viewer, at_once=["alerts", "gates"])
     open_alert(question, "ann")
     with monkeypatch.context() as patch:
-        patch.setattr(news, "_queue_personal", lambda _events: 1 / 0)
+        patch.setattr(news, "_queue_personal_mails", lambda _events: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             news.queue_mails_of_events()
     assert QueuedMail.objects.count() == 0

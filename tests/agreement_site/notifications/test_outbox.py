@@ -110,7 +110,7 @@ def test_mail_that_another_worker_sends_is_left_alone(
     assert outbox.send_due_mails() == 0, "the lease holds"
     with time_machine.travel(timezone.now() + outbox.LEASE):
         assert outbox.send_due_mails() == 1
-    outbox._end(claimed, "failed")
+    outbox._store_final_state(claimed, "failed")
     row.refresh_from_db()
     assert row.state == "sent", "who lost the lease writes nothing"
 
@@ -224,7 +224,7 @@ def test_repeated_mail_has_the_same_message_id(
 @pytest.mark.django_db
 def test_old_rows_are_deleted(lead: User, project: Any) -> None:
     row = queue_news(lead, project)
-    outbox._end(row, "sent")
+    outbox._store_final_state(row, "sent")
     assert outbox.delete_old_mails() == 0
     with time_machine.travel(timezone.now() + KEEP_ENDED + datetime.timedelta(days=1)):
         assert outbox.delete_old_mails() == 1

@@ -47,7 +47,7 @@ def test_page_advances_by_itself(open_page: Any, project: Any, question: Any) ->
     expect(page.get_by_text("Import completed.")).to_be_visible()
     check_accessibility(page)
     assert get_labels(question)["i1", "ben"] == "major"
-    page.get_by_role("link", name="Open import and export").click()
+    page.get_by_role("link", name="Import and export", exact=True).last.click()
     check_accessibility(page)
 
 

@@ -72,7 +72,7 @@ def test_costly_html_is_shown_as_text_and_never_parsed(
 
 @pytest.mark.parametrize("name", SIMPLE)
 def test_usual_html_is_parsed(name: str) -> None:
-    assert safe_html.is_bounded(SIMPLE[name])
+    assert safe_html.is_cheap_to_parse(SIMPLE[name])
     assert not safe_html.clean_html(SIMPLE[name]).startswith("<pre>")
 
 
@@ -100,7 +100,7 @@ def test_unfinished_tags_are_scanned_once(monkeypatch: pytest.MonkeyPatch) -> No
             return pattern.match(text, position)
 
     monkeypatch.setattr(safe_html, "_ATTRIBUTE", _Counter)
-    assert safe_html.is_bounded(source)
+    assert safe_html.is_cheap_to_parse(source)
     assert len(positions) < 2 * source.count(" ")
 
 
@@ -113,7 +113,7 @@ def test_line_of_a_list_parses_the_beginning_only(monkeypatch: pytest.MonkeyPatc
         return original(text)
 
     monkeypatch.setattr(safe_html, "extract_text", extract)
-    assert safe_html.extract_beginning("<p>word</p>" * 15_000).split()[0] == "word"
+    assert safe_html.extract_excerpt("<p>word</p>" * 15_000).split()[0] == "word"
     assert lengths == [10_000]
 
 
@@ -145,9 +145,9 @@ def test_attributes_are_counted_as_a_parser_does(attributes: list[str], limit: i
         patch.setattr(safe_html, "MAX_ATTRIBUTES", limit)
         # The end of the tag may count as one more.
         if counter.most > limit:
-            assert not safe_html.is_bounded(html)
+            assert not safe_html.is_cheap_to_parse(html)
         if counter.most < limit:
-            assert safe_html.is_bounded(html)
+            assert safe_html.is_cheap_to_parse(html)
 
 
 @pytest.mark.parametrize(

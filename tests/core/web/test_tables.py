@@ -12,7 +12,7 @@ from django.test import RequestFactory
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.web.tables import Column, Interval, Table, export_mode
+from core.web.tables import Column, Interval, Table, collect_table
 
 PAIRS = """{% load results %}{% table a,n,kappa in pairs name="t" sorted_by=sort row_id=a %}
 {% columnblock _("Rater") text header %}{% link "/r/" question=a %}{{ a }}{% endlink %}
@@ -43,7 +43,7 @@ def render(source: str = PAIRS, **context: object) -> str:
 
 
 def export(source: str = PAIRS, **context: object) -> list[list[str]]:
-    with export_mode("t") as requested:
+    with collect_table("t") as requested:
         assert not render(source, **context).strip(), "no HTML of the table"
     assert requested.table is not None
     return requested.table.build_rows()
@@ -80,7 +80,7 @@ def test_conditions_apply_to_head_rows_and_file() -> None:
 
 
 def test_other_tables_are_left_out_of_a_file() -> None:
-    with export_mode("other") as requested:
+    with collect_table("other") as requested:
         assert not render().strip()
     assert requested.table is None
 

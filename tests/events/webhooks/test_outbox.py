@@ -226,7 +226,7 @@ def test_worker_that_lost_its_lease_stores_nothing(
     """Another worker takes over while the first one waits for the answer."""
     publish(project)
 
-    real_send = outbox._send
+    real_send = outbox._send_delivery
 
     def send_slowly(*arguments: Any) -> Any:
         result = real_send(*arguments)
@@ -234,7 +234,7 @@ def test_worker_that_lost_its_lease_stores_nothing(
         return result
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(outbox, "_send", send_slowly)
+        patch.setattr(outbox, "_send_delivery", send_slowly)
         assert outbox.deliver_to_webhook(webhook.pk) == 1
     assert Delivery.objects.get().log == []
     assert Webhook.objects.get().lease == "another worker"

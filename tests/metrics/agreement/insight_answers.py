@@ -277,7 +277,7 @@ def answer_gold(case: dict, folder: Path) -> Named:
             f"{name}.exam_at": exam.n_answers,
             f"{name}.exam_llr": exam.llr,
             f"{name}.evidence": evidence_path,
-            f"{name}.paused_at": gold.find_pause(evidence_path, threshold),
+            f"{name}.paused_at": gold.count_answers_until_pause(evidence_path, threshold),
         }
     if "suspects" in case:
         values_by_name |= _answer_suspects(case)

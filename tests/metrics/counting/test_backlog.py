@@ -352,7 +352,7 @@ def test_pages_and_health_check_show_backlog_progress(
 
 
 def test_status_command_shows_backlog_progress(question: Any, backlog_ids: Ids) -> None:
-    from agreement_site.management.commands.status import format_lines
+    from agreement_site.management.commands.status import format_status_lines
     from agreement_site.system_status import collect_status
 
     backlog.start_backlog(question.pk)
@@ -361,4 +361,6 @@ def test_status_command_shows_backlog_progress(question: Any, backlog_ids: Ids) 
     assert json.loads(json.dumps(status.to_json()))["backlogs"] == {
         str(question.pk): {"done": 6, "total": 27}
     }
-    assert f"Backlog of question {question.pk}: 6 of 27 ratings counted" in format_lines(status)
+    assert f"Backlog of question {question.pk}: 6 of 27 ratings counted" in format_status_lines(
+        status
+    )

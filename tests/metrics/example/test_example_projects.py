@@ -138,7 +138,7 @@ def test_everything_in_the_story_is_found_and_nothing_else(lead, simulated_data)
     change_views.list_version_agreements(selection)
     filtered_jobs.FILTERED_RESULT_JOB.sweep()
     (effect,) = change_views.list_effects(change_views.list_version_agreements(selection))
-    assert effect.direction == "rose"
+    assert effect.low > 0
 
 
 def test_example_matrix_is_valid():

@@ -40,7 +40,7 @@ def test_page_shows_recommendation_reason_and_other_purposes(
     page = client.get(address)
     assert page.context["by_table"].name == "fleiss_kappa_quadratic"
     assert [row["coefficient"] for row in page.context["rows"] if row["mine"]] == [
-        "Fleiss’ kappa; quadratic weights unless declared"
+        "Fleiss’ kappa; quadratic by default"
     ]
     names = {purpose.name for purpose in page.context["purposes"]}
     assert {"kendall_w", "cohen_kappa_quadratic", "groups", "gwet_ac1"} <= names

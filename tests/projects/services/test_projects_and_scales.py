@@ -321,12 +321,12 @@ def test_earlier_scale_versions_are_kept(question, lead):
     with pytest.raises(InvalidProjectChange):
         change_weights(question=question, weights="odd", matrix=None, by=lead)
     updated = Question.objects.get(pk=question.pk)
-    assert ScaleVersion.get_at(updated, started_at) == (1, first_declaration)
-    assert ScaleVersion.get_at(updated, changed_at) == (
+    assert ScaleVersion.get_version_at(updated, started_at) == (1, first_declaration)
+    assert ScaleVersion.get_version_at(updated, changed_at) == (
         2,
         first_declaration | {"weights": "linear"},
     )
-    assert ScaleVersion.get_at(updated, timezone.now()) == (3, updated.get_declaration())
+    assert ScaleVersion.get_version_at(updated, timezone.now()) == (3, updated.get_declaration())
     assert updated.get_declaration()["categories"][0]["label"] == "none!"
     assert list(ScaleVersion.objects.values_list("number", "by")) == [(1, lead.pk), (2, lead.pk)]
 

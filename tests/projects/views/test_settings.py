@@ -308,7 +308,7 @@ def test_quality_checks_are_off_by_default_and_need_random_order(post_to_project
     checks = {"gold_percent": "10", "repeat_percent": "3", "repeat_after_items": "60"}
     response = post_to_project("settings/checks/", checks)
     assert response.status_code == 400
-    assert "choose random, or 0" in get_text(response)
+    assert "choose a random one, or 0" in get_text(response)
     Project.objects.update(queue_order="random")
     for name, invalid_value in (("gold_percent", "51"), ("repeat_after_items", "9")):
         response = post_to_project("settings/checks/", checks | {name: invalid_value})
@@ -319,7 +319,7 @@ def test_quality_checks_are_off_by_default_and_need_random_order(post_to_project
     assert (project.gold_percent, project.repeat_percent) == (10, 3)
     assert (project.repeat_after_items, project.repeat_after_days) == (60, 7)
     response = post_to_project("settings/", PROJECT_DATA | {"queue_order": "fixed"})
-    assert "choose random, or 0" in get_text(response)
+    assert "choose a random one, or 0" in get_text(response)
 
 
 def test_invalid_setting_saves_nothing(post_to_project, project):

@@ -89,7 +89,7 @@ def test_gates_are_decided_when_their_input_changed(
 def test_gate_changed_meanwhile_keeps_no_old_verdict(question: Question, create_gate: Any) -> None:
     create_gate({"measure": "open_alerts", "at_most": 0})
     gate = Gate.objects.select_related("question__project").get()
-    document = verdict_jobs.compute_document(gate, timezone.now())
+    document = verdict_jobs.compute_verdict(gate, timezone.now())
     Gate.objects.update(changed_at=timezone.now())
     verdict_jobs._store_verdict(gate, document)
     assert Gate.objects.get().verdict == ""

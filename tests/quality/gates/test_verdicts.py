@@ -11,7 +11,7 @@ import pytest
 from django.utils import timezone
 
 from metrics.agreement import report
-from metrics.agreement.counts.wider_intervals import compute_factor
+from metrics.agreement.counts.wider_intervals import compute_widening_factor
 from metrics.agreement.estimate import wilson_interval
 from metrics.jobs import question_updates
 from projects.models import Item, Project, Question, Rater
@@ -47,7 +47,7 @@ def test_coefficient_has_the_interval_of_the_report_widened(
     estimate = rule["estimate"]
     assert estimate["value"] == pytest.approx(expected["fleiss_kappa"])
     assert estimate["low_once"] == pytest.approx(expected["fleiss_kappa.low"])
-    factor = float(compute_factor(estimate["n_items"]))
+    factor = float(compute_widening_factor(estimate["n_items"]))
     value, low = estimate["value"], estimate["low_once"]
     assert estimate["low"] == pytest.approx(1 - (1 - value) * ((1 - low) / (1 - value)) ** factor)
     assert estimate["low"] < low < value < estimate["high_once"] < estimate["high"]

@@ -111,7 +111,7 @@ def test_sentence_of_a_verdict_says_how_many_items_are_missing() -> None:
     assert verdict_texts.describe_verdict(document) == (
         "“release” is undecided: not enough data. About 1,460 more items needed."
     )
-    assert verdict_texts.list_sentences(document) == [
+    assert verdict_texts.list_rule_sentences(document) == [
         "Headline coefficient, Fleiss’ kappa: 0.700 [0.500, 0.800] (limit: 0.60)."
         " About 1,460 more items needed."
     ]
@@ -161,7 +161,7 @@ def test_new_items_are_not_promised_to_reach_a_coverage() -> None:
         "estimate": estimate, "needed_items": 10,
     }  # fmt: skip
     document = {"gate": "release", "verdict": "fail", "rules": [rule]}
-    assert verdict_texts.list_sentences(document) == [
+    assert verdict_texts.list_rule_sentences(document) == [
         "Coverage: 0.800 (limit: 0.90). 10 more complete items needed."
     ]
     assert not verdict_texts.has_interval(rule)
@@ -175,7 +175,7 @@ def describe_rule(estimate: Mapping[str, Any] | None = None, **fields: Any) -> s
         "measure": "coverage", "name": "coverage", "at_least": 0.9, "at_most": 3,
         "verdict": "fail", "estimate": value, "needed_items": None,
     }  # fmt: skip
-    (sentence,) = verdict_texts.list_sentences({"gate": "g", "rules": [rule | fields]})
+    (sentence,) = verdict_texts.list_rule_sentences({"gate": "g", "rules": [rule | fields]})
     return sentence
 
 
@@ -186,7 +186,7 @@ RULE_SENTENCES: dict[str, tuple[str, str]] = {
     "4 open (limit: 3).": (
         describe_rule({"value": 4}, **OF_ALERTS), describe_rule({"value": 3}, **OF_ALERTS),
     ),
-    "No value: there is no item.": (
+    "No value: there are no items.": (
         describe_rule(NO_VALUE | {"reason": "no_items"}), describe_rule({"value": 0.0}),
     ),
     "0.800, without interval": (

@@ -11,7 +11,11 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from events.models import Event
-from metrics.agreement.rater_quality.gold import PAUSE_EVIDENCE, compute_evidence, find_pause
+from metrics.agreement.rater_quality.gold import (
+    PAUSE_EVIDENCE,
+    compute_evidence,
+    count_answers_until_pause,
+)
 from metrics.jobs.question_updates import update_question
 from projects.models import Item, Question, Rater
 from projects.services.gold import set_gold_answer
@@ -145,11 +149,12 @@ def test_at_most_one_in_a_hundred_good_raters_is_paused() -> None:
     """Raters at the threshold, checked after every one of 400 answers."""
     rng = np.random.default_rng(20)
     paused = [
-        find_pause(compute_evidence(rng.random(400) < 0.7, 0.7)) is not None for _ in range(2_000)
+        count_answers_until_pause(compute_evidence(rng.random(400) < 0.7, 0.7)) is not None
+        for _ in range(2_000)
     ]
     assert np.mean(paused) <= 0.01
     warned = [
-        find_pause(compute_evidence(rng.random(400) < 0.7, 0.7), 20.0) is not None
+        count_answers_until_pause(compute_evidence(rng.random(400) < 0.7, 0.7), 20.0) is not None
         for _ in range(500)
     ]
     assert np.mean(warned) <= 0.05

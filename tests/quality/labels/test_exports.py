@@ -61,7 +61,7 @@ def read_file(run: ExportRun) -> bytes:
 def read_stream(question: Question, kind: str, **filters: Any) -> bytes:
     names = selectors.LabelNames.for_question(question, Consensus.objects.get(question=question))
     labels = selectors.get_labels(question, **filters)
-    return b"".join(files.build_document(question.project, names, kind, labels).iter_file())
+    return b"".join(files.build_labels_document(question.project, names, kind, labels).iter_file())
 
 
 @pytest.mark.parametrize("kind", files.FORMATS)
@@ -78,7 +78,7 @@ def test_file_equals_the_direct_download(
         pytest.skip("requirements-extra.txt is not installed")
     run = start(labelled_question, kind, lead)
     if n_pieces is not None:
-        store = jobs._flush
+        store = jobs._flush_to_disk
         n_left = iter(range(n_pieces))
 
         def store_or_die(file: Any) -> None:
@@ -87,7 +87,7 @@ def test_file_equals_the_direct_download(
             store(file)
 
         with monkeypatch.context() as patch, pytest.raises(SystemExit):
-            patch.setattr(jobs, "_flush", store_or_die)
+            patch.setattr(jobs, "_flush_to_disk", store_or_die)
             jobs.run_export(run.pk)
         ExportRun.objects.update(leased_until=timezone.now())
     jobs.run_export(run.pk)

@@ -39,7 +39,7 @@ def labelled_question(rated_question: Question, lead: User) -> Question:
 def render_file(question: Question, kind: str) -> bytes:
     texts = selectors.LabelNames.for_question(question, Consensus.objects.get(question=question))
     labels = selectors.get_labels(question)
-    return b"".join(files.build_document(question.project, texts, kind, labels).iter_file())
+    return b"".join(files.build_labels_document(question.project, texts, kind, labels).iter_file())
 
 
 def test_csv_has_no_rounding_errors(labelled_question: Question) -> None:

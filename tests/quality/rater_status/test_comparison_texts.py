@@ -130,8 +130,8 @@ def test_evidence_is_not_called_too_little_after_an_alert() -> None:
     [
         (make_comparison(), True, "Agrees far less than the others"),
         # The value is the same, but no alert says that it is more than chance.
-        (make_comparison(), False, "Agreement 0.50; the team’s median is 0.70."),
-        (make_comparison(value=0.7), False, "Agreement 0.70; the team’s median is 0.70."),
+        (make_comparison(), False, "Agreement 0.50; team median 0.70."),
+        (make_comparison(value=0.7), False, "Agreement 0.70; team median 0.70."),
         (
             make_comparison()._replace(outlying={1: (-0.2, 80)}),
             False,

@@ -155,7 +155,7 @@ def test_rater_whose_peers_explain_the_bias_is_told_apart(client: Client, lead: 
     rows = {row.listed.key: row for row in page.context["rows"]}
     assert (rows["r0"].status, rows["r5"].status) == ("Check", "OK")
     assert rows["r5"].card.bias["value"] < -0.7
-    assert rows["r5"].note.startswith("Peers explain the bias; own level:")
+    assert rows["r5"].note.startswith("Explained by who rated the same items; adjusted bias:")
     assert rows["r5"].note in page.text and rows["r5"].note in client.get(f"{base}raters/r5/").text
     assert {key for key, row in rows.items() if row.note} <= {"r5"}
     # The level is of all days: beside a drift, the page does not state it.

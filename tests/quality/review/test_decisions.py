@@ -169,7 +169,7 @@ def test_items_sent_to_review_come_first(
     page = f"/projects/{labelled_question.project_id}/selected-items/"
     response = client_for(lead).post(page, form_data, follow=True)
     messages = [str(message) for message in response.context["messages"]]
-    assert messages[0].startswith("1 item moved to the top")
+    assert messages[0].startswith("1 item sent to review")
     assert messages[1].startswith("Left out:")
     assert ReviewAssignment.objects.get().item_id == certain_label.item_id
     first_label = decisions.claim_next_label(question=labelled_question, by=lead)

@@ -90,7 +90,7 @@ def rate_all_items(question: Question) -> int:
 def recompute_and_scan(question: Question) -> int:
     question_updates.update_question(question.pk)
     recomputation.recompute_question(question.pk, at_once=True)
-    return rating_requests.update_requests(question)
+    return rating_requests.update_rating_requests(question)
 
 
 def count_ratings_by_item() -> dict[str, int]:
@@ -157,7 +157,7 @@ def test_stale_label_requests_no_ratings(question: Question, lead: User) -> None
         by=None,
         source="api",
     )
-    rating_requests.update_requests(question)
+    rating_requests.update_rating_requests(question)
     assert not Escalation.objects.filter(item=uncertain_label.item).exists()
     recompute_and_scan(question)
     rate_all_items(question)

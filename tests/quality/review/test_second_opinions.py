@@ -93,7 +93,8 @@ def test_claimed_items_include_second_opinions(
     assert set(item_keys) >= {"i00", "i01", "i02"}
     assert SecondOpinion.objects.count() == 3
     assert (
-        second_opinions.find_next_label_to_review(question=labelled_question, by=lead) is not None
+        second_opinions.find_label_for_second_opinion(question=labelled_question, by=lead)
+        is not None
     )  # what the other one decided
 
 
@@ -111,7 +112,9 @@ def test_nobody_gives_a_second_opinion_on_their_own_decision(
         question=labelled_question, item=item, by=second_adjudicator
     )
     assert (
-        second_opinions.find_next_label_to_review(question=labelled_question, by=second_adjudicator)
+        second_opinions.find_label_for_second_opinion(
+            question=labelled_question, by=second_adjudicator
+        )
         is None
     )
 
@@ -126,7 +129,7 @@ def test_share_of_the_items_is_sampled(labelled_question: Question) -> None:
 def test_agreement_of_adjudicators_has_an_interval(
     labelled_question: Question, lead: User, second_adjudicator: User
 ) -> None:
-    assert second_opinions.compute_agreement(labelled_question).kappa is None
+    assert second_opinions.compute_adjudicator_agreement(labelled_question).kappa is None
     first_codes = {f"i{number:02}": number % 2 for number in range(12)}
     decide_items(labelled_question, lead, first_codes)
     for key, code in first_codes.items():
@@ -137,7 +140,7 @@ def test_agreement_of_adjudicators_has_an_interval(
             code=code_of_second,
             by=second_adjudicator,
         )
-    result = second_opinions.compute_agreement(labelled_question)
+    result = second_opinions.compute_adjudicator_agreement(labelled_question)
     assert (result.n, result.same, result.differing_items) == (12, 11, ["i03"])
     assert result.kappa is not None
     # Quadratic weights: 4/9 of a disagreement of 0.0370 in 12, 0.1096 expected by chance.

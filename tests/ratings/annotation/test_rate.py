@@ -98,7 +98,7 @@ def test_page_says_when_nothing_is_left(annotator_client, project, items, questi
     assert "<dt>Total rated</dt><dd>4</dd>" in page
 
 
-EMPTY_TEXT = "Items to rate will appear here."
+EMPTY_TEXT = ">Check again<"
 
 
 def test_finished_rater_is_not_told_that_others_are_finished(
@@ -122,7 +122,7 @@ def test_finished_rater_is_not_told_that_others_are_finished(
     Item.objects.filter(key="later").update(slots_taken=99)
     assert EMPTY_TEXT in annotator_client.get(get_rate_url(project)).text
     home = annotator_client.get("/").text
-    assert "Nothing to rate right now" in home and "All done" not in home
+    assert "No items left for you" in home and "All done" not in home
 
 
 def test_page_without_items_does_not_say_that_all_are_rated(

@@ -70,7 +70,7 @@ def read_file(run: ExportRun) -> bytes:
 
 def read_stream(project: Project, kind: str) -> bytes:
     questions = list(project.questions.all())
-    return b"".join(rating_files.build_document(project, questions, kind).iter_file())
+    return b"".join(rating_files.build_ratings_document(project, questions, kind).iter_file())
 
 
 def list_files() -> list[str]:
@@ -81,7 +81,7 @@ def list_files() -> list[str]:
 
 def kill_worker_after(monkeypatch: pytest.MonkeyPatch, run: ExportRun, n_pieces: int) -> None:
     """Run the export with a worker that ends without a word after some pieces."""
-    store = jobs._flush
+    store = jobs._flush_to_disk
     n_left = n_pieces
 
     def store_or_die(file: Any) -> None:
@@ -94,7 +94,7 @@ def kill_worker_after(monkeypatch: pytest.MonkeyPatch, run: ExportRun, n_pieces:
         store(file)
 
     with monkeypatch.context() as patch, pytest.raises(SystemExit):
-        patch.setattr(jobs, "_flush", store_or_die)
+        patch.setattr(jobs, "_flush_to_disk", store_or_die)
         jobs.run_export(run.pk)
     run.refresh_from_db()
 
@@ -122,7 +122,7 @@ def test_file_of_one_question(rated_project: Project, lead: User) -> None:
     run = start(rated_project, lead, question="tone")
     jobs.run_export(run.pk)
     questions = [rated_project.questions.get(key="tone")]
-    document = rating_files.build_document(rated_project, questions, "csv")
+    document = rating_files.build_ratings_document(rated_project, questions, "csv")
     assert read_file(run) == b"".join(document.iter_file())
 
 
@@ -198,7 +198,7 @@ def test_worker_that_lost_its_lease_changes_nothing(
 ) -> None:
     """A worker that was taken for dead goes on writing; the file of the next one is not touched."""
     run = start(rated_project, lead)
-    store = jobs._flush
+    store = jobs._flush_to_disk
     calls = []
 
     def store_after_the_other(file: Any) -> None:
@@ -208,7 +208,7 @@ def test_worker_that_lost_its_lease_changes_nothing(
             jobs.run_export(run.pk)
         store(file)
 
-    monkeypatch.setattr(jobs, "_flush", store_after_the_other)
+    monkeypatch.setattr(jobs, "_flush_to_disk", store_after_the_other)
     jobs.run_export(run.pk)
     assert len({id(file) for file in calls}) == 2
     assert read_file(run) == read_stream(rated_project, "csv")
@@ -254,7 +254,7 @@ def test_full_disk_is_an_error_and_leaves_no_file(
     def fail(_file: Any) -> None:
         raise OSError(number, "full")
 
-    monkeypatch.setattr(jobs, "_flush", fail)
+    monkeypatch.setattr(jobs, "_flush_to_disk", fail)
     jobs.run_export(run.pk)
     run.refresh_from_db()
     assert (run.state, run.error, run.path) == ("failed", "disk_full", "")
@@ -270,7 +270,7 @@ def test_other_errors_are_retried_a_few_times(
     def fail(_file: Any) -> None:
         raise OSError(errno.EIO, "broken")
 
-    monkeypatch.setattr(jobs, "_flush", fail)
+    monkeypatch.setattr(jobs, "_flush_to_disk", fail)
     for _attempt in range(jobs.MAX_ATTEMPTS):
         assert tasks.resume_stalled() == 1
         run.refresh_from_db()
@@ -288,14 +288,14 @@ def test_export_that_is_deleted_while_written_leaves_no_file(
     django_capture_on_commit_callbacks: Any,
 ) -> None:
     run = start(rated_project, lead)
-    store = jobs._flush
+    store = jobs._flush_to_disk
 
     def store_and_delete(file: Any) -> None:
         with django_capture_on_commit_callbacks(execute=True):
             services.delete_export(run=run)
         store(file)
 
-    monkeypatch.setattr(jobs, "_flush", store_and_delete)
+    monkeypatch.setattr(jobs, "_flush_to_disk", store_and_delete)
     jobs.run_export(run.pk)
     assert not ExportRun.objects.exists()
     assert list_files() == []

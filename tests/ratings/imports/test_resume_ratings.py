@@ -219,7 +219,7 @@ def test_category_retired_meanwhile_stops_the_import(wizard: WizardClient, quest
 
     assert run.state == "failed"
     assert not Rating.objects.exists()
-    assert "changed after the check" in get_page_text(wizard.get_page())
+    assert "has changed. Check the file again." in get_page_text(wizard.get_page())
     # The next validation reports the rows.
     wizard.client.post(wizard.run_url, {"action": "recheck"})
     assert wizard.run_worker().state == "invalid"

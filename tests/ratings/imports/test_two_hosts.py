@@ -133,7 +133,7 @@ def test_start_says_which_hosts_do_not_share_a_folder(
 ) -> None:
     use_host("web-host")
     with caplog.at_level(logging.WARNING):
-        shared_folders.record_at_start()
+        shared_folders.record_folders_at_start()
     exports, imports, media = (record.getMessage() for record in caplog.records)
     assert exports.startswith("web-host does not share DATA_DIR/exports with worker-host: ")
     assert imports.startswith("web-host does not share DATA_DIR/imports with worker-host: ")
@@ -149,5 +149,5 @@ def test_hosts_that_share_the_folder_hear_nothing(
         use_host(name)
         settings.DATA_DIR = tmp_path / "web-host"
         with caplog.at_level(logging.WARNING):
-            shared_folders.record_at_start()
+            shared_folders.record_folders_at_start()
     assert not caplog.records

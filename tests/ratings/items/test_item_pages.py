@@ -357,7 +357,7 @@ def test_rater_with_many_ratings_is_searched_in_batches(
     lead_client: Any, project: Project, item_ids: dict[str, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     address = f"/projects/{project.pk}/items/"
-    assert "No rater “x” in this project." in get_text(lead_client.get(f"{address}?rater=x"))
+    assert "Rater “x” not found." in get_text(lead_client.get(f"{address}?rater=x"))
     monkeypatch.setattr(item_rows, "ITEMS_PER_PAGE", 1)
     monkeypatch.setattr(item_search, "MAX_ITEMS_SCANNED", 2)  # r2 has three ratings
     found_keys, after = [], 0
@@ -377,7 +377,11 @@ def test_item_pane_opens_next_to_the_list(
     assert 'id="item-list"' in page
     pane = get_text(lead_client.get(address, headers={"HX-Target": "item-pane"}))
     assert 'id="item-list"' not in pane
-    for text in ("<strong>minor</strong>", "<strong>none</strong>", "Set a gold answer"):
+    for text in (
+        "<strong>minor</strong>",
+        "<strong>none</strong>",
+        "<summary>Gold answer</summary>",
+    ):
         assert text in pane
         assert text in page
     assert f'href="/projects/{project.pk}/items/?answers=differ"' in pane
@@ -429,7 +433,7 @@ def test_selected_items_get_a_gold_answer(
 ) -> None:
     address = reverse("items_bulk", args=[project.pk])
     data = {"item": [item_ids["a"], item_ids["c"]], "question": question.key, "action": "gold"}
-    assert "Choose the right answer" in get_text(lead_client.post(address, data, follow=True))
+    assert "Choose an answer." in get_text(lead_client.post(address, data, follow=True))
     assert not GoldAnswer.objects.exists()
     code = question.categories.get(label="minor").code
     response = lead_client.post(address, {**data, "code": code}, follow=True)

@@ -33,7 +33,7 @@ def test_long_form_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     form = "x" * (label_studio_client.MAX_FORM_LENGTH + 1)
     response = Response(200, {}, json.dumps({"label_config": form}).encode(), "")
     client = label_studio_client.Client("https://example.org", "token")
-    monkeypatch.setattr(client, "_resolve", lambda: (remote_target(), "192.0.2.1"))
+    monkeypatch.setattr(client, "_resolve_address", lambda: (remote_target(), "192.0.2.1"))
     monkeypatch.setattr("events.webhooks.http_client.send", lambda *_, **__: response)
     with pytest.raises(LabelStudioError) as error_info:
         client.get_project(1)

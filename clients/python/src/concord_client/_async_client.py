@@ -139,11 +139,11 @@ class AsyncClient:
     async def request(
         self, method: str, path: str, *, query: Mapping[str, Any] | None = None, body: Any = None
     ) -> Any:
-        """Send any call of the API by its path below /api/v1/, and return the JSON."""
+        """Send any call of the API by its path below /api/v1/; return the JSON as ``send`` does."""
         return await self.send(Call[Any](method, path, Any, query=query or {}, body=body))
 
     def list_pages(self, path: str, row_type: type[T], **query: Any) -> AsyncPages[T]:
-        """Return the rows of a list by its path below /api/v1/."""
+        """Return the rows of a list by its path below /api/v1/, read while they are iterated."""
         call = Call[Page[T]]("GET", path, PageOf(row_type), query=build_query(**query))
         return AsyncPages(self, call)
 
@@ -294,9 +294,10 @@ class AsyncProjectClient:
         wait_until_counted: bool = False,
         **filters: Unpack[AgreementFilters],
     ) -> models.Agreement:
-        """Return the coefficients of a question.
+        """Return the coefficients of a question; one of several questions must be named.
 
-        ``wait_until_counted`` waits until every rating stored so far is counted.
+        With ``wait_until_counted`` it waits until every rating stored so far is counted. Raises
+        StillComputing after ``max_wait`` seconds.
         """
         deadline = time.monotonic() + self.client.max_wait
         query = {"question": question, "population": population, **filters}
@@ -324,7 +325,7 @@ class AsyncProjectClient:
     async def disputed(
         self, *, question: str | None = None, weights: str | None = None
     ) -> models.DisputedItems:
-        """Return the items on which raters differ most."""
+        """Return the items on which raters differ most; one of several questions must be named."""
         query = {"question": question, "weights": weights}
         return await self._get(models.DisputedItems, "agreement", "disputed", **query)
 
@@ -347,11 +348,11 @@ class AsyncProjectClient:
         return await self._post(models.Gate, "gates", body=body)
 
     async def verdict(self, gate: str, *, as_of: str | None = None) -> models.GateVerdict:
-        """Return the verdict of a gate as of now, or of a past time."""
+        """Return the verdict of a gate now, or at a past time (``as_of``)."""
         return await self._get(models.GateVerdict, "gates", gate, "verdict", as_of=as_of)
 
     async def signed_verdict(self, gate: str, *, as_of: str | None = None) -> dict[str, Any]:
-        """Return the verdict as the JSON that is signed."""
+        """Return the verdict now, or at a past time (``as_of``), as the JSON that is signed."""
         return await self._get(dict[str, Any], "gates", gate, "verdict", as_of=as_of)
 
     def webhooks(self) -> AsyncPages[models.Webhook]:

@@ -137,7 +137,7 @@ def get_retry_after(response: httpx.Response) -> float:
 
 
 def is_pending(call: Call[Any], response: httpx.Response) -> bool:
-    """Return True if the response says that the site is still computing the result."""
+    """Return whether the response says that the site is still computing the result."""
     return call.method == "GET" and response.status_code == 202
 
 

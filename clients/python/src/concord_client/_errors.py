@@ -37,7 +37,7 @@ class RowError:
 
 
 class ApiError(ConcordError):
-    """The site rejected a request and changed nothing.
+    """The site rejected a request, which changed nothing, or its response is none of the API.
 
     ``status``, ``title`` and ``detail`` are those of the problem (RFC 9457), ``code`` its short
     name, ``errors`` the invalid rows and fields, ``fields`` the same as messages by place.

@@ -29,8 +29,8 @@ def verify_webhook(
 ) -> Any:
     """Return the message in ``body`` if one of its signatures is by ``secret`` (``whsec_...``).
 
-    ``tolerance`` is the age in seconds up to which a message is accepted, None for any age. Raises
-    InvalidSignature.
+    ``tolerance``: seconds by which the time of the message may differ from now, None for any time.
+    Raises InvalidSignature.
     """
     values = {name.lower(): value for name, value in headers.items()}
     try:

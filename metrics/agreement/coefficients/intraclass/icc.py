@@ -63,7 +63,7 @@ def icc(values: npt.ArrayLike) -> dict[str, Icc]:
     n, raters = table.shape
     if reason := _get_undefined_reason(n, raters, has_variance=bool(table.size and np.ptp(table))):
         return {name: Icc(None, reason) for name in ICC_NAMES}
-    return _compute_all(MeanSquares.from_values(table))
+    return _compute_all_iccs(MeanSquares.from_values(table))
 
 
 def icc_from_counts(
@@ -82,7 +82,7 @@ def icc_from_counts(
     )
     if reason := _get_undefined_reason(n, len(rater_counts), has_variance=has_variance):
         return {name: Icc(None, reason) for name in ICC_NAMES}
-    return _compute_all(MeanSquares.from_counts(counts, n_items, rater_counts, values))
+    return _compute_all_iccs(MeanSquares.from_counts(counts, n_items, rater_counts, values))
 
 
 def icc_of_two_raters(table: npt.ArrayLike, values: npt.ArrayLike) -> dict[str, Icc]:
@@ -108,7 +108,7 @@ def _get_undefined_reason(n: int, raters: int, *, has_variance: bool) -> str | N
     return None if has_variance else "zero_variance"
 
 
-def _compute_all(squares: MeanSquares) -> dict[str, Icc]:
+def _compute_all_iccs(squares: MeanSquares) -> dict[str, Icc]:
     return _compute_one_way(squares) | _compute_agreement(squares) | _compute_consistency(squares)
 
 
@@ -235,8 +235,8 @@ ICCS = (
         "(MSR - MSW) / (MSR + (R - 1) MSW)",
         label=_("ICC(1,1), one-way"),
         description=_(
-            "The share of variance between items. Based on complete items, or on all if "
-            "fewer than two are."
+            "The share of variance between items. Uses complete items, or all if fewer "
+            "than two are complete."
         ),
     ),
     _declare_icc(
@@ -244,14 +244,16 @@ ICCS = (
         "0.29",
         "(MSR - MSE) / (MSR + (R - 1) MSE + R (MSC - MSE) / n)",
         label=_("ICC(A,1), absolute agreement"),
-        description=_("Agreement on the number itself: being always 5 higher lowers it."),
+        description=_("Agreement on the values themselves: always answering 5 higher lowers it."),
     ),
     _declare_icc(
         "icc3",
         "0.71",
         "(MSR - MSE) / (MSR + (R - 1) MSE)",
         label=_("ICC(C,1), consistency"),
-        description=_("Whether raters see the same distances between items, at any level."),
+        description=_(
+            "Whether raters see the same distances between items, even at different levels."
+        ),
     ),
     _declare_icc(
         "icc1k",

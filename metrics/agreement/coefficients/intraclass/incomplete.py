@@ -198,7 +198,7 @@ class IncompleteIcc:
     reason: str | None = None
 
     def by_name(self) -> dict[str, Icc]:
-        """Return name in a report -> correlation."""
+        """Return {name in a report: correlation}."""
         correlations = self.agreement, self.consistency, self.agreement_mean, self.shared_mean
         return dict(zip(INCOMPLETE_ICC_NAMES, correlations, strict=True))
 

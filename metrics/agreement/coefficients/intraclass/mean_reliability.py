@@ -120,7 +120,7 @@ def _sum_squared_differences(group: Ints, value: Floats) -> tuple[float, int]:
 
 
 def compute_reliability(components: VarianceComponents, m: int) -> MeanReliability:
-    """Return the reliability of the mean of m raters; ValueError for m < 1."""
+    """Return the reliability of the mean of m raters; raise ValueError for m < 1."""
     if m < 1:
         raise ValueError(f"a mean needs one rater at least, not {m}")
     if components.reason is not None:
@@ -134,7 +134,7 @@ def compute_reliability(components: VarianceComponents, m: int) -> MeanReliabili
 def compute_raters_needed(components: VarianceComponents, target: float) -> RatersNeeded:
     """Return the number of raters per item at which the mean's reliability reaches `target`.
 
-    By the Spearman-Brown formula; ValueError unless 0 < target < 1.
+    By the Spearman-Brown formula; raise ValueError unless 0 < target < 1.
     """
     if not 0 < target < 1:
         raise ValueError(f"the target must lie between 0 and 1, not {target:g}")

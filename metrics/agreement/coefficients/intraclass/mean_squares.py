@@ -111,9 +111,10 @@ def _f_quantile(df1: float, df2: float, tail: float) -> float:
 
 
 def f_test(between: float, within: float, df1: int, df2: int) -> dict[str, Any]:
-    """Return the F test of between > within as fields of Icc: F, degrees of freedom and p.
+    """Return the F test of between > within as the fields F, df1, df2 and p of Icc.
 
-    between, within: mean squares. F is None with a reason, and p is 0, where `within` is 0.
+    between, within: mean squares; df1, df2: their degrees of freedom. F is None with a reason, and
+    p is 0, where `within` is 0.
     """
     if within == 0:
         return {

@@ -69,7 +69,7 @@ class ResultSource(ABC):
 
 
 class ProjectSource(ResultSource):
-    """Results of a question."""
+    """Interface of the results of a question: of all its ratings, or of those under a filter."""
 
     selection: Selection
 
@@ -172,7 +172,7 @@ class ProjectSource(ResultSource):
 
 
 class RaterSource(ResultSource):
-    """Results of one rater against the others."""
+    """Interface of the results of one rater against the others."""
 
     @property
     @abstractmethod
@@ -185,7 +185,7 @@ class RaterSource(ResultSource):
 
 
 class PairSource(ResultSource):
-    """Results of two raters."""
+    """Interface of the results of two raters."""
 
     @abstractmethod
     def get_table(self) -> np.ndarray:

@@ -34,7 +34,7 @@ TrendBodyType = TypeVar("TrendBodyType", bound=TrendResults)
 
 
 class FilteredSources(QuestionSources):
-    """Sources of the ratings that match a filter."""
+    """Sources of results that a worker computes for the ratings that match a filter."""
 
     def __init__(self, selection: Selection) -> None:
         self.selection = selection

@@ -28,7 +28,7 @@ from .filtered import FilteredPairSource
 
 
 class StoredSources(QuestionSources):
-    """Sources of all ratings of a question."""
+    """Sources of results that workers keep up to date for all ratings of a question."""
 
     def __init__(self, selection: Selection) -> None:
         self.selection = selection

@@ -290,15 +290,9 @@ def _build_change(selection: Selection, name: str, figures: Mapping[str, Any]) -
         **dict(zip(("before", "after"), values, strict=True)),
         "period": format_period(figures["span"], start),
     }
+    text = _("%(name)s went from %(before)s to %(after)s in %(period)s.") % params
     if not is_clear:
-        text = (
-            _("%(name)s went from %(before)s to %(after)s in %(period)s; this may be chance.")
-            % params
-        )
-    elif after < before:
-        text = _("%(name)s fell from %(before)s to %(after)s in %(period)s.") % params
-    else:
-        text = _("%(name)s rose from %(before)s to %(after)s in %(period)s.") % params
+        text = f"{text} {_('May be chance.')}"
     parameters = {
         "question": selection.question.key,
         "weights": name.removeprefix("fleiss_kappa").lstrip("_") or "none",
@@ -331,7 +325,7 @@ class LevelShift:
 def find_level_shift(points: Sequence[TrendPeriod | TrendPoint]) -> LevelShift | None:
     """Return the clearest lasting shift of the mean difference of two raters, or None.
 
-    Compared are the weeks before, and from, each week. ``points``: oldest first.
+    It compares the weeks before each week with those from it on. ``points``: oldest first.
     """
     valid_points = [
         point

@@ -135,7 +135,10 @@ def _list_two_rater_points(
 def get_population_trends(
     question: Question, span: str, *, limit: int = MAX_POINTS
 ) -> dict[str, list[Any]]:
-    """Return {group: newest headlines, oldest first} of people, of models and between them."""
+    """Return {group: headline estimates of the newest periods, oldest first}.
+
+    Groups: "people", "models" and "between". An estimate is None where a period has none.
+    """
     rows = Result.objects.filter(question=question, period_unit=span).order_by("-start")
     lines: dict[str, list[Any]] = {"people": [], "models": [], "between": []}
     columns = "headline__value", "headline__models__value", "headline__between__value"

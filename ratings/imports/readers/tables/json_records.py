@@ -118,7 +118,7 @@ class AnswerLists:
 
 
 def _split_answer(answer: JsonObject) -> Iterator[JsonObject]:
-    """Yield the fields of an answer; of an answer of several people, a row for each person."""
+    """Yield an answer as one row, or as a row for each person if several people gave it."""
     people = {
         name: value
         for name, value in answer.items()
@@ -335,7 +335,10 @@ def split_object(record: JsonObject) -> list[JsonObject] | None:
 
 
 def _split_lists(columns: dict[str, list[Any]]) -> list[JsonObject] | None:
-    """Return the rows of columns written as lists, or of a single list of records; else None."""
+    """Return the rows of columns that are lists of equal length, or of a single list of records.
+
+    None for other columns.
+    """
     if len(columns) == 1:
         (rows,) = columns.values()
         return rows if is_list_of_objects(rows) else None

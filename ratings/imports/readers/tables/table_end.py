@@ -34,7 +34,7 @@ class TableEnd:
         self.n_columns = n_columns
         self.removed: dict[str, list[TableLine]] = {}  # reason -> rows
 
-    def remove(self, *, has_blank_lines: bool) -> None:
+    def remove_totals_and_notes(self, *, has_blank_lines: bool) -> None:
         """Move totals and notes from ``rows`` to ``removed``.
 
         Notes stand below a total or, if ``has_blank_lines``, below a blank line.
@@ -109,7 +109,7 @@ def _continue_columns(above: Sequence[TableLine], below: Sequence[TableLine]) ->
 
 
 def _list_cells(rows: Sequence[TableLine], columns: int | None = None) -> set[tuple[int, str]]:
-    """Return the distinct (column, text) of the rows, of only the first ``columns`` if given."""
+    """Return the distinct (column, text) of the first ``columns`` cells (None: all) of the rows."""
     return {(i, get_text(cell)) for _, cells in rows for i, cell in enumerate(cells[:columns])}
 
 

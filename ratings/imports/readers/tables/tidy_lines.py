@@ -211,7 +211,7 @@ class TidyLines:
                     first_rows.append(first_row)
                 yield first_row
         end = TableEnd(first_rows, list(final_rows), n_columns)
-        end.remove(has_blank_lines=self.lines.has_blank_lines)
+        end.remove_totals_and_notes(has_blank_lines=self.lines.has_blank_lines)
         yield from end.rows
         for reason, removed_rows in end.removed.items():
             self._count_skipped_rows(removed_rows, reason)

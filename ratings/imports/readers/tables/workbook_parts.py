@@ -46,7 +46,7 @@ class WorkbookArchive(zipfile.ZipFile):
         part_name = name.filename if isinstance(name, zipfile.ZipInfo) else name
         if part_name not in self._counted_names:
             with super().open(name) as part:
-                _PartCounter(part_name).read(part)
+                _PartCounter(part_name).check_part(part)
             self._counted_names.add(part_name)
         return super().open(name, *arguments, **options)
 
@@ -55,7 +55,8 @@ class WorkbookArchive(zipfile.ZipFile):
 def _get_counted_names(path: Path, size: int, mtime_ns: int) -> set[str]:
     """Return the set of names of parts already checked in this version of a file.
 
-    The caller adds to it; the same set is returned for the same path, size and time.
+    It is empty at first, and the caller adds to it: the cache returns the same set for the same
+    path, size and time.
     """
     return set()
 
@@ -74,7 +75,7 @@ class _PartCounter:
         self.parser.EndElementHandler = self._end_element
         self.parser.StartDoctypeDeclHandler = self._reject_doctype
 
-    def read(self, part: IO[bytes]) -> None:
+    def check_part(self, part: IO[bytes]) -> None:
         """Raise UnreadableFileError if the part exceeds a limit or is broken."""
         n_bytes = 0
         try:
@@ -82,7 +83,7 @@ class _PartCounter:
                 n_bytes += len(chunk)
                 self.parser.Parse(chunk, False)
                 if n_bytes - self.last_end > MAX_PART_BYTES:
-                    self._reject(MAX_PART_BYTES)
+                    self._reject_part(MAX_PART_BYTES)
             self.parser.Parse(b"", True)
         except expat.ExpatError:
             raise UnreadableFileError("zip_cut") from None
@@ -92,10 +93,10 @@ class _PartCounter:
             self.n_open_units += 1
             self.n_units += 1
             if self.n_units > MAX_UNITS[name]:
-                self._reject(MAX_UNITS[name])
+                self._reject_part(MAX_UNITS[name])
         self.n_elements += 1
         if self.n_elements > MAX_ELEMENTS:
-            self._reject(MAX_ELEMENTS)
+            self._reject_part(MAX_ELEMENTS)
 
     def _end_element(self, name: str) -> None:
         if name in MAX_UNITS:
@@ -108,7 +109,7 @@ class _PartCounter:
     def _reject_doctype(self, *_arguments: Any) -> None:
         raise UnreadableFileError("xml_entities")
 
-    def _reject(self, limit: int) -> None:
+    def _reject_part(self, limit: int) -> None:
         raise UnreadableFileError("xlsx_part", name=self.name[:200], limit=limit)
 
 

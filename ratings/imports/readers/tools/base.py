@@ -49,7 +49,7 @@ Fields = dict[str, Any]
 
 
 class ToolRecords(Protocol):
-    """Iterable of (line, record); iterating may raise UnreadableFileError."""
+    """Iterable of (line number, record); iterating may raise UnreadableFileError."""
 
     @property
     def bytes_read(self) -> int: ...
@@ -129,7 +129,10 @@ def open_records(path: Path, mapping: import_mapping.ImportMapping) -> ToolRecor
 
 
 class CsvToolRecords:
-    """Lines of a CSV file as records by column name."""
+    """Iterable of (line number, cells by column name) of a CSV file.
+
+    Iterating raises UnreadableFileError, also if a line has another number of cells than the first.
+    """
 
     def __init__(self, path: Path, encoding: str) -> None:
         delimiter = guess_delimiter(path, encoding=encoding)
@@ -271,7 +274,7 @@ def parse_time(value: Any) -> RecordTime:
 
 
 def parse_seconds(value: Any) -> float | None:
-    """Return a duration in seconds, or None."""
+    """Return a duration in seconds, or None if the value is not a number."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:

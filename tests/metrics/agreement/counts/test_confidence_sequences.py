@@ -16,8 +16,8 @@ from metrics.agreement.counts.wider_intervals import (
     ALPHA,
     RHO,
     TIGHTEST_ITEMS,
-    compute_factor,
     compute_quantile,
+    compute_widening_factor,
     widen_to_sequence,
 )
 from metrics.agreement.estimate import NORMAL_QUANTILE, Value
@@ -47,7 +47,9 @@ def test_boundary_is_where_the_mixture_of_likelihood_ratios_reaches_1_over_alpha
 def test_sequence_is_narrowest_at_the_declared_number_of_items() -> None:
     items = np.arange(1, 2_000)
     assert items[compute_quantile(items).argmin()] == TIGHTEST_ITEMS
-    assert float(compute_factor(TIGHTEST_ITEMS)) == pytest.approx(3.03 / NORMAL_QUANTILE, rel=0.01)
+    assert float(compute_widening_factor(TIGHTEST_ITEMS)) == pytest.approx(
+        3.03 / NORMAL_QUANTILE, rel=0.01
+    )
 
 
 def test_random_walk_leaves_the_boundary_in_at_most_1_of_20_cases() -> None:

@@ -165,7 +165,7 @@ def test_common_part_matches_dictionary_oracle(group):
         ratings, comparisons, d, measures_others=np.ones(d.size, bool), effects=effects
     )
     index = ["time", "items"].index(group)
-    measured = change.measure_all([])[index]
+    measured = change.measure_common_parts([])[index]
     values = defaultdict(list)
     key_of = (ratings.day if group == "time" else ratings.item).tolist()
     for own, first, second, value in zip(comparisons.own, g, h, d, strict=True):

@@ -113,8 +113,8 @@ def test_evidence_is_finite_for_many_answers():
 
 
 def test_pause_position_counts_answers_from_one():
-    assert gold.find_pause([0.5, 99.9, 100.0, 3.0]) == 3
-    assert gold.find_pause([0.5, 99.9]) is None
+    assert gold.count_answers_until_pause([0.5, 99.9, 100.0, 3.0]) == 3
+    assert gold.count_answers_until_pause([0.5, 99.9]) is None
 
 
 def compute_wrong_probability_slowly(answers, gold_by_item, k, item):

@@ -58,7 +58,7 @@ def show_page(client: Client, project: Project) -> str:
 
 @pytest.mark.parametrize(
     ("later_error_rate", "expected"),
-    [(0.1, "Agreement rose from version 1"), (0.5, "No clear change"), (0.95, "Agreement fell")],
+    [(0.1, "Agreement changed by +"), (0.5, "No clear change"), (0.95, "Agreement changed by -")],
 )
 def test_change_is_named_only_where_it_is_clear(
     question: Question, lead: Any, client_for: Any, later_error_rate: float, expected: str
@@ -72,7 +72,7 @@ def test_change_is_named_only_where_it_is_clear(
     client = client_for(lead)
     page = show_page(client, project)
     assert expected in page
-    sentences = ("Agreement rose", "No clear change", "Agreement fell")
+    sentences = ("Agreement changed by +", "No clear change", "Agreement changed by -")
     assert sum(sentence in page for sentence in sentences) == 1
     (effect,) = client.get(f"/projects/{project.pk}/guidelines/effect/").context["effects"]
     assert effect.low < effect.change < effect.high
@@ -81,7 +81,7 @@ def test_change_is_named_only_where_it_is_clear(
 def test_a_change_that_one_of_many_shows_by_chance_is_not_clear() -> None:
     """A change of 2.2 standard errors is clear alone, and not as one of five."""
 
-    def list_directions(values: list[float]) -> list[str]:
+    def list_clear_changes(values: list[float]) -> list[bool]:
         agreements = [
             VersionAgreement(
                 GuidelineVersion(number=number),
@@ -93,12 +93,12 @@ def test_a_change_that_one_of_many_shows_by_chance_is_not_clear() -> None:
             )
             for number, value in enumerate(values, start=1)
         ]
-        return [effect.direction for effect in list_effects(agreements)]
+        return [effect.is_clear for effect in list_effects(agreements)]
 
-    assert list_directions([0.5, 0.66]) == ["rose"]
-    assert list_directions([0.5, 0.66, 0.6, 0.6, 0.6, 0.6]) == ["unclear"] * 5
-    assert list_directions([0.5, 0.5, 0.5, 0.75, 0.75, 0.5]) == [
-        "unclear", "unclear", "rose", "unclear", "fell"
+    assert list_clear_changes([0.5, 0.66]) == [True]
+    assert list_clear_changes([0.5, 0.66, 0.6, 0.6, 0.6, 0.6]) == [False] * 5
+    assert list_clear_changes([0.5, 0.5, 0.5, 0.75, 0.75, 0.5]) == [
+        False, False, True, False, True
     ]  # fmt: skip
 
 

@@ -84,12 +84,12 @@ def test_undefined_number_is_a_dash(value: float | None) -> None:
     [(6.9e-18, "0.0"), (-6.9e-18, "0.0"), (1e-9, "1e-09"), (0.1 + 0.2, "0.3")],
 )
 def test_number_in_a_file_is_exact_but_for_rounding_errors(value: float, text: str) -> None:
-    with tables.export_mode("t"):
+    with tables.collect_table("t"):
         assert number_formats.format_number(value) == text
 
 
 def test_small_probability_in_a_file_stays_as_it_is() -> None:
-    with tables.export_mode("t"):
+    with tables.collect_table("t"):
         assert results.p_value(6.9e-18) == "6.9e-18"
 
 
@@ -243,7 +243,7 @@ def test_panel_shows_position_and_calculation_of_number() -> None:
     assert "Here: <span" in text
     assert '<svg class="band-scale"' in text
     assert 'cx="239.2"' in text  # 0.6 of 392, from 4
-    assert "(0.800 observed − 0.500 by chance) / (1 − 0.500) = 0.60" in text
+    assert "(0.800 − 0.500) / (1 − 0.500) = 0.60" in text
     assert "Limits:" in text
     assert 'href="/glossary/statistics/#fleiss_kappa"' in text
     assert "Quadratic weights" not in text

@@ -143,17 +143,17 @@ def build_period(rng: random.Random, error: float, size: int = 60) -> list[list[
     return rows
 
 
-@pytest.mark.parametrize(("errors", "verb"), [((0.02, 0.3), "fell"), ((0.3, 0.02), "rose")])
+@pytest.mark.parametrize("errors", [(0.02, 0.3), (0.3, 0.02)])
 def test_a_clear_change_is_described(
-    errors: tuple[float, float], verb: str, make_question: Any, rate_items: Any, client: Any
+    errors: tuple[float, float], make_question: Any, rate_items: Any, client: Any
 ) -> None:
     question, rng = make_question(("no", "yes")), random.Random(3)
     rate_items(question, build_period(rng, errors[0]), prefix="early")
     later = FIRST + datetime.timedelta(weeks=1)
     rate_items(question, build_period(rng, errors[1]), start=later, prefix="late")
     html = get_page(client, question)
-    assert f"Fleiss’ kappa {verb} from" in html
-    assert "this may be chance" not in html
+    assert "Fleiss’ kappa went from" in html
+    assert "May be chance." not in html
     page = client.get(f"/projects/{question.project_id}/change/").content.decode()
     assert page  # computed on request
 
@@ -193,7 +193,7 @@ def test_categories_are_confused_beyond_their_frequencies(
     html = get_page(client, question)
     assert "Clarify a vs. b" in html
     assert "disagreements" in html
-    assert "by frequency alone" in html
+    assert "category frequencies alone would give" in html
 
 
 def test_frequent_categories_are_not_confused_by_chance(
@@ -267,7 +267,7 @@ def test_statistics_without_a_value_do_not_agree(
     page = client.get(f"/projects/{question.project_id}/statistics/?coefficient=gwet_ac1").text
     assert "No insights." in page
     assert "The statistics agree" not in page
-    assert "Statistics differ" not in page
+    assert "The statistics differ" not in page
 
 
 def test_percentages_state_their_comparisons(

@@ -283,7 +283,7 @@ def test_uncertain_items_and_alerts_are_actions_of_those_who_may(
         "Resolve alert",
     ]
     reason, url = actions["Review 7 uncertain items"]
-    assert reason == "expected errors: 3"
+    assert reason == "about 3 label errors"
     assert client_for(lead).get(url).status_code == 200
     assert list(get_actions(client_for(viewer), project)) == [
         "Clarify none vs. minor",
@@ -306,16 +306,16 @@ def test_review_is_suggested_for_one_sitting_with_its_time(
     RaterResult.objects.filter(question=confused_question).update(seconds=6.0)
     rater_recomputation.recompute_question(confused_question.pk, at_once=True)
     reason, _url = get_actions(client_for(lead), project)["Review the 40 most uncertain items"]
-    assert reason == "about 4 min · expected errors: 20", "a majority has no errors of all labels"
+    assert reason == "about 4 min · about 20 label errors", "a majority has no errors of all labels"
     Consensus.objects.update_or_create(
         question=confused_question, defaults={"expected_errors": 25.2}
     )
     reason, _url = get_actions(client_for(lead), project)["Review the 40 most uncertain items"]
-    assert reason == "about 4 min · expected errors: 20 of 25", "the number of the page Labels"
-    for gold_items, caveat in ((0, ", assumed independent"), (40, "")):
+    assert reason == "about 4 min · about 20 of 25 label errors", "the number of the page Labels"
+    for gold_items, caveat in ((0, ", if independent"), (40, "")):
         Consensus.objects.update(model={"gold_items": gold_items})
         reason, _url = get_actions(client_for(lead), project)["Review the 40 most uncertain items"]
-        assert reason == f"about 4 min · expected errors{caveat}: 20 of 25"
+        assert reason == f"about 4 min · about 20 of 25 label errors{caveat}"
 
 
 def test_wide_interval_gets_no_verbal_rating(
@@ -326,14 +326,14 @@ def test_wide_interval_gets_no_verbal_rating(
         rate(question, f"i{number}", "bea", "none" if number == 1 else label)
     update_question(question.pk)
     assert get_caveat(client_for(lead), project) == (
-        "Not enough data yet: the interval of 4 items is wide."
+        "Not enough data yet: with only 4 items, the interval is wide."
     )
     page = client_for(lead).get(f"/projects/{project.pk}/statistics/")
     insights = [insight.text for insight in page.context["insights"]]
     assert insights
     assert not [insight for insight in insights if "weights" in insight]
     [(label, (reason, url))] = get_actions(client_for(lead), project).items()
-    assert (label, reason) == ("Plan more items", "4 items are too few for a result")
+    assert (label, reason) == ("Plan more items", "4 items are too few to judge")
     assert url.startswith(f"/projects/{project.pk}/plan/")
 
 
@@ -482,7 +482,7 @@ def test_few_agreeing_items_claim_no_certainty(
         for rater in "ab":
             rate(question, f"i{number}", rater, ("none", "major")[number % 2])
     update_question(question.pk)
-    assert "the interval of 7 items is wide" in get_caveat(client_for(lead), project)
+    assert "with only 7 items, the interval is wide" in get_caveat(client_for(lead), project)
     headline = client_for(lead).get(f"/projects/{project.pk}/").context["headline"]
     assert headline["value"] == 1
     assert headline["low"] < 0.4

@@ -217,7 +217,7 @@ CASES: dict[str, tuple[str, tuple[str, ...], str, Callable[..., Rows], Callable[
         rate_three_alike, rate_rarely_yes,
     ),
     "statistics differ": (
-        "Statistics differ:", YES_NO, "nominal",
+        "The statistics differ.", YES_NO, "nominal",
         rate_by_chance, rate_three_alike,
     ),
     "three raters below the others": (
@@ -245,14 +245,13 @@ def test_sentence_is_on_the_page_where_it_is_true(
 
 @pytest.mark.parametrize(
     ("n_raters", "beginning"),
-    [(1, "r0 agrees less"), (3, "r0, r1, r2 agree less"), (4, "4 raters agree less")],
+    [(1, "r0 agrees less"), (3, "r0, r1, r2 agree less"), (5, "r0, r1, r2 and 2 more agree less")],
 )
 def test_outliers_are_counted_where_not_all_are_named(n_raters: int, beginning: str) -> None:
     raters = [Rater(key=f"r{number}") for number in range(n_raters)]
     (sentence,) = build_outlier_sentences(raters, 1, "question=q")
     text = strip_tags(sentence)
     assert text.startswith(beginning)
-    assert ("such as r0, r1, r2." in text) == (n_raters > 3)
     assert ("show=low_agreement" in sentence) == (n_raters > 3)
 
 
@@ -271,7 +270,7 @@ def test_only_the_most_active_raters_are_tested_for_bias(n_raters: int, make_que
         can_name_bands=True,
     )
     assert "2 of 30 rater pairs use categories at different rates." in sentence
-    assert ("Tested: the 40 most active raters." in sentence) == (n_raters == 40)
+    assert ("Only the 40 most active raters." in sentence) == (n_raters == 40)
 
 
 def test_percentage_is_that_of_all_comparisons(

@@ -99,7 +99,7 @@ def test_row_says_that_nothing_is_left_to_rate(
 ) -> None:
     full_project, archived = make_own_project("Taken"), make_own_project("Archived")
     full_project.items.update(slots_taken=full_project.overlap)
-    assert "Nothing to rate right now" in get_row(annotator_client, "Taken")
+    assert "No items left for you" in get_row(annotator_client, "Taken")
     full_project.raters.all().delete()
     assert ">Begin</a>" in get_row(annotator_client, "Taken")
     Project.objects.filter(pk=archived.pk).update(archived_at=timezone.now())

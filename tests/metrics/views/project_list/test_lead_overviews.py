@@ -143,6 +143,6 @@ def test_number_of_queries(
 ) -> None:
     client = client_for(lead)
     client.get("/")
-    for address, queries in (("/?group=running", 26), ("/raters/", 18)):
+    for address, queries in (("/?group=running", 25), ("/raters/", 18)):
         with django_assert_num_queries(queries):
             client.get(address)

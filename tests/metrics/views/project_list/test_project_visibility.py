@@ -109,7 +109,7 @@ def test_query_count_does_not_grow_with_projects(
         for rater, label in zip("ab", ("none", "major"), strict=True):
             rate(current_question, "i1", rater, label)
         update_question(current_question.pk)
-    with django_assert_num_queries(24):
+    with django_assert_num_queries(23):
         assert len(client.get("/").context["rows"]) == 6
 
 

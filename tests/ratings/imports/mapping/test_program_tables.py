@@ -280,13 +280,13 @@ REFUSED = {
     ),
     "spans of brat": (
         "T1\tPerson 0 5\tAlice\nT2\tPlace 10 16\tBerlin\n",
-        "brat file lacks ratings of whole items",
+        "brat file has no ratings of whole items",
         "whole items",
     ),
     "boxes of COCO": (
         '{"images": [{"id": 1}], "annotations": [{"id": 1, "category_id": 2, "bbox": [1, 2, 3, 4]}],'
         '"categories": [{"id": 2, "name": "cat"}]}',
-        "COCO file lacks ratings of whole items",
+        "COCO file has no ratings of whole items",
         "whole items",
     ),
     "(blank) and phrases of several words": (

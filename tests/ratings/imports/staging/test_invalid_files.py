@@ -63,7 +63,7 @@ INVALID_UPLOADS = {
         b"item,label,rater,label\na,b,c,d\n",
         "Columns 2 and 4 are named 'label'",
     ),
-    "zip": (build_zip("a.txt"), "'a.txt' from the ZIP archive: not a supported image"),
+    "zip": (build_zip("a.txt"), "'a.txt' from the ZIP: not a supported image"),
     "broken Excel": (build_zip("xl/workbook.xml"), "file is damaged"),
     "old Excel": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(500), "file type isn't supported"),
     "picture": (b"\x89PNG\r\n\x1a\n" + bytes(range(256)), "file type isn't supported"),
@@ -101,7 +101,7 @@ INVALID_UPLOADS = {
         "file is damaged",
     ),
     "gzip of nothing": (gzip.compress(b""), "The file is empty"),
-    "gzip of a zip": (gzip.compress(build_zip("a.txt")), "ZIP archive"),
+    "gzip of a zip": (gzip.compress(build_zip("a.txt")), "from the ZIP"),
 }
 
 
@@ -223,7 +223,7 @@ INVALID_CONTENTS = {
     "empty item": (
         HEADER + b" ,ann,minor\n",
         ("key_empty", 2, "item"),
-        "The cell is empty. Rows need an item, rater and label.",
+        "The cell is empty.",
     ),
     "empty rater": (HEADER + b"a,,minor\n", ("key_empty", 2, "rater"), "The cell is empty."),
     # An empty label is a missing value, and a file without any other label has nothing to import.

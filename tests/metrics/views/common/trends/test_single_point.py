@@ -51,7 +51,7 @@ def test_single_point_shows_its_period(
 
 
 def test_file_without_times_is_shown_as_reason(get_page_text: Any, project: Any) -> None:
-    message = "Ratings without a time count from their import."
+    message = "Ratings without a time are dated to their import."
     run = ImportRun.objects.create(
         project=project,
         file_name="x.csv",

@@ -367,7 +367,7 @@ INVALID_UPLOADS = {
     "cut Parquet": (build_parquet(TWEETS)[:-20], "file is damaged"),
     "spans of words": (
         b"JAPAN\tB-LOC\nGET\tO\n",
-        "Line 1: This CoNLL file lacks ratings of whole items",
+        "Line 1: This CoNLL file has no ratings of whole items",
     ),
 }
 

@@ -1,7 +1,6 @@
-"""Build model objects from rows of plain SQL.
+"""Queries that every request makes, built once for a process, and the objects of their rows.
 
-For queries that every request makes: the ORM takes longer to build such a query than the database
-takes to answer it.
+The ORM takes longer to build such a query than the database to answer it.
 """
 
 from __future__ import annotations
@@ -11,6 +10,32 @@ from collections.abc import Sequence
 from typing import Any, Generic, TypeVar
 
 from django.db import connection, models
+from django.db.models import Expression, Field, IntegerField, QuerySet
+
+
+class Parameter(Expression):
+    """A placeholder in a query, for a value that is known when the query is executed."""
+
+    def __init__(self, name: str, output_field: Field[Any, Any] | None = None) -> None:
+        super().__init__(output_field=output_field or IntegerField())
+        self.name = name
+
+    def as_sql(self, compiler: Any, connection: Any) -> tuple[str, Any]:
+        return "%s", [self]
+
+
+class PreparedQuery:
+    """The SQL of a query with parameters."""
+
+    def __init__(self, query: QuerySet[Any, Any]) -> None:
+        self.sql, self._values = query.query.sql_with_params()
+
+    def bind(self, **values: Any) -> list[Any]:
+        """Return the values of the SQL, with ``values`` in the place of the parameters."""
+        return [
+            values[value.name] if isinstance(value, Parameter) else value for value in self._values
+        ]
+
 
 ModelT = TypeVar("ModelT", bound=models.Model)
 
