@@ -107,7 +107,7 @@ def test_confirmed_drift_stays_visible_and_a_dismissed_one_does_not(
     assert set(get_notes(client, question, "otto").values()) == {note}
     assert get_entries(question)["otto"].status == "ok"
     page = client.get(f"/projects/{question.project_id}/raters/otto/").text
-    assert "own level" not in page
+    assert "adjusted bias" not in page
     assert list_chart_annotations(question, None) == [("2026-08-17", "Alert: otto")]
     assert list_chart_annotations(question, otto) == [("2026-08-17", "Alert")]
     # Ratings that no longer support it, or a lead who dismisses it, end both.
