@@ -87,7 +87,7 @@ def test_a_change_that_may_be_chance_is_no_fall(
     update_question(question.pk)
     (change,) = client_for(lead).get(f"/projects/{project.pk}/").context["changes"]
     assert re.fullmatch(
-        r"Fleiss’ kappa, quadratic weights went from 0.84 \(12 items\) to 0.65 \(12 items\) "
+        r"Fleiss’ kappa, quadratic weights went from 0.84 \(28 items\) to 0.65 \(28 items\) "
         r"in the week of 2026-05-11. May be chance.",
         change.text,
     )
