@@ -15,7 +15,6 @@ import numpy.typing as npt
 
 from metrics.agreement.scales import validate_category_count, validate_codes, validate_values
 
-from .batch import compute_pattern_formula
 from .coefficients import cohen, marginal_tests
 from .coefficients.conger import RatedItems
 from .coefficients.declaration import Coefficient, Formula
@@ -27,6 +26,7 @@ from .counts.pattern_sums import build_pattern_sums
 from .counts.tally import PairTables, count_pair_tables, count_patterns
 from .estimate import NORMAL_QUANTILE, REASONS, Estimate, Floats, to_finite_float
 from .registry import COEFFICIENTS
+from .scale_coefficients import compute_pattern_formula
 from .weights import UNWEIGHTED, build_weightings, validate_weight_matrix
 
 ReportDict = dict[str, Any]

@@ -20,7 +20,7 @@ from metrics.results.rater_periods import list_period_values
 from metrics.results.rater_results import RaterAgreement, add_sample_sizes, sum_by_period
 from metrics.results.stored_values import Values
 from projects.models import Rater
-from ratings.services.rating_times import date_from_day
+from ratings.services.rating_timestamps import date_from_day
 
 from .compact_values import (
     MAX_CELLS,

@@ -24,7 +24,7 @@ from projects.selectors import get_item_counts
 from ratings.annotation import remaining
 from ratings.models import Assignment, CheckAnswer, Exam, ExamRules, RaterQueue, Rating
 from ratings.services import permissions
-from ratings.services.rating_times import ensure_aware
+from ratings.services.rating_timestamps import ensure_aware
 
 MAX_PROJECTS_CHECKED = 20  # projects, the newest first
 
