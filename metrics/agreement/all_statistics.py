@@ -19,7 +19,7 @@ from .coefficients import cohen, marginal_tests
 from .coefficients.conger import RatedItems
 from .coefficients.declaration import Coefficient, Formula
 from .coefficients.intraclass.icc import Icc
-from .coefficients.intraclass.incomplete import compute_incomplete_icc, icc_of_ratings
+from .coefficients.intraclass.incomplete_icc import compute_incomplete_icc, icc_of_ratings
 from .coefficients.marginal_tests import ChiSquareTest
 from .counts.grouping import Ints
 from .counts.pattern_sums import build_pattern_sums

@@ -15,7 +15,7 @@ import numpy as np
 from metrics.agreement import registry, scale_coefficients
 from metrics.agreement.coefficients import fleiss
 from metrics.agreement.coefficients.conger import RatedItems
-from metrics.agreement.coefficients.intraclass.incomplete import (
+from metrics.agreement.coefficients.intraclass.incomplete_icc import (
     compute_incomplete_icc,
     icc_of_ratings,
 )

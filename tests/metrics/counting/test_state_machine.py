@@ -33,7 +33,7 @@ from projects.services.projects import change_project
 from projects.services.question_validation import NewCategory
 from projects.services.questions import change_categories, change_weights
 from ratings.models import NO_CODE, Rating
-from ratings.services import uncounted
+from ratings.services import uncounted_ratings
 from ratings.services.judgement import Judgement
 from ratings.services.record import record_ratings
 from tests.faults.crashes import SimulatedCrash, crash_at
@@ -274,10 +274,8 @@ class CountingMachine(RuleBasedStateMachine):
     @invariant()
     def check_uncounted_ratings(self) -> None:
         if hasattr(self, "question_id"):
-            uncounted_ratings = uncounted.get_ratings([self.question_id])
-            assert set(uncounted_ratings) == set(
-                Rating.objects.filter(question=self.question_id).uncounted()
-            )
+            found = uncounted_ratings.get_ratings([self.question_id])
+            assert set(found) == set(Rating.objects.filter(question=self.question_id).uncounted())
 
     @invariant()
     def check_counts(self) -> None:
