@@ -274,8 +274,10 @@ class CountingMachine(RuleBasedStateMachine):
     @invariant()
     def check_uncounted_ratings(self) -> None:
         if hasattr(self, "question_id"):
-            found = uncounted_ratings.get_ratings([self.question_id])
-            assert set(found) == set(Rating.objects.filter(question=self.question_id).uncounted())
+            listed_ratings = uncounted_ratings.get_ratings([self.question_id])
+            assert set(listed_ratings) == set(
+                Rating.objects.filter(question=self.question_id).uncounted()
+            )
 
     @invariant()
     def check_counts(self) -> None:
