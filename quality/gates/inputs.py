@@ -29,10 +29,7 @@ from ratings.services.rating_timestamps import day_number
 
 @dataclass(frozen=True)
 class ItemCoverage:
-    """The number of items, of those with enough ratings, and of the ratings of these items.
-
-    ``n_ratings`` counts the ratings of all ``n_items`` items.
-    """
+    """The numbers of items, of those with enough ratings, and of the ratings of all items."""
 
     n_items: int
     n_covered: int

@@ -140,7 +140,7 @@ def _build_score_row(score: GoldScore) -> ScoreRow:
 
 
 def _list_interventions(question: Question) -> list[GoldIntervention]:
-    """Return the interventions that were not overridden: proposed ones first, then by age."""
+    """Return the newest MAX_INTERVENTIONS that were not overridden: proposed, then newest first."""
     rows = GoldIntervention.objects.filter(question=question).exclude(
         state=GoldIntervention.State.OVERRIDDEN
     )
