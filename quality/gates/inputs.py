@@ -24,7 +24,7 @@ from quality.consensus import fit
 from quality.gold import answers, suspected_answers
 from quality.models import Alert, AlertState, AlertStep, Consensus
 from ratings.models import Assignment, CheckAnswer
-from ratings.services.rating_times import day_number
+from ratings.services.rating_timestamps import day_number
 
 
 @dataclass(frozen=True)

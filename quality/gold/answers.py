@@ -15,7 +15,7 @@ from projects.models import GoldAnswer, Question, Rater
 from projects.services.gold import get_right_codes
 from quality.models import GoldReview
 from ratings.models import Assignment, CheckAnswer, Exam, Rating
-from ratings.services.rating_times import day_number
+from ratings.services.rating_timestamps import day_number
 
 CHUNK_SIZE = 20_000
 

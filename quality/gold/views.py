@@ -26,7 +26,7 @@ from projects.models import GoldAnswer, Item, Member, Question, Rater, Scale
 from projects.permissions import get_project
 from quality.gold import recomputation, services, suspected_answers
 from quality.models import GoldIntervention, GoldItem, GoldScore, GoldState
-from ratings.services.rating_times import date_from_day
+from ratings.services.rating_timestamps import date_from_day
 
 RATERS_PER_PAGE = 50
 ITEMS_PER_PAGE = 25

@@ -31,7 +31,7 @@ from quality.rater_status.reasons import ReasonCode
 from quality.rater_status.status import RaterSummary, is_outlier, list_rater_summaries
 from quality.review.decisions import get_item_review
 from ratings.models import Assignment, CheckAnswer, RaterMessage
-from ratings.services.rating_times import date_from_day
+from ratings.services.rating_timestamps import date_from_day
 
 register = template.Library()
 register.simple_tag(get_item_review)

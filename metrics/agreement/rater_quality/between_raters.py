@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse, special
 
-from metrics.agreement.counts.additive import PairTables
+from metrics.agreement.counts.additive_counts import PairTables
 from metrics.agreement.counts.grouping import Ints, index_distinct
 from metrics.agreement.estimate import NORMAL_QUANTILE, Floats
 

@@ -39,7 +39,7 @@ from metrics.results import rater_periods
 from metrics.results.patterns import AllTimePatterns, GroupedPatterns
 from metrics.results.stored_values import build_icc_value
 from projects.models import Question, Rater
-from ratings.services.rating_times import EPOCH, date_from_day
+from ratings.services.rating_timestamps import EPOCH, date_from_day
 
 HEADLINE_KEYS = (
     "name",
