@@ -38,10 +38,10 @@ TOLERANCE = 1e-9  # relative and absolute: the order of sums is not defined
 
 
 def list_gold_differences(question_id: int) -> list[str]:
-    """Return a line of text for each stored gold score that differs from the recomputed one.
+    """Return a line of text for each field of a stored gold score that differs from the new one.
 
-    The totals of the question are compared too. Empty if the stored ones are outdated: they will be
-    recomputed anyway.
+    The rows of gold answers and the totals of the question are compared too. Empty if the stored
+    ones are outdated: they will be recomputed anyway.
     """
     row = _get_current_row(GoldState, question_id, gold.get_input_versions(question_id))
     if row is None:
@@ -57,9 +57,10 @@ def list_gold_differences(question_id: int) -> list[str]:
 
 
 def list_repeat_differences(question_id: int) -> list[str]:
-    """Return a line of text for each stored repeat score that differs from the recomputed one.
+    """Return a line of text for each field of a stored repeat score that differs from the new one.
 
-    Empty if the stored ones are outdated: they will be recomputed anyway.
+    The totals of the question are compared too. Empty if the stored ones are outdated: they will be
+    recomputed anyway.
     """
     row = _get_current_row(RepeatState, question_id, repeats.get_input_versions(question_id))
     if row is None:
@@ -73,7 +74,7 @@ def list_repeat_differences(question_id: int) -> list[str]:
 
 
 def list_drift_differences(question_id: int) -> list[str]:
-    """Return a line of text for each stored drift state that differs from the recomputed one.
+    """Return a line of text for each field of a stored drift state that differs from the new one.
 
     Empty if the question must be scanned again anyway.
     """
@@ -147,9 +148,10 @@ def _get_current_row(
 def _compare_rows(
     model: type[Model], question_id: int, new_rows: Sequence[Model], *, key: str
 ) -> list[str]:
-    """Return a line for each stored row that is surplus, missing or different from ``new_rows``.
+    """Return a line for each row that is stored but not in ``new_rows``, or new but not stored.
 
-    ``model`` is the model of the rows, which are matched by the field ``key``.
+    For a row that is both, there is a line for each field that differs. ``model`` is the model of
+    the rows, which are matched by the field ``key``.
     """
     name_prefix = f"{model.__name__} of {key.removesuffix('_id')}"
     stored = {getattr(row, key): row for row in model._default_manager.filter(question=question_id)}

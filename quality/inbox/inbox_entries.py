@@ -130,7 +130,7 @@ def read_first_entries(scope: InboxScope, limit: int) -> list[FirstEntry]:
 
 
 def count_entries(scope: InboxScope) -> InboxSize:
-    """Return the size of the inbox in one query."""
+    """Return the size of the inbox in one query, after those for the scope's raters to check."""
     numbers = "COUNT(*), COUNT(DISTINCT in_project)"
     [row] = execute_statements([select_from(_build_entries(scope), numbers)])[0]
     return InboxSize(*row)
@@ -311,7 +311,7 @@ class InboxEntry:
 
 
 def load_entries(stored_entries: Sequence[StoredEntry], scope: InboxScope) -> list[InboxEntry]:
-    """Return the entries with the objects that they are about, loaded in four queries."""
+    """Return the entries with the objects that they are about, loaded in at most four queries."""
     projects = Project.objects.in_bulk({row.in_project for row in stored_entries})
     questions = Question.objects.in_bulk({row.in_question for row in stored_entries} - {0})
     alerts = (

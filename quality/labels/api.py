@@ -98,7 +98,7 @@ ADJUDICATOR = Member.Role.ADJUDICATOR
 FILTERS = ("question", "source", "label", "min_confidence", "since")
 # A label without a confidence is ordered by its share of the votes.
 ORDERINGS = {"confidence": "-doubt", "as_of": "computed_at"}
-FILE_FORMATS = ("csv", "jsonl", "parquet")  # of other tools: on the page alone
+FILE_FORMATS = ("csv", "jsonl", "parquet")  # of other tools: by page, command and export
 
 
 class LabelListView(FileView, ApiView):

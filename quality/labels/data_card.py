@@ -38,7 +38,7 @@ SOURCE_TEXTS = {
 
 
 def build_data_card(question: Question) -> str:
-    """Return the data card in Markdown; its numbers come from stored results and labels."""
+    """Return the data card in Markdown, from stored results and labels, and from the ratings."""
     consensus = Consensus.objects.filter(question=question).first()
     parts = [
         f"# Labels: {question.project.name}",

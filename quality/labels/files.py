@@ -49,13 +49,16 @@ def _build_label_studio_format(label_names: LabelNames) -> TextFormat:
     """Return the format of a list of tasks with one annotation each, as Label Studio imports them.
 
     ``from_name`` is the question's key, ``to_name`` is text. Decisions and gold answers are
-    ground truth.
+    ground truth. Tasks without a label have no annotation.
     """
     return _build_json_list_format(_build_label_studio_task)
 
 
 def _build_argilla_format(label_names: LabelNames) -> TextFormat:
-    """Return the format of a list of records with one suggestion each, as Argilla imports them."""
+    """Return the format of a list of records with one suggestion each, as Argilla imports them.
+
+    Records without a label have no suggestion.
+    """
     return _build_json_list_format(_build_argilla_record)
 
 

@@ -53,7 +53,10 @@ class Control:
     labels: frozenset[str]
 
     def build_part(self, label: str) -> Fields | None:
-        """Return this control's part of a result, or None if the control has no such label."""
+        """Return this control's part of a result, or None if the label is no value of the control.
+
+        Only controls of choices, pairs, ratings and numbers have values.
+        """
         value: Fields | None = None
         number = parse_number(label)
         if self.kind == "choices" and label in self.labels:

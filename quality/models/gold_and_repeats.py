@@ -164,7 +164,7 @@ class GoldScore(models.Model):
     high = models.FloatField()
     # (k, k) own category x gold, active categories in declared order; gold with one category only.
     table = models.JSONField()
-    # Agreement expected by chance in ``table``; null where it is empty.
+    # Accuracy expected if the rater's answers were assigned to these items at random.
     chance = models.FloatField(null=True)
     # Values (metrics.agreement.estimate.Value); bias null on nominal scales.
     kappa = models.JSONField()
