@@ -67,7 +67,7 @@ def list_codes(comparison: RaterComparison, alerts: RaterAlerts = NO_ALERTS) -> 
     return [reason.code.value for reason in list_reasons_of_rater(comparison, alerts)]
 
 
-OUTLYING = {"outlying": {1: (-0.3, 80)}}
+OUTLYING: dict[str, Any] = {"outlying": {1: (-0.3, 80)}}
 
 
 def test_bias_leads_unless_it_leaves_the_low_agreement() -> None:
