@@ -12,9 +12,9 @@ from core.api.errors import BadRequest
 from core.api.parameters import get_choice, parse_query_parameters
 from core.api.schema import QUESTION_PARAMETER, build_parameter, describe_get
 from metrics import attribution
+from metrics.filtered.item_ranking import find_disputed_items
 from metrics.models import Attribution, PeriodUnit, Result
 from metrics.question_scale import QuestionScale
-from metrics.results import disputed_items
 from metrics.results.findings import load_diagnosis
 from metrics.results.stored_values import build_uncounted_value
 from projects.api.base import ApiView, ResultPending, get_question
@@ -55,8 +55,8 @@ class DisputedItemOut(serializers.Serializer):
 class DisputedItemsOut(serializers.Serializer):
     question = serializers.CharField()
     weights = serializers.CharField()
-    items_examined = serializers.IntegerField(help_text="Items: the newest ones")
-    complete = serializers.BooleanField(help_text="Whether these are all items with ratings")
+    items_examined = serializers.IntegerField(help_text="Number of rated items")
+    complete = serializers.BooleanField(help_text="Always true")
     items = DisputedItemOut(many=True)
 
 
@@ -136,13 +136,15 @@ class DisputedItemsView(ApiView):
         )
         if not diagnosis.disputes:
             filtered.require_first_results(question)
-        disputed = disputed_items.load_disputed_items(diagnosis.disputes, scale, weights)
+        disputed = find_disputed_items(question, diagnosis.disputes, scale, weights)
+        if disputed.pending:
+            raise ResultPending
         return Response(
             {
                 "question": question.key,
                 "weights": weights,
                 "items_examined": disputed.n_items,
-                "complete": disputed.is_complete,
+                "complete": True,
                 "items": [
                     {
                         "item": item.item.key,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, Self, TypedDict
 
 import numpy as np
@@ -17,7 +18,7 @@ from metrics.agreement.counts import tally
 from metrics.agreement.counts.tally import PairTables
 from metrics.question_scale import QuestionScale, list_headline_coefficients
 from metrics.results import disputed_items, findings, question_results
-from metrics.results.disputed_items import StoredDisputes
+from metrics.results.disputed_items import MAX_DISPUTED_ITEMS, StoredDisputes
 from metrics.results.findings import DisplayedRatings, QuestionDiagnosis
 from metrics.results.headline import random_sample
 from metrics.results.headline.headline_computation import build_headline_from_ratings
@@ -294,18 +295,19 @@ def _iter_trend_chunks(
 
 
 def find_most_disputed(ratings: np.ndarray, scale: QuestionScale) -> StoredDisputes:
-    """Return weighting -> [[item, counts, distance], ...], n_items, and is_complete.
+    """Return weighting -> [[item, counts, distance], ...], and n_items.
 
-    ``ratings`` (M,): filtered_jobs.ROW. The newest items are searched, as many as MAX_CELLS allows;
-    ``is_complete``: these are all.
+    ``ratings`` (M,): filtered_jobs.ROW.
     """
-    items = np.unique(ratings["item"])
-    max_items = max(1, MAX_CELLS // scale.k)
-    newest = items[-max_items:]
-    result = disputed_items.find_most_disputed(
-        newest, _count_ratings(ratings, newest, scale.k), scale
-    )
-    return {**result, "is_complete": len(items) <= max_items}
+    order = compute_item_order(ratings, scale)
+    first_ids = [ids[:MAX_DISPUTED_ITEMS] for ids in order["disagreement"].values()]
+    top = np.array(sorted(set(chain.from_iterable(first_ids))), np.int64)
+    top_ratings = ratings[np.isin(ratings["item"], top)]
+    counts = _count_ratings(top_ratings, top, scale.k)
+    return {
+        **disputed_items.find_most_disputed(top, counts, scale),
+        "n_items": order["n_items"],
+    }
 
 
 class ItemOrder(TypedDict):

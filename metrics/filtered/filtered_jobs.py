@@ -236,7 +236,7 @@ def format_value(value: object) -> str | None:
 
 logger = logging.getLogger(__name__)
 
-BODY_FORMAT = 6  # so that no page reads a body that an older release wrote
+BODY_FORMAT = 7  # so that no page reads a body that an older release wrote
 MAX_STORED = 40  # for a question
 
 

@@ -42,11 +42,14 @@ class DisputedItem:
 
 @dataclass(frozen=True)
 class DisputedItems:
-    """The most disputed items, and the number of items among which they were found."""
+    """The most disputed items among all ``n_items`` rated items.
+
+    ``pending``: a worker is sorting.
+    """
 
     items: list[DisputedItem]
-    n_items: int  # items that were examined
-    is_complete: bool  # whether these are all items with ratings
+    n_items: int
+    pending: bool = False
 
 
 def find_newest_disputed(all_time: AllTimePatterns) -> StoredDisputes:
@@ -98,7 +101,7 @@ def load_disputed_items(
 ) -> DisputedItems:
     """Return the stored disputed items under one weighting; empty while nothing is stored.
 
-    ``stored``: the result of `find_most_disputed`.
+    ``stored``: the result of `find_most_disputed`, of all rated items.
     """
     rows = stored.get(weights, [])
     ids = [item for item, _counts, _distance in rows]
@@ -108,7 +111,7 @@ def load_disputed_items(
         for item, counts, distance in rows
         if item in items and len(counts) == scale.k
     ]
-    return DisputedItems(top, stored.get("n_items", 0), stored.get("is_complete", True))
+    return DisputedItems(top, stored.get("n_items", 0))
 
 
 def rank_items(items: np.ndarray, total: np.ndarray, value: np.ndarray) -> np.ndarray:

@@ -141,10 +141,13 @@ def n_done(steps: Sequence[SetupStep]) -> int:
 
 
 @register.simple_tag
-def band_badge(estimate: Estimate | None, scheme: str) -> SafeString:
+def band_badge(
+    estimate: Estimate | None, scheme: str, is_band_withheld: bool = False
+) -> SafeString:
     """Render the band of a coefficient with a dot, whose colour is its position in the scheme.
 
-    The text is "not enough data yet" if the interval is too wide, or the items too few, for a band.
+    The text is "not enough data yet" if the interval is too wide, or the items too few, for a band,
+    and "no label" if the findings forbid one.
     """
     band = bands.find_band(estimate["value"], scheme) if estimate else None
     if estimate is None or band is None:
@@ -153,6 +156,8 @@ def band_badge(estimate: Estimate | None, scheme: str) -> SafeString:
         estimate.get("n_items"), estimate.get("low"), estimate.get("high"), scheme
     ):
         return span(_("not enough data yet"), "muted small")
+    if is_band_withheld:
+        return span(_("no label"), "muted small")
     all_bands = bands.get_bands(scheme)
     step = round(all_bands.index(band) / (len(all_bands) - 1) * BAND_STEPS)
     return span(display_names.get_band_name(band), f"band band--{step}")

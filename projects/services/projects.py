@@ -20,6 +20,7 @@ from .project_validation import InvalidProjectChange
 from .question_validation import NewQuestion
 from .questions import build_new_question, create_question
 
+MAX_NAME_LENGTH = Project._meta.get_field("name").max_length or 0
 MAX_ITEMS_READ = 1_000  # whose attributes are listed
 MAX_LISTED_ATTRIBUTES = 20  # in an error message
 
@@ -118,6 +119,12 @@ def list_attribute_names(project: Project) -> list[str]:
     items = Item.objects.filter(project=project).order_by("-pk")
     newest = items.values_list("attributes", flat=True)[:MAX_ITEMS_READ]
     return sorted({name for attributes in newest for name in attributes or ()})
+
+
+def suggest_copy_name(project: Project) -> str:
+    """Return a name for a copy of the project, within the limit of names."""
+    max_length = MAX_NAME_LENGTH - len(_("%(name)s (copy)") % {"name": ""})
+    return _("%(name)s (copy)") % {"name": project.name[:max_length]}
 
 
 @transaction.atomic

@@ -147,7 +147,10 @@ def copy_project(request: HttpRequest, project_id: int) -> HttpResponse:
     """Ask for the name of a copy of the project, create it, and redirect to it."""
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
     require_can_create_projects(request.user)
-    form = CopyForm(request.POST if request.method == "POST" else None)
+    form = CopyForm(
+        request.POST if request.method == "POST" else None,
+        initial={"name": projects.suggest_copy_name(project)},
+    )
     if request.method == "POST" and form.is_valid():
         try:
             copy = projects.copy_project(

@@ -274,6 +274,7 @@ class InboxEntry:
     alert: Alert | None = None
     rater: Rater | None = None
     rater_reason: str = ""
+    is_to_check: bool = False  # raters whom a lead can mark as checked
 
     @property
     def text(self) -> str:
@@ -304,7 +305,7 @@ class InboxEntry:
     @property
     def action(self) -> str:
         is_list = self.rater is not None and self.stored.number > 1
-        return _("All raters") if is_list else str(ACTIONS[self.stored.entry_kind])
+        return _("View raters") if is_list else str(ACTIONS[self.stored.entry_kind])
 
 
 def load_entries(stored_entries: Sequence[StoredEntry], scope: InboxScope) -> list[InboxEntry]:
@@ -325,16 +326,23 @@ def load_entries(stored_entries: Sequence[StoredEntry], scope: InboxScope) -> li
             alerts.get(row.alert_id),
             raters.get(row.about_rater),
             _get_rater_reason(row, scope),
+            row.entry_kind == entry_counts.RATERS and _is_of_raters_to_check(row, scope),
         )
         for row in stored_entries
     ]
 
 
+def _is_of_raters_to_check(row: StoredEntry, scope: InboxScope) -> bool:
+    """Return whether a row is about the raters to check of its question."""
+    check = scope.raters_to_check.get(row.in_question)
+    return check is not None and check.first.pk == row.about_rater
+
+
 def _get_rater_reason(row: StoredEntry, scope: InboxScope) -> str:
     """Return why a row names a rater: the first reason of the status, or the gold answers."""
-    check = scope.raters_to_check.get(row.in_question)
-    if check is not None and check.first.pk == row.about_rater:
-        return get_reason_text(check.first.reasons[0], check.first.pk)
+    if _is_of_raters_to_check(row, scope):
+        rater = scope.raters_to_check[row.in_question].first
+        return get_reason_text(rater.reasons[0], rater.pk)
     return str(REASON_TEXTS[ReasonCode.GOLD])
 
 

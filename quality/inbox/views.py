@@ -1,4 +1,4 @@
-"""The inbox over all projects, and the actions on several of its alerts."""
+"""The inbox over all projects, and the actions on several of its alerts and raters."""
 
 from __future__ import annotations
 
@@ -22,17 +22,18 @@ from core.text import parse_id
 from core.web.tables import get_page_size
 from metrics.views.common.number_formats import format_count
 from metrics.views.common.selection import get_page_number
-from projects.models import Project
+from projects.models import Project, Question
 from projects.models.roles import Capability
-from projects.selectors import ActiveProjects
 from quality.alerts import services
 from quality.alerts.kinds import KINDS
-from quality.models import Alert, AlertState
+from quality.models import CHECKED_DAYS, Alert, AlertState
 
 from . import entry_counts, inbox_entries
+from .inbox_entries import InboxScope
 
 ROWS_PER_PAGE = 50
-ACTIONS = ("resolve", "dismiss", "mute", "investigate")  # on the selected alerts
+CHECK = "check"  # the action on selected raters alone
+ACTIONS = ("resolve", "dismiss", "mute", "investigate", CHECK)
 
 
 @login_required
@@ -59,7 +60,9 @@ def show_inbox(request: HttpRequest) -> HttpResponse:
         "size": size,
         "only_project": project,
         "led_ids": led_ids,
-        "can_select": any(row.alert and row.project.pk in led_ids for row in shown_entries),
+        "can_select": any(
+            (row.alert or row.is_to_check) and row.project.pk in led_ids for row in shown_entries
+        ),
     }
     return render(request, "quality/inbox/inbox.html", context)
 
@@ -73,30 +76,68 @@ def _get_project(request: HttpRequest) -> Project | None:
 
 @login_required
 @require_POST
-def act_on_alerts(request: HttpRequest) -> HttpResponse:
-    """Change the state of the selected open alerts as ``do`` says, which is one of ACTIONS.
+def act_on_entries(request: HttpRequest) -> HttpResponse:
+    """Carry out ``do``, one of ACTIONS, on the selected open alerts and raters to check.
 
-    Raises BadRequest for another action or too many alerts.
+    ``alert``: ids; ``raters``: ids of questions, whose raters to check are marked as checked by
+    every action except "investigate".
     """
-    action, reason = request.POST.get("do", ""), request.POST.get("reason", "")
-    ids = [alert_id for text in request.POST.getlist("alert") if (alert_id := parse_id(text))]
-    if action not in ACTIONS or len(ids) > ROWS_PER_PAGE:
-        raise BadRequest(_("Choose an action and at most %(n)s alerts.") % {"n": ROWS_PER_PAGE})
-    led = ActiveProjects.of_user(request.user).select(Capability.MANAGE)
-    open_alerts = entry_counts.get_open_alerts().filter(question__project__in=led, pk__in=ids)
-    if action == "investigate":
-        open_alerts = open_alerts.filter(state=AlertState.OPEN)
-    alerts = list(open_alerts.order_by("pk").select_related("question"))
+    action = request.POST.get("do", "")
+    alert_ids, question_ids = (
+        [row_id for text in request.POST.getlist(name) if (row_id := parse_id(text))]
+        for name in ("alert", "raters")
+    )
+    if action not in ACTIONS or len(alert_ids) + len(question_ids) > ROWS_PER_PAGE:
+        raise BadRequest(_("Choose an action and at most %(n)s rows.") % {"n": ROWS_PER_PAGE})
+    scope = inbox_entries.InboxScope(request.user)
     try:
         with transaction.atomic():
-            for alert in alerts:
-                step = _build_step(alert, action, reason)
-                services.change_alert_state(alert=alert, by=request.user, **step)
-        messages.success(request, _describe_action(action, len(alerts)))
+            texts = []
+            if alert_ids and action != CHECK:
+                texts.append(_change_alerts(request, scope, alert_ids, action=action))
+            if question_ids and action != "investigate":
+                texts.append(_mark_checked(request, scope, question_ids))
+        if texts:
+            messages.success(request, " ".join(texts))
+        else:
+            messages.error(request, _("Select at least one row."))
     except services.InvalidAlertStep as error:
         messages.error(request, error.message)
     project = parse_id(request.POST.get("project", ""))
     return redirect(f"{reverse('inbox')}?project={project}" if project else reverse("inbox"))
+
+
+def _change_alerts(request: HttpRequest, scope: InboxScope, ids: list[int], *, action: str) -> str:
+    """Change the state of these open alerts of led projects; return what was done."""
+    led = scope.projects.select(Capability.MANAGE)
+    open_alerts = entry_counts.get_open_alerts().filter(question__project__in=led, pk__in=ids)
+    if action == "investigate":
+        open_alerts = open_alerts.filter(state=AlertState.OPEN)
+    alerts = list(open_alerts.order_by("pk").select_related("question"))
+    for alert in alerts:
+        step = _build_step(alert, action, request.POST.get("reason", ""))
+        services.change_alert_state(alert=alert, by=request.user, **step)
+    return _describe_action(action, len(alerts))
+
+
+def _mark_checked(request: HttpRequest, scope: InboxScope, question_ids: list[int]) -> str:
+    """Mark the raters to check of these questions of led projects; return what was done."""
+    led = scope.projects.select(Capability.MANAGE)
+    questions = Question.objects.filter(project__in=led, pk__in=question_ids).order_by("pk")
+    n_raters = 0
+    for question_id in questions.values_list("pk", flat=True):
+        check = scope.raters_to_check.get(question_id)
+        if check is not None:
+            services.mark_raters_checked(
+                question_id=question_id, rater_ids=check.rater_ids, by=request.user
+            )
+            n_raters += check.n_raters
+    text = ngettext(
+        "%(n)s rater is out of the inbox for %(days)s days.",
+        "%(n)s raters are out of the inbox for %(days)s days.",
+        n_raters,
+    )
+    return text % {"n": format_count(n_raters), "days": CHECKED_DAYS}
 
 
 def _build_step(alert: Alert, action: str, reason: str) -> dict[str, Any]:
@@ -118,6 +159,8 @@ def _describe_action(action: str, n: int) -> str:
         text = ngettext("%(n)s alert muted for a week.", "%(n)s alerts muted for a week.", n)
     elif action == "investigate":
         text = ngettext("%(n)s alert assigned to you.", "%(n)s alerts assigned to you.", n)
+    elif action == "dismiss":
+        text = ngettext("%(n)s alert dismissed.", "%(n)s alerts dismissed.", n)
     else:
         text = ngettext("%(n)s alert resolved.", "%(n)s alerts resolved.", n)
     return text % {"n": format_count(n)}

@@ -45,7 +45,8 @@ def select_overview_raters(
     ``max_lines``: raters to list at most. Statuses are based on all ratings, also with a filter
     (``filtered``): it only leaves out raters without any selected rating.
     """
-    raters = RaterList(selection.question).select(RaterFilter())
+    rater_list = RaterList(selection.question)
+    raters = rater_list.select(RaterFilter())
     if filtered is not None:
         raters = [rater for rater in raters if rater.pk in filtered]
     to_check = [rater for rater in raters if rater.needs_action]
@@ -58,6 +59,7 @@ def select_overview_raters(
             *_suggest_items(selection, raters),
             *_suggest_newest_question_alert(selection.question),
         ],
+        pending=filtered is None and rater_list.comparison.computed_at is None and bool(raters),
     )
 
 

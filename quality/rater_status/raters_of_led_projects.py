@@ -202,11 +202,15 @@ def list_people(results: QuerySet[Any], sort: str) -> list[Person]:
 
 
 class RatersToCheck(NamedTuple):
-    """Raters of a question with the status check: their number, and the one with most impact."""
+    """Raters of a question with the status check: their ids, and the one with most impact."""
 
     project_id: int
-    n_raters: int
+    rater_ids: tuple[int, ...]
     first: RaterListEntry
+
+    @property
+    def n_raters(self) -> int:
+        return len(self.rater_ids)
 
     @property
     def impact(self) -> float:
@@ -231,7 +235,9 @@ def get_raters_to_check(projects: ActiveProjects) -> dict[int, RatersToCheck]:
             raters_of.setdefault(rater.question, []).append(rater.entry)
     return {
         question.pk: RatersToCheck(
-            question.project_id, len(raters), max(raters, key=lambda rater: rater.impact or 0)
+            question.project_id,
+            tuple(rater.pk for rater in raters),
+            max(raters, key=lambda rater: rater.impact or 0),
         )
         for question, raters in raters_of.items()
     }

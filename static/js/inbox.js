@@ -1,4 +1,4 @@
-/* The keys of the inbox: j and k walk through it, x selects an alert, e investigates the selected alerts or else this one,
+/* The keys of the inbox: j and k walk through it, x selects one, e investigates the selected alerts or else this one,
    Enter opens. The links and buttons work without. */
 (() => {
   "use strict";
@@ -19,7 +19,7 @@
   }
 
   function investigate() {
-    const box = current()?.querySelector("input[type=checkbox]");
+    const box = current()?.querySelector("input[name=alert]");
     if (!form.querySelector("tbody input:checked") && box) box.click();
     const button = form.querySelector("button[value=investigate]");
     if (!button.disabled) form.requestSubmit(button);

@@ -10,7 +10,7 @@ from django.test import Client
 from django.urls import reverse
 
 from projects.models import Project, Question
-from projects.services.projects import copy_project
+from projects.services.projects import copy_project, suggest_copy_name
 from projects.services.question_validation import NewCategory
 from projects.services.questions import change_categories, change_headline, change_weights
 from quality.alerts.sensitivity import get_sensitivity, set_sensitivity
@@ -93,7 +93,8 @@ def test_page_copies_the_project(project: Project, question: Question, lead: Any
         reverse("project_copy", args=[project.pk])
         in client.get(reverse("project_archive", args=[project.pk])).text
     )
-    assert client.get(address).status_code == 200
+    page = client.get(address)
+    assert page.context["form"]["name"].value() == f"{project.name} (copy)"
 
     assert client.post(address, {"name": "  "}).status_code == 400
     assert Project.objects.count() == 1
@@ -101,6 +102,12 @@ def test_page_copies_the_project(project: Project, question: Question, lead: Any
     response = client.post(address, {"name": "Second round"})
     copy = Project.objects.get(name="Second round")
     assert response["Location"] == reverse("dashboard", args=[copy.pk])
+
+
+def test_proposed_name_of_a_copy_is_not_too_long(project: Project, lead: Any) -> None:
+    project.name = "x" * 200
+    name = suggest_copy_name(project)
+    assert (len(name), name[-8:]) == (200, "x (copy)")
 
 
 def test_api_copies_the_project(project: Project, question: Question, lead: Any) -> None:

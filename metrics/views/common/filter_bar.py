@@ -134,6 +134,7 @@ class FilterBar:
     other_parameters: list[tuple[str, str]]  # the other parameters of the URL
     cleared_url: str
     populations: list[PopulationLink]
+    leaves_models_out: bool  # in the parts of the page with the badge "People"
 
     @property
     def n_active(self) -> int:
@@ -176,6 +177,7 @@ class FilterBar:
                 has_models=choices["models"],
                 transient=TRANSIENT_PARAMETERS,
             ),
+            is_of_people_and_models(selection) and selection.headline["population"] == PEOPLE,
         )
 
 

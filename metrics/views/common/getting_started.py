@@ -62,8 +62,8 @@ def build_steps(
 
     format_count = number_formats.format_count
     has_guidelines = project.guidelines_version > 0
-    # Whoever has raters waits for them, and need not rate.
-    action, url_name = (_("All raters"), "people") if n_raters >= 2 else (_("Rate"), "rate")
+    # A lead who has raters waits for them, and need not rate.
+    action, url_name = (_("View raters"), "raters") if n_raters >= 2 else (_("Rate"), "rate")
     version = (
         _("version %(n)s") % {"n": project.guidelines_version} if has_guidelines else _("none yet")
     )

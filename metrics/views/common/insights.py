@@ -285,8 +285,8 @@ def _describe_consistency_only(finding: NamedFinding) -> str:
 def describe_few_items(n_items: int) -> str:
     """Return the sentence that too few items were compared for a conclusion."""
     return ngettext(
-        "Not enough data yet: only %(n)s item has two or more ratings.",
-        "Not enough data yet: only %(n)s items have two or more ratings.",
+        "Only %(n)s item has two or more ratings.",
+        "Only %(n)s items have two or more ratings.",
         n_items,
     ) % {"n": format_count(n_items)}
 

@@ -64,6 +64,19 @@ class Freshness:
         return state.deferred_version != state.version or state.sample_is_stale
 
     @property
+    def is_counting(self) -> bool:
+        """Return whether a worker still counts a backlog, or computes the first results.
+
+        Until then, nothing can be derived from the results. False with a filter.
+        """
+        state = self.state
+        if self.has_filter:
+            return False
+        if state is None or not state.deferred_version:
+            return bool(self.uncounted or (state and state.ratings))
+        return self.backlog is not None
+
+    @property
     def version(self) -> str:
         """Return the version of the counts, a dot, and the number of ratings not in the results."""
         return f"{self.state.version if self.state else 0}.{self.uncounted}"
@@ -188,6 +201,11 @@ class LiveSettings:
 def is_live_request(request: HttpRequest) -> bool:
     """Return True if the request is a poll by an open page, False if it opens the page."""
     return "X-Shown-Version" in request.headers
+
+
+def is_part_request(request: HttpRequest) -> bool:
+    """Return True if the request is a poll by a part of a page that waits for a worker."""
+    return request.headers.get("X-Shown-Version") == "pending"
 
 
 def build_pending_response(*, pending: bool) -> HttpResponse:

@@ -88,7 +88,7 @@ def _build_coverage_rows(selection: Selection, source: ProjectSource) -> Rows:
 
 def _build_disputed_item_rows(selection: Selection, source: ProjectSource) -> Rows:
     rows = []
-    for dispute in source.get_disputed_items().items:
+    for dispute in source.disputed_items.items:
         counts = dict(dispute.counts)
         rating_counts = {
             f"ratings {label}": counts.get(label, 0) for label in selection.scale.labels

@@ -28,7 +28,6 @@ from metrics.views.common.trends.period_comparison import RecentChange
 from metrics.views.reports.cautions_and_methods import MIN_ITEMS
 from projects.models import Rater
 
-from .recommendation import is_inconclusive
 from .tables import (
     build_matrix_rows,
     build_rater_table,
@@ -85,7 +84,6 @@ class HeadlineContext:
         # Changes are those of all ratings: with a random sample, a fall may only be due to ratings
         # that were requested for uncertain items.
         change = None if sample else source.find_last_change()
-        is_too_early = headline is not None and is_inconclusive(selection, headline)
         return cls(
             agreement,
             headline,
@@ -95,8 +93,7 @@ class HeadlineContext:
                 count_ratings_for_chance_only(agreement, name, headline)
             ),
             sample,
-            # "Too early to say" is no word for the value, and is shown all the same.
-            source.diagnosis.is_band_withheld and not is_too_early,
+            source.diagnosis.is_band_withheld,
             [] if change is None else [change],
         )
 
@@ -153,7 +150,7 @@ def build_statistics_context(
         "n_raters": table.n_raters,
         "rater_page": table,
         "confusions": confusions,
-        "disputes": source.get_disputed_items(),
+        "disputes": source.disputed_items,
         "sensitivity_name": weighted_name,
         "sensitivity": weighted_estimates,
     }
@@ -229,6 +226,12 @@ def get_headline_estimate(
     if selection.requested_coefficient:
         return agreement.displayed_coefficients.get(selection.requested_coefficient)
     return agreement.headline.get("value")
+
+
+def has_headline(selection: Selection, agreement: QuestionAgreement | None) -> bool:
+    """Return whether the headline has a value."""
+    headline = get_headline_estimate(selection, agreement)
+    return headline is not None and headline["value"] is not None
 
 
 def count_ratings_for_chance_only(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from zoneinfo import ZoneInfo
 
 from django.utils import timezone
@@ -58,7 +58,8 @@ class OverviewRaters:
     """The raters of a question by status, worst first, and actions on the question.
 
     ``n_raters``, ``n_to_check``: numbers of all raters, and of those whose status is not fine;
-    ``only_model_ratings``: number of ratings if the filter selects a single model, else None.
+    ``only_model_ratings``: number of ratings if the filter selects a single model, else None;
+    ``pending``: the first statuses have still to be computed.
     """
 
     lines: Sequence[OverviewRater]
@@ -66,6 +67,7 @@ class OverviewRaters:
     n_to_check: int
     actions: Sequence[NextAction]
     only_model_ratings: int | None = None
+    pending: bool = False
 
 
 # {rater id: agreement with the others} of the raters with filtered ratings; None without a filter.
@@ -101,19 +103,21 @@ def build_overview_context(selection: Selection, source: ProjectSource) -> dict[
     steps = [] if selection.filter else getting_started.list_steps(selection.project, result)
     has_started = bool(result) or not steps
     fragment_key = f"{'trend' if can_draw else ''}{'' if has_started else '-first'}"
-    overview_raters = _select_overview_raters(selection, source)
+    overview_raters = select_overview_raters(selection, source)
     return vars(context) | {
         # The interval is on the page of all statistics.
         "unweighted": headline_texts.describe_unweighted(
             result.get_unweighted(context.headline_name) if result else None, with_interval=False
         ),
         "overview_raters": overview_raters,
+        "is_counting": source.freshness.is_counting or overview_raters.pending,
         "recommendation": build_recommendation(
             selection,
             source,
             context.headline_name,
             context.headline,
             actions=overview_raters.actions,
+            pending=overview_raters.pending,
         ),
         "steps": steps,
         "begun": has_started,
@@ -128,7 +132,7 @@ def build_overview_context(selection: Selection, source: ProjectSource) -> dict[
     }
 
 
-def _select_overview_raters(selection: Selection, source: ProjectSource) -> OverviewRaters:
+def select_overview_raters(selection: Selection, source: ProjectSource) -> OverviewRaters:
     """Return the raters by status; with a filter, only those who gave any of its ratings."""
     agreements = None
     if selection.filter:
@@ -139,8 +143,12 @@ def _select_overview_raters(selection: Selection, source: ProjectSource) -> Over
         agreements = {
             result.rater.pk: result.coefficients.get(selection.vs_peers) for result in results
         }
-    for select_overview_raters in OVERVIEW_RATERS:
-        return select_overview_raters(selection, MAX_RATERS, agreements)
+    for select_raters in OVERVIEW_RATERS:
+        overview_raters = select_raters(selection, MAX_RATERS, agreements)
+        # Before the first results there is nothing to derive a status from.
+        return replace(
+            overview_raters, pending=overview_raters.pending and source.agreement is not None
+        )
     return OverviewRaters([], 0, 0, [])
 
 

@@ -60,10 +60,12 @@ def build_recommendation(
     headline: Value | None,
     *,
     actions: Sequence[NextAction],
+    pending: bool = False,
 ) -> Recommendation | None:
     """Return the recommendation, or None before any item has two ratings.
 
-    ``actions``: those of higher packages, to which those from the stored results are added.
+    ``actions``: those of higher packages, to which those from the stored results are added;
+    ``pending``: more of them may follow.
     """
     if not headline or headline.get("reason") == "no_pairable_items":
         return None
@@ -78,7 +80,7 @@ def build_recommendation(
         all_actions += _suggest_categories(selection, source)
     if not all_actions and not caveat:
         all_actions += _suggest_discussion(selection, name, headline)
-    if not all_actions and not caveat:
+    if not all_actions and not caveat and not pending:
         all_actions.append(_suggest_labels(selection))
     return Recommendation(caveat, sorted(all_actions, key=_get_action_rank)[:MAX_ACTIONS])
 
@@ -115,8 +117,8 @@ def _describe_too_early(headline: Value) -> str:
     if n_items == 1 or bands.has_zero_width(headline["low"], headline["high"]):
         return insights.describe_few_items(n_items)
     return ngettext(
-        "Not enough data yet: with only %(n)s item, the interval is wide.",
-        "Not enough data yet: with only %(n)s items, the interval is wide.",
+        "With only %(n)s item, the interval is wide.",
+        "With only %(n)s items, the interval is wide.",
         n_items,
     ) % {"n": number_formats.format_count(n_items)}
 

@@ -124,6 +124,12 @@ def show_dashboard(request: HttpRequest, project_id: int) -> HttpResponse:
     ):
         return questions.render_overview(request, project, selection.questions)
 
+    if selection is not None and live_updates.is_part_request(request):
+        raters = overview_context.select_overview_raters(
+            selection, get_sources(selection).for_project()
+        )
+        return live_updates.build_pending_response(pending=raters.pending)
+
     def build_context(selection: Selection, source: ProjectSource) -> dict[str, object]:
         context = overview_context.build_overview_context(selection, source)
         return context | {"has_tour": views.is_tour_shown(request, project)}
@@ -137,6 +143,9 @@ def show_statistics(request: HttpRequest, project_id: int) -> HttpResponse:
     """Show all statistics of a question, below the headline."""
     project = get_project(request.user, project_id, role=Member.Role.VIEWER)
     selection = find_selection(request, project, filtered=True)
+    if selection is not None and live_updates.is_part_request(request):
+        disputes = get_sources(selection).for_project().disputed_items
+        return live_updates.build_pending_response(pending=disputes.pending)
     return _render_results(
         request,
         project,
@@ -193,14 +202,18 @@ def _render_results(
     if unchanged is not None:
         return unchanged
     context: dict[str, object] = {"fragment_key": "pending"}
-    if not source.pending:
+    has_headline = dashboard_context.has_headline(selection, source.agreement)
+    is_counting = source.freshness.is_counting and not has_headline
+    if is_counting:
+        context = {"fragment_key": "counting"}
+    elif not source.pending:
         context = _build_no_match_context(selection, source) or build_context(selection, source)
     context |= {
         "project": project,
         "selection": selection,
         "fresh": source.freshness,
         "live": live,
-        "pending": source.pending,
+        "pending": source.pending or is_counting,
         "filter_bar": FilterBar.from_request(request, selection),
     }
     return live_updates.render_live_page(request, template, context)

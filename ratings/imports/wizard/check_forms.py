@@ -41,7 +41,7 @@ from ratings.imports.values.label_notes import (
     StoredQuestion,
     format_note,
 )
-from ratings.imports.values.label_order import ALPHABET, guess_order
+from ratings.imports.values.label_order import guess_order
 from ratings.models import ImportRun
 
 
@@ -216,7 +216,6 @@ FIRST_QUESTION_KEY = "label"  # key of the first question when a file has only i
 
 
 GUESSED_ORDER_HELP = gettext_lazy("The answers seem ordered. If not, choose nominal.")
-NO_ORDER_HELP = gettext_lazy("Arrange labels that have an order.")
 
 
 def _get_scale_help(scale: str, *, is_open: bool) -> Any:
@@ -261,9 +260,6 @@ class StartForm(forms.Form):
 
     def _add_question(self, index: int, key: str) -> None:
         guess = guess_order(self.questions[key]["labels"])
-        categories_help = _("On ordered scales, lowest first.")
-        if guess.basis == ALPHABET and len(guess.labels) > 2:
-            categories_help = f"{NO_ORDER_HELP} {categories_help}"
         is_one_of_several = len(self.new_keys) > 1
         self.fields[_get_field_name("text", index)] = forms.CharField(
             label=_("Text of %(question)s") % {"question": key}
@@ -287,7 +283,7 @@ class StartForm(forms.Form):
             else _("Categories, one per line"),
             widget=forms.Textarea({"rows": 6, "class": "mono"}),
             initial="\n".join(guess.labels),
-            help_text=categories_help,
+            help_text=_("On ordered scales, lowest first."),
         )
 
     def _add_first_question(self) -> None:

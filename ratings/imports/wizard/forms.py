@@ -152,7 +152,8 @@ class ImportOptionsForm(forms.Form):
         initial = {
             "project_name": mapping.project_name or PurePath(run.file_name).name.split(".")[0],
             "time_zone": mapping.time_zone,
-            "default_rater": mapping.default_rater,
+            # A rater column leaves no row without a rater.
+            "default_rater": "" if "rater" in mapping.columns else mapping.default_rater,
             "create_missing": mapping.create_missing,
         }
         super().__init__(data, initial=initial | options.get("initial", {}))

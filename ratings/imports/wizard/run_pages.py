@@ -31,6 +31,7 @@ from ratings.imports.problems import (
 from ratings.imports.readers import SOURCES
 from ratings.imports.records import SKIPPED_RECORD_REASONS, StoredSkippedRecords
 from ratings.imports.staging.queries import open_staged_rows
+from ratings.imports.values.label_order import guess_order
 from ratings.imports.zip_archives import MediaArchive
 from ratings.items import content
 from ratings.models import ImportRun
@@ -181,7 +182,9 @@ def _list_question_counts(run: ImportRun) -> list[tuple[str, list[tuple[str, int
     """Return (key, [(label, number of ratings)]) of the questions that the file answers."""
     questions = []
     for key, details in services.list_questions(run):
-        label_counts = [(label, count) for label, count in details["labels"].items() if count]
+        counts = details["labels"]
+        ordered_labels = guess_order(counts).labels
+        label_counts = [(label, counts[label]) for label in ordered_labels if counts[label]]
         if label_counts:
             questions.append((key, label_counts))
     return questions

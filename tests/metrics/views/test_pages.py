@@ -203,7 +203,7 @@ def test_dashboard_shows_headline_with_interval_and_basis(
     assert f"{estimate['value']:.2f}" in text
     assert f"[{estimate['low']:.2f}, {estimate['high']:.2f}]" in text
     overview = get_page_text(client_for(lead), f"/projects/{project.pk}/")
-    assert "7 ratings, 3 items" in overview  # i4 has a single rating
+    assert "7 ratings of 3 items" in overview  # i4 has a single rating
 
 
 def test_statistics_count_missing_ratings(

@@ -634,3 +634,9 @@ def test_model_is_added_once(project, post_people):
         page = post_people("add-model/", {"model-key": key})
         assert page.status_code == 400 and page.context["model_form"].errors["key"]
     assert project.raters.filter(kind=Rater.Kind.MODEL).count() == 1
+
+
+def test_page_has_the_name_of_its_tab(client_for, lead, project):
+    text = get_text(client_for(lead).get(f"/projects/{project.pk}/people/"))
+    assert "<title>Members" in text and 'id="people-title">Members' in text
+    assert re.search(r'aria-current="page">\s*Members', text)

@@ -222,5 +222,5 @@ def test_verdict_is_stated_as_decided() -> None:
             {"gate": "g", "verdict": verdict, "rules": [rule]}
         )
         others = {"passes", "fails", "is undecided"} - {text}
-        assert f"“g” {text}: " in sentence
+        assert sentence.startswith(f"“g” {text}")
         assert not [other for other in others if other in sentence]

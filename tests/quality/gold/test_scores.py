@@ -331,7 +331,7 @@ def test_changed_threshold_recomputes_the_evidence(
     assert question_with_gold.pk in recomputation.list_outdated_questions()
     recomputation.recompute_question(question_with_gold.pk, at_once=True)
     assert GoldScore.objects.get(rater__key="dan").max_evidence > before
-    with pytest.raises(ValueError, match="must be between"):
+    with pytest.raises(ValueError, match=r"from 0\.05 to 0\.99"):
         services.set_gold_rules(question=question_with_gold, pass_mark="high", by=lead)
 
 

@@ -25,6 +25,7 @@ from quality.models import (
     GoldState,
     ItemLabel,
     LabelSource,
+    RaterCheck,
     RaterConfusion,
 )
 from quality.rater_status.status import build_undefined_value
@@ -226,7 +227,7 @@ def test_several_alerts_are_dismissed_in_the_inbox_with_a_reason(
     assert "Enter a reason." in page.text and page.context["size"].n_entries == 2
     form["reason"] = "new guidelines"
     page = client_for(lead).post("/inbox/alerts/", form, follow=True)
-    assert "2 alerts resolved." in page.text and page.context["size"].n_entries == 0
+    assert "2 alerts dismissed." in page.text and page.context["size"].n_entries == 0
     stored = Alert.objects.order_by("pk").values_list("state", "cause")
     assert list(stored) == [("resolved", "not_rater"), ("resolved", "explained")]
 
@@ -351,7 +352,7 @@ def test_raters_to_check_are_one_row_placed_by_the_impact_of_the_first(
     check, alert = client.get("/inbox/").context["rows"]
     assert alert.alert and alert.stored.row_impact == 752.0
     assert check.text == "2 raters to check · bob: below the pass mark on gold answers"
-    assert (check.stored.row_impact, check.action) == (818.0, "All raters")
+    assert (check.stored.row_impact, check.action) == (818.0, "View raters")
     assert check.url == f"{base}raters/?sort=-impact&question={question.key}"
     assert client.get(check.url).context["page"].object_list[1].key == "bob"  # dan is paused
     [listed, _alert] = api_for(lead).get("/api/v1/inbox/").json()["results"]
@@ -365,6 +366,66 @@ def test_raters_to_check_are_one_row_placed_by_the_impact_of_the_first(
     client.post("/inbox/alerts/", {"do": "mute", "alert": [alert.alert.pk]})
     set_rater_paused(rater=raters[0], paused=True, by=lead)
     assert client.get("/inbox/").context["size"].n_entries == 0
+
+
+def add_raters_to_check(question: Question, number: int) -> list[Rater]:
+    GoldState.objects.update_or_create(question=question, defaults={"pass_mark": 0.7})
+    raters = [
+        Rater.objects.create(project=question.project, key=f"low{index}") for index in range(number)
+    ]
+    for rater in raters:
+        GoldScore.objects.create(
+            question=question, rater=rater, n=20, right=9, accuracy=0.45, low=0.25, high=0.66,
+            table=[], kappa=build_undefined_value("no_gold_ratings"), evidence=0, max_evidence=0,
+        )  # fmt: skip
+    return raters
+
+
+def test_monday_round_with_raters_to_check_takes_two_clicks(
+    client_for: Any, lead: User, make_alert: Any
+) -> None:
+    """Regression: rows of raters to check had no checkbox, so the inbox was never empty."""
+    for name in ("Gold", "Silver", "Bronze", "Copper"):
+        question, alerted = add_project(name, lead)
+        add_raters_to_check(question, 3)
+        make_alert(question, alerted)
+    client = client_for(lead)
+    page = client.get("/inbox/")
+    assert len(page.context["rows"]) == 8
+    form = {
+        name: re.findall(rf'<input type="checkbox" name="{name}" value="(\d+)"', page.text)
+        for name in ("alert", "raters")
+    }
+    assert [len(values) for values in form.values()] == [4, 4]
+    page = client.post(
+        "/inbox/alerts/", form | {"do": "resolve", "reason": "trained"}, follow=True
+    )  # fmt: skip
+    assert "4 alerts resolved. 12 raters are out of the inbox for 30 days." in page.text
+    assert "Your inbox is empty" in page.text
+
+
+def test_raters_are_marked_as_checked_in_the_inbox_by_leads_only(
+    client_for: Any, lead: User, viewer: User, make_alert: Any
+) -> None:
+    question, alerted = add_project("Gold", lead)
+    raters = add_raters_to_check(question, 2)
+    Member.objects.create(project=question.project, user=viewer, role="viewer")
+    make_alert(question, alerted)
+    alert = Alert.objects.get()
+    form = {"raters": [question.pk], "alert": [alert.pk]}
+    assert 'name="raters"' not in client_for(viewer).get("/inbox/").text
+    client_for(viewer).post("/inbox/alerts/", form | {"do": "check"})
+    post = client_for(lead).post
+    post("/inbox/alerts/", form | {"do": "investigate"})
+    assert not RaterCheck.objects.exists()
+    page = post("/inbox/alerts/", form | {"do": "check"}, follow=True)
+    assert "2 raters are out of the inbox for 30 days." in page.text
+    checks = RaterCheck.objects.order_by("rater__key").values_list("rater", "by")
+    assert list(checks) == [(rater.pk, lead.pk) for rater in raters]
+    alert.refresh_from_db()
+    assert alert.state == AlertState.ACKNOWLEDGED  # only raters are checked
+    page = post("/inbox/alerts/", {"do": "check"}, follow=True)
+    assert "Select at least one row." in page.text
 
 
 def test_list_of_projects_computes_statuses_once(

@@ -104,6 +104,8 @@ def test_unreachable_rater_is_refused(
     [gpt, *_rest] = create_unreachable_raters(project, viewer)
     page = client.get(f"{base_url}rater-messages/?rater={gpt.pk}")
     assert "The selected rater can’t read messages" in page.text
+    assert "They need an account here." in page.text
+    assert f'href="/projects/{project.pk}/people/#add-title">Invite people<' in page.text
     assert "<textarea" not in page.text
     assert (
         client.post(f"{base_url}rater-messages/", {"rater": gpt.pk, "text": "x"}).status_code == 400

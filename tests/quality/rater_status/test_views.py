@@ -165,7 +165,7 @@ def test_rater_whose_peers_explain_the_bias_is_told_apart(client: Client, lead: 
         defaults={"evidence": 240.0, "max_evidence": 260.0, "watched": True, "n": 90},
     )
     text = client.get(f"{base}raters/r5/").text
-    assert "own level" not in text and "may be drifting" in text
+    assert "adjusted bias" not in text and "may be drifting" in text
     # Regression: a rater to watch was counted as one with an alert.
     pages = {flag: client.get(f"{base}raters/?show={flag}").text for flag in ("drift", "alert")}
     assert ">r5</a>" in pages["drift"] and ">r5</a>" not in pages["alert"]

@@ -53,6 +53,8 @@ def test_small_projects_offer_direct_downloads(client: Client, rated_project: Pr
     page = client.get(f"/projects/{rated_project.pk}/data/").content.decode()
     assert f"/projects/{rated_project.pk}/data/export.csv" in page
     assert "/data/exports/" not in page
+    assert "<title>Import and export" in page and "<h1>Import and export</h1>" in page
+    assert ">Download</th>" in page
 
 
 def test_large_projects_offer_exports_to_files(
@@ -62,6 +64,7 @@ def test_large_projects_offer_exports_to_files(
     page = client.get(f"/projects/{rated_project.pk}/data/").content.decode()
     assert f'action="/projects/{rated_project.pk}/data/exports/"' in page
     assert "/data/export.csv" not in page
+    assert ">Create file</th>" in page  # a button starts a job
 
 
 def test_start_shows_progress_and_then_the_file(client: Client, rated_project: Project) -> None:
@@ -79,7 +82,8 @@ def test_start_shows_progress_and_then_the_file(client: Client, rated_project: P
     jobs.run_export(run.pk)
     fragment = client.get(f"/projects/{rated_project.pk}/data/exports/progress/").content.decode()
     assert "data-poll" not in fragment
-    assert get_file_address(run) in fragment and "3 rows" in fragment
+    link = f'<a class="button button--small" href="{get_file_address(run)}">Download'
+    assert link in fragment and "3 rows" in fragment
 
 
 @pytest.mark.parametrize(

@@ -497,9 +497,9 @@ class DisputedItem:
 class DisputedItems:
     question: str
     weights: str
-    # Items: the newest ones
+    # Number of rated items
     items_examined: int
-    # Whether these are all items with ratings
+    # Always true
     complete: bool
     items: list[DisputedItem]
 

@@ -142,7 +142,8 @@ class ProjectSource(ResultSource):
         """
         return list_raters(self.diagnosis.outlying_rater_ids)
 
-    def get_disputed_items(self) -> DisputedItems:
+    @cached_property
+    def disputed_items(self) -> DisputedItems:
         """Return the most disputed items under the weights of the page."""
         return load_disputed_items(
             self.diagnosis.disputes, self.selection.scale, self.selection.weights

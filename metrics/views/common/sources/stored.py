@@ -8,8 +8,10 @@ from functools import cached_property
 import numpy as np
 from django.db.models import QuerySet
 
+from metrics.filtered import item_ranking
 from metrics.models import RaterResult
 from metrics.results import pair_details, pair_results
+from metrics.results.disputed_items import DisputedItems
 from metrics.results.findings import QuestionDiagnosis, load_diagnosis
 from metrics.results.headline import trends
 from metrics.results.intervals import QuestionClusters
@@ -61,6 +63,12 @@ class StoredProjectSource(ProjectSource):
     @cached_property
     def diagnosis(self) -> QuestionDiagnosis:
         return load_diagnosis(self.question)
+
+    @cached_property
+    def disputed_items(self) -> DisputedItems:
+        return item_ranking.find_disputed_items(
+            self.question, self.diagnosis.disputes, self.selection.scale, self.selection.weights
+        )
 
     def get_population_trends(self) -> dict[str, list[float | None]]:
         lines = trend_points.get_population_trends(

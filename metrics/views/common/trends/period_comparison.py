@@ -17,7 +17,6 @@ from urllib.parse import urlencode
 import numpy as np
 from django.http import HttpRequest
 from django.urls import reverse
-from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
 from metrics import periods
@@ -32,7 +31,7 @@ from metrics.views.common.number_formats import format_number
 from metrics.views.common.selection import Selection, get_choice
 from projects.models import Question
 
-from .trend_points import TrendPoint
+from .trend_points import TrendPoint, format_period
 
 SPANS = (PeriodUnit.WEEK.value, PeriodUnit.MONTH.value)
 MAX_PERIODS = 260  # newest weeks and months, together, that can be selected
@@ -61,12 +60,6 @@ class TrendPeriod:
     @property
     def label(self) -> str:
         return format_period(self.span, self.start)
-
-
-def format_period(span: str, start: datetime.date) -> str:
-    if span == PeriodUnit.MONTH:
-        return date_format(start, "YEAR_MONTH_FORMAT")
-    return _("the week of %(date)s") % {"date": date_format(start)}
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,8 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 from django.db.models import Q
+from django.utils.formats import date_format
+from django.utils.translation import gettext as _
 
 from metrics import periods
 from metrics.agreement.headline import ICCS
@@ -64,6 +66,19 @@ class TrendPoint:
         """Return the length of the period: "day", "week" or "month"."""
         days = (self.end - self.start).days
         return {1: "day", 7: "week"}.get(days, "month")
+
+    @property
+    def label(self) -> str:
+        """Return the period in words."""
+        return format_period(self.span, self.start)
+
+
+def format_period(span: str, start: datetime.date) -> str:
+    """Return a day, week or month in words, such as "the week of 2026-03-09"."""
+    if span == PeriodUnit.MONTH:
+        return date_format(start, "YEAR_MONTH_FORMAT")
+    day = date_format(start)
+    return day if span == PeriodUnit.DAY else _("the week of %(date)s") % {"date": day}
 
 
 def is_drawable(points: Sequence[TrendPoint]) -> bool:
@@ -315,7 +330,8 @@ def choose_period(sizes: list[tuple[str, Any]]) -> str:
     """Return the finest period with MIN_MEDIAN_ITEMS items at its median point.
 
     If that leaves fewer than MIN_POINTS points, or no period has so many items, return the coarsest
-    period with MIN_POINTS points, or "week". ``sizes``: (period, items) of each point.
+    period with MIN_POINTS points, else with two points, else "week". ``sizes``: (period, items) of
+    each point.
     """
     by_span: dict[str, list[int]] = {}
     for span, n_items in sizes:
@@ -324,9 +340,13 @@ def choose_period(sizes: list[tuple[str, Any]]) -> str:
     with_enough_points = [
         span for span in periods.SPANS if len(by_span.get(span, [])) >= MIN_POINTS
     ]
-    if dense and (dense[0] in with_enough_points or not with_enough_points):
-        return dense[0]
-    return with_enough_points[-1] if with_enough_points else "week"
+    if with_enough_points:
+        return dense[0] if dense and dense[0] in with_enough_points else with_enough_points[-1]
+    # A single point is no trend, whatever its size.
+    n_compared = {span: sum(n > 0 for n in numbers) for span, numbers in by_span.items()}
+    with_two_points = [span for span in periods.SPANS if n_compared.get(span, 0) == 2]
+    default = dense[0] if dense else "week"
+    return default if default in with_two_points or not with_two_points else with_two_points[-1]
 
 
 def get_sparklines(

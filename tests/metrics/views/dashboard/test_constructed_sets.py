@@ -104,7 +104,7 @@ class ConstructedSet:
     scale: str = "nominal"
 
 
-ACCUSATIONS = ("agrees less", "agrees more with", "almost always answers", "from the start")
+ACCUSATIONS = ("agrees less", "agrees more with", "almost always answers", "agrees far less")
 VERDICTS = ("almost perfect", "The statistics agree")
 SETS = (
     ConstructedSet(use_a_category_alone, tuple("xyz"), (), (*ACCUSATIONS, "almost perfect")),

@@ -220,9 +220,10 @@ def test_few_items_of_a_rare_category_get_no_word(
     question = make_question(("no", "yes"))
     rate_items(question, [["no", "no"]] * 39 + [["yes", "yes"]])
     html = get_page(client, question)
-    assert "Not enough data yet" in html
+    assert "With only 40 items, the interval is wide." in html
     assert "Only 1 of 40 items has an answer other than “no”" in html
     assert 'class="band ' not in html.split('id="headline"')[1].split("</section>")[0]
+    assert ">not enough data yet<" in html.split('id="headline"')[1].split("</section>")[0]
 
 
 def test_a_category_that_is_met_often_gets_the_word(
@@ -247,6 +248,7 @@ def test_the_page_leads_with_definitions_that_differ(
     html = get_page(client, question)
     assert "Definitions matter" in html
     assert 'class="band ' not in html.split('id="headline"')[1].split("</section>")[0]
+    assert ">no label<" in html.split('id="headline"')[1].split("</section>")[0]
 
 
 def test_statistics_that_agree_tell_the_same_story(

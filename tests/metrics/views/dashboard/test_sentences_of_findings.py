@@ -176,7 +176,7 @@ CASES: dict[str, tuple[str, tuple[str, ...], str, Callable[..., Rows], Callable[
         rate_few_items_often, rate_any_items_often,
     ),
     "few items": (
-        "Not enough data yet: only", YES_NO, "nominal",
+        "items have two or more ratings.", YES_NO, "nominal",
         lambda rng: rate_alike(rng, 29), lambda rng: rate_alike(rng, 30),
     ),
     "little overlap": (

@@ -126,7 +126,7 @@ def test_single_ratings_that_enter_chance_are_counted_beside_the_value(
     update_question(question.pk)
     expected = "26 ratings of 10 items. 3 single ratings count for chance only."
     assert expected in read_headline()
-    assert "26 ratings, 10 items · 3 single ratings count for chance only." in read_headline("")
+    assert "26 ratings of 10 items · 3 single ratings count for chance only." in read_headline("")
     assert expected in read_headline("statistics/?exclude=bot")
     alpha = read_headline("statistics/?coefficient=krippendorff_alpha_ordinal")
     assert "26 ratings of 10 items. 95% CI" in alpha

@@ -12,7 +12,8 @@ import pytest
 
 from metrics.filtered import filtered_jobs, item_ranking
 from metrics.jobs.question_updates import update_question
-from projects.models import Item
+from metrics.results import disputed_items
+from projects.models import Item, Rater
 from ratings.models import Rating
 
 pytestmark = pytest.mark.django_db
@@ -25,6 +26,7 @@ def large_question(question: Any, rate: Any, monkeypatch: pytest.MonkeyPatch) ->
     The oldest item is the most disputed one.
     """
     monkeypatch.setattr(item_ranking, "MAX_SORTED_RATINGS", 20)
+    monkeypatch.setattr(disputed_items, "MAX_RATINGS_READ", 20)
     rng = random.Random(5)
     for number in range(1, 41):
         for rater in "abcd"[: 4 if number == 1 else rng.randint(1, 4)]:
@@ -86,7 +88,7 @@ def test_page_says_that_only_first_items_are_listed(
     client.get(address)
     filtered_jobs.FILTERED_RESULT_JOB.sweep()
     page = client.get(address)
-    assert "The first 7 of 40 rated items." in page.content.decode()
+    assert "The top 7 of 40 rated items." in page.content.decode()
     assert (
         list_item_keys(client, address)
         == sort_item_keys(large_question, compute_share_of_differing_pairs)[:7]
@@ -103,3 +105,56 @@ def test_small_project_is_sorted_in_the_request(
     assert list_item_keys(client_for(lead), address) == sort_item_keys(
         large_question, compute_share_of_differing_pairs
     )
+
+
+@pytest.mark.parametrize("max_sorted", [20, 1_000])  # a worker sorts, or the request
+def test_statistics_show_the_first_items_of_the_list(
+    large_question: Any,
+    lead: Any,
+    client_for: Any,
+    api_for: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    max_sorted: int,
+) -> None:
+    """Regression: they showed the most disputed of the newest items only."""
+    monkeypatch.setattr(item_ranking, "MAX_SORTED_RATINGS", max_sorted)
+    client, base = client_for(lead), f"/projects/{large_question.project_id}/"
+    poll = {"X-Shown-Version": "pending"}
+    if max_sorted == 20:
+        page = client.get(f"{base}statistics/?weights=none")
+        assert "Sorting …" in page.text.split('id="disputes"')[1].split("</section>")[0]
+        assert client.get(f"{base}statistics/", headers=poll).status_code == 204
+        api_url = f"/api/v1{base}agreement/disputed/?weights=none"
+        assert api_for(lead).get(api_url).status_code == 202
+        filtered_jobs.FILTERED_RESULT_JOB.sweep()
+        polled_page = client.get(f"{base}statistics/", headers=poll)
+        assert polled_page.headers["HX-Refresh"] == "true"
+        answer = api_for(lead).get(api_url).json()
+        assert len(answer["items"]) == 10 and answer["items_examined"] == 40
+    disputes = client.get(f"{base}statistics/?weights=none").context["disputes"]
+    keys = [dispute.item.key for dispute in disputes.items]
+    rows = client.get(f"{base}items/?weights=none&sort=disagreement").context["rows"]
+    assert keys == [row.item.key for row in rows[:10]]
+    assert keys == sort_item_keys(large_question, compute_share_of_differing_pairs)[:10]
+    assert [dispute.disagreement for dispute in disputes.items] == [
+        row.disagreement for row in rows[:10]
+    ]
+
+
+def test_disputed_items_leave_models_out(
+    large_question: Any, project: Any, rate: Any, lead: Any, client_for: Any
+) -> None:
+    model = Rater.objects.create(project=project, key="gpt", kind=Rater.Kind.MODEL)
+    for number in range(1, 41):
+        rate(large_question, f"i{number}", model.key, "minor")
+    update_question(large_question.pk)
+    client, base = client_for(lead), f"/projects/{project.pk}/"
+    client.get(f"{base}statistics/")
+    filtered_jobs.FILTERED_RESULT_JOB.sweep()
+    disputes = client.get(f"{base}statistics/?weights=none").context["disputes"]
+    people_page = client.get(f"{base}statistics/?weights=none&kind=human")
+    if people_page.context["pending"]:
+        filtered_jobs.FILTERED_RESULT_JOB.sweep()
+        people_page = client.get(f"{base}statistics/?weights=none&kind=human")
+    assert disputes.items == people_page.context["disputes"].items
+    assert {dispute.n_ratings for dispute in disputes.items} <= {2, 3, 4}  # not five

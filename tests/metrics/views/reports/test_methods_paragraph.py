@@ -11,7 +11,11 @@ from django.utils import timezone
 from metrics import reports
 from metrics.jobs.question_updates import update_question
 from metrics.views.reports import cautions_and_methods
-from metrics.views.reports.document import _build_coverage, _describe_bands, _describe_target
+from metrics.views.reports.document import (
+    _build_coverage_section,
+    _describe_bands,
+    _describe_target,
+)
 from projects.models import Question
 
 pytestmark = pytest.mark.django_db
@@ -155,7 +159,7 @@ CAUTIONS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "the interval reaches from substantial to almost perfect": (
         {"value": {"high": 0.82}}, {"value": {"high": 0.8}},
     ),
-    "made for another coefficient": (
+    "they are for another coefficient": (
         {"headline": {"name": "krippendorff_alpha_nominal"}}, {},
     ),
     "Reaching the target of 0.65": (
@@ -277,6 +281,8 @@ RESULTS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 def test_each_sentence_on_the_result_has_its_reason(text: str) -> None:
     for changes, is_true in zip(RESULTS[text], (True, False), strict=True):
         facts = make_facts(**changes)
-        paragraphs = [paragraph for _language, paragraph in _build_coverage(facts).paragraphs]
+        paragraphs = [
+            paragraph for _language, paragraph in _build_coverage_section(facts).paragraphs
+        ]
         sentences = [_describe_bands(facts), _describe_target(facts), *paragraphs]
         assert (text in sentences) == is_true, sentences

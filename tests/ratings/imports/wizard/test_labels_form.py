@@ -80,4 +80,4 @@ def test_a_number_that_may_be_missing_is_asked_about(new_project_wizard: WizardC
 def test_alphabetical_order_is_stated(new_project_wizard: WizardClient) -> None:
     wizard = new_project_wizard
     wizard.upload_and_validate(b"item,rater,label\n1,a,cat\n1,b,dog\n2,a,bird\n2,b,bird\n")
-    assert "Arrange labels that have an order" in get_page_text(wizard.get_page())
+    assert "On ordered scales, lowest first." in get_page_text(wizard.get_page())

@@ -208,6 +208,16 @@ def test_guessed_order_is_labeled_as_a_guess(
     assert has_hint is is_guess
 
 
+def test_labels_are_counted_in_the_order_of_the_categories(
+    new_project_wizard: WizardClient,
+) -> None:
+    labels = ["medium", "high", "high", "low", "medium", "high"]
+    rows = [f"i{number},ann,{label}" for number, label in enumerate(labels)]
+    new_project_wizard.upload_and_validate("\n".join(["item,rater,label", *rows]).encode())
+    [(_key, label_counts)] = new_project_wizard.get_page().context["questions"]
+    assert label_counts == [("low", 1), ("medium", 2), ("high", 3)]
+
+
 def test_scale_of_bare_numbers_is_a_required_choice(new_project_wizard: WizardClient) -> None:
     rows = [f"i{number},ann,{number % 3}" for number in range(6)]
     new_project_wizard.upload_and_validate("\n".join(["item,rater,label", *rows]).encode())
@@ -299,6 +309,17 @@ def test_columns_page_shows_the_first_rows_and_guesses(wizard: WizardClient) -> 
     assert (form["item"].value(), form["rater"].value(), form["label"].value()) == (2, 0, 1)
     assert page.context["reading"]["delimiter"].value() == ";"
     assert b"&lt;b&gt;d1&lt;/b&gt;" in page.content
+
+
+@pytest.mark.parametrize(
+    ("header", "default_rater"), [("item,rater,label", ""), ("item,label,note", "ratings")]
+)
+def test_rater_is_proposed_only_without_a_rater_column(
+    new_project_wizard: WizardClient, header: str, default_rater: str
+) -> None:
+    new_project_wizard.upload(f"{header}\ni1,a,b\ni2,b,a\n".encode(), name="ratings.csv")
+    form = new_project_wizard.get_page().context["form"]
+    assert form["default_rater"].value() == default_rater
 
 
 def test_missing_column_is_reported(wizard: WizardClient) -> None:

@@ -36,7 +36,7 @@ def get_page_text(question: Any, rate: Any, utc: Any, lead: Any, client_for: Any
     ("period", "period_text"),
     [
         ("day", "One point so far, 2026-03-11:"),
-        ("week", "One point so far, 2026-03-09:"),
+        ("week", "One point so far, the week of 2026-03-09:"),
         ("month", "One point so far, 2026-03:"),
     ],
 )
@@ -48,6 +48,25 @@ def test_single_point_shows_its_period(
     assert period_text in text
     assert "A trend needs at least two points." in text
     assert "Ratings without a time" not in text
+
+
+@pytest.mark.parametrize("path", ["", "raters/a/"])
+def test_single_point_has_no_choice_of_period(get_page_text: Any, path: str) -> None:
+    assert "Day Week Month" not in get_page_text(path)
+    assert "Day Week Month" in get_page_text(f"{path}?period=month")  # the way back
+
+
+def test_two_days_of_one_week_are_a_trend(
+    get_page_text: Any, question: Any, rate: Any, utc: Any
+) -> None:
+    """Regression: the page showed the week, one point, and offered the days."""
+    for number in range(12, 24):
+        for rater in "ab":
+            rate(question, f"i{number}", rater, "none", rated_at=utc(2026, 3, 12, 12))
+    tasks.sweep_all()
+    text = get_page_text("")
+    assert "One point so far" not in text
+    assert "Day Week Month" in text
 
 
 def test_file_without_times_is_shown_as_reason(get_page_text: Any, project: Any) -> None:
