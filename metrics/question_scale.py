@@ -11,7 +11,7 @@ import numpy as np
 from metrics.agreement import Estimate, batch, registry
 from metrics.agreement.coefficients import cohen
 from metrics.agreement.counts.score_intervals import solve_together
-from metrics.agreement.counts.tally import PatternCounts
+from metrics.agreement.counts.tally import PatternCounts, PeerTables
 from metrics.agreement.explain.headline_differences import MissingDataPolicy, compute_by_policy
 from metrics.agreement.headline import HeadlineFacts
 from metrics.agreement.scales import ScaleType, get_scale_type
@@ -93,7 +93,12 @@ class QuestionScale:
         return get_scale_type(self.kind)
 
     def reorder_to_declared(self, counts: np.ndarray, *, axes: int = 1) -> np.ndarray:
-        """Return the counts with their last ``axes`` axes in declared order, instead of by code."""
+        """Return the counts with their last ``axes`` axes in declared order, instead of by code.
+
+        Where the codes are in declared order already, they are the same array.
+        """
+        if np.array_equal(self.codes, np.arange(counts.shape[-1])):
+            return counts
         for axis in range(-axes, 0):
             counts = np.take(counts, self.codes, axis=axis)
         return counts
@@ -187,22 +192,16 @@ class QuestionScale:
         )
 
     def estimate_peers(
-        self,
-        tables: np.ndarray,
-        moments: np.ndarray | None,
-        n_items: np.ndarray,
-        *,
-        names: Collection[str] | None = None,
+        self, peers: PeerTables, *, names: Collection[str] | None = None
     ) -> dict[str, Estimate]:
         """Return name -> Estimate (G,) of each rater's coefficients against the peers.
 
-        ``tables`` (G, k, k), ``moments`` (G, k, k, k) or None, in declared order; ``n_items`` (G,):
-        as in PeerTables; ``names``: compute these only, all when None.
+        ``peers``: G peer tables in declared order; ``names``: compute these only, all when None.
         """
         return batch.compute_peer_coefficients(
-            tables,
-            moments,
-            n_items,
+            peers.tables,
+            peers.moments,
+            peers.n_items,
             weights=self.build_weight_matrices(),
             values=self.values,
             names=names,

@@ -249,7 +249,7 @@ def _compute_result_facts(
     facts = compute_agreement_facts(rows, is_model, scale, project)
     counts, n_items = facts.patterns.counts, facts.patterns.n_items
     displayed = DisplayedRatings(counts, n_items, _build_empty_pairs(scale), rows)
-    details = compute_details(GroupedPatterns(counts, scale.k), n_items, scale)
+    details = compute_details(GroupedPatterns(counts, scale.k), n_items[None], scale)[0]
     if facts.question_clusters is not None:
         details = facts.question_clusters.widen_details(details)
     return {

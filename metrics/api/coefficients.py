@@ -16,7 +16,7 @@ from metrics.models import FilteredResult
 from metrics.question_scale import QuestionScale
 from metrics.results.intervals import QuestionClusters
 from metrics.results.other_weights import CATEGORY_VALUES
-from metrics.results.pair_details import PairDetails, load_pair_table
+from metrics.results.pair_results import PairDetails, load_pair_table
 from projects.api.base import ApiView, get_question
 from projects.models import Member, Project, Rater
 

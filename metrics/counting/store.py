@@ -234,7 +234,10 @@ def add_kappas_to_sums(sums: PairSums, kappas: dict[str, np.ndarray], sign: int 
     """
     for name, values in kappas.items():
         defined = values[np.isfinite(values)]
-        sums[name][0] += sign * sum(np.rint(defined * KAPPA_UNITS).astype(np.int64).tolist())
+        units = np.rint(defined * KAPPA_UNITS).astype(np.int64)
+        # Two halves, because the sum of a dozen units would exceed 64 bits.
+        total = (int((units >> 30).sum()) << 30) + int((units & (2**30 - 1)).sum())
+        sums[name][0] += sign * total
         sums[name][1] += sign * len(defined)
 
 

@@ -31,16 +31,15 @@ from metrics.results import other_weights
 from metrics.results.headline.headline_computation import ALL, MODELS, PEOPLE
 from metrics.results.intervals import Intervals, QuestionClusters, add_intervals, compute_intervals
 from metrics.results.other_weights import ScoredAgreement
+from metrics.results.pair_means import RatedPairs
 from metrics.results.stored_values import (
     CategoryAgreement,
     Values,
     build_icc_value,
     build_undefined_value,
-    copy_sample_sizes,
 )
 from projects.models import Item, Project
 
-from . import pair_results
 from .compact_values import MAX_CELLS, StoredResults
 
 F_TEST_FIELDS = ("F", "df1", "df2", "p")  # of an intraclass correlation, in addition to its Value
@@ -127,12 +126,9 @@ def _compute_values(
     estimates = scale.estimate_patterns(counts, n_items)
     values = {name: estimate.to_value() for name, estimate in estimates.items()}
     values = add_intervals(values, intervals)
-    raters = np.unique(displayed["rater"])
-    pair_means = pair_results.compute_mean_pairwise(
-        displayed, raters, scale, is_peer=np.ones(len(raters), bool)
-    )
-    values |= copy_sample_sizes(pair_means.pooled, values["percent_agreement"])
-    values |= pair_results.compute_mean_kappas_by_shared_items(displayed, patterns, scale)
+    pairs = RatedPairs.from_ratings(displayed, scale)
+    values |= pairs.compute_means(values)
+    values |= pairs.compute_means_by_items(counts, n_items, scale)
     values |= _compute_rater_coefficients(displayed, scale)
     return _sort_coefficients(values, scale)
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from metrics import periods
 from metrics.agreement.counts import tally
-from metrics.agreement.counts.tally import PairTables
+from metrics.agreement.counts.tally import PairTables, PatternCounts
 from metrics.question_scale import QuestionScale, list_headline_coefficients
 from metrics.results import disputed_items, findings, question_results
 from metrics.results.disputed_items import MAX_DISPUTED_ITEMS, StoredDisputes
@@ -23,10 +23,9 @@ from metrics.results.findings import DisplayedRatings, QuestionDiagnosis
 from metrics.results.headline import random_sample
 from metrics.results.headline.headline_computation import build_headline_from_ratings
 from metrics.results.intervals import QuestionClusters
-from metrics.results.patterns import compute_pooled_and_people_intervals
+from metrics.results.pair_means import RatedPairs
+from metrics.results.patterns import PeriodPatterns, compute_pooled_and_people_intervals
 from metrics.results.question_agreement import AgreementParts, QuestionAgreement
-from metrics.results.stored_values import Values, copy_sample_sizes
-from ratings.services.rating_times import date_from_day
 
 from . import pair_results, rater_results
 from .compact_values import (
@@ -37,7 +36,7 @@ from .compact_values import (
     to_short_list,
     to_trend_point,
 )
-from .pair_results import PairMeans, PairRow
+from .pair_results import PairRow
 from .rater_results import RaterRow
 
 MAX_HEATMAP_RATERS = 40
@@ -97,14 +96,20 @@ class SelectedRatings:
         """Return the ids of the models where they are separate from people, else none."""
         return np.unique(self.ratings["rater"][self.is_model & self.separates_models])
 
-    def select_displayed(self, scale: QuestionScale) -> np.ndarray:
-        """Return the ratings to display: without models, unless these are pooled or rate alone."""
-        return self.ratings[self.build_display_mask(scale)]
-
     def build_display_mask(self, scale: QuestionScale) -> np.ndarray:
-        """Return a mask (M,) of the ratings to display."""
+        """Return a mask (M,) of the ratings to display.
+
+        They are those without models, unless these are pooled or rate alone.
+        """
         has_own_values = self.separates_models and not scale.pooled
         return ~self.is_model if has_own_values else np.ones(len(self.ratings), bool)
+
+    def count_displayed_patterns(self, scale: QuestionScale) -> PatternCounts:
+        """Return the patterns of the displayed ratings by day."""
+        displayed = self.ratings[self.build_display_mask(scale)]
+        return tally.count_patterns(
+            displayed["item"], displayed["code"], scale.k, day=displayed["day"]
+        )
 
 
 def compute_dashboard(
@@ -120,30 +125,30 @@ def compute_dashboard(
     ``clusters``: None where the project has none. ``n_items``: number of items that the filter
     selects; None for all.
     """
-    ratings, displayed = selected.ratings, selected.select_displayed(scale)
+    ratings = selected.ratings
     raters = _rank_raters(ratings)
-    heatmap_raters = np.sort(raters[:MAX_HEATMAP_RATERS])
-    is_peer = ~selected.is_model if selected.separates_models else None
-    all_raters = np.sort(raters)
-    pair_means = pair_results.compute_mean_pairwise(
-        ratings, all_raters, scale, is_peer=~np.isin(all_raters, selected.list_separate_models())
-    )
-    patterns = tally.count_patterns(displayed["item"], displayed["code"], scale.k)
-    means = pair_results.compute_mean_kappas_by_shared_items(displayed, patterns, scale)
-    parts = _compute_parts(selected, scale, pair_means, means)
-    agreement = replace(parts.join(None), pairwise_means=means)
-    pair_tables = _count_tables(ratings, heatmap_raters, scale)
+    by_day = selected.count_displayed_patterns(scale)
+    patterns = by_day.sum_over_days()
+    pairs = RatedPairs.from_ratings(ratings, scale)
+    parts = _compute_parts(selected, scale, pairs, patterns)
+    heat_map_raters = np.sort(raters[:MAX_HEATMAP_RATERS])
+    tables = _count_tables(ratings, heat_map_raters, scale)
+    table_raters = raters[:MAX_TABLE_RATERS]
     return DashboardResults(
         n_ratings=len(ratings),
         n_items=n_items,
         parts=parts,
-        diagnosis=_build_diagnosis(agreement, selected, patterns, scale, raters=heatmap_raters),
-        trend=compute_trend(displayed, scale),
+        diagnosis=_build_diagnosis(parts, selected, scale, patterns=patterns, tables=tables),
+        trend=compute_trend(by_day, scale),
         raters=rater_results.build_rater_rows(
-            ratings, raters[:MAX_TABLE_RATERS], pair_means.by_rater, scale, is_peer=is_peer
+            ratings,
+            table_raters,
+            pairs.compute_means_by_rater(table_raters.tolist(), selected.list_separate_models()),
+            scale,
+            is_peer=~selected.is_model if selected.separates_models else None,
         ),
-        heat_map_raters=heatmap_raters.tolist(),
-        pairs=pair_results.build_pair_rows(pair_tables, scale, cells=True),
+        heat_map_raters=heat_map_raters.tolist(),
+        pairs=pair_results.build_pair_rows(tables, scale, cells=True),
         clusters=clusters,
     )
 
@@ -155,26 +160,30 @@ def _rank_raters(ratings: np.ndarray) -> np.ndarray:
 
 
 def _build_diagnosis(
-    agreement: QuestionAgreement,
+    parts: AgreementParts,
     selected: SelectedRatings,
-    patterns: tally.PatternCounts,
     scale: QuestionScale,
     *,
-    raters: np.ndarray,
+    patterns: PatternCounts,
+    tables: PairTables,
 ) -> QuestionDiagnosis:
     """Return what may explain the agreement of the displayed ratings.
 
-    ``patterns``: those of the displayed ratings; ``raters``: ids of those whose pairs are compared.
+    ``patterns``: those of the displayed ratings; ``tables``: those of the heat map.
     """
     is_displayed = selected.build_display_mask(scale)
     ratings, cluster_numbers = selected.ratings[is_displayed], selected.cluster_numbers
+    displayed_raters = np.unique(ratings["rater"])
     displayed = DisplayedRatings(
         patterns.counts,
         patterns.n_items,
-        _count_tables(ratings, raters, scale),
+        tables.select(
+            np.isin(tables.rater_a, displayed_raters) & np.isin(tables.rater_b, displayed_raters)
+        ),
         ratings,
         None if cluster_numbers is None else cluster_numbers[is_displayed],
     )
+    agreement = replace(parts.join(None), pairwise_means=parts.pairwise_means)
     all_findings = findings.list_findings(agreement, displayed, scale)
     return QuestionDiagnosis(
         findings.sort_and_filter_findings(all_findings),
@@ -184,15 +193,24 @@ def _build_diagnosis(
 
 
 def _compute_parts(
-    selected: SelectedRatings, scale: QuestionScale, pair_means: PairMeans, means: Values
+    selected: SelectedRatings,
+    scale: QuestionScale,
+    pairs: RatedPairs,
+    displayed_patterns: PatternCounts,
 ) -> AgreementParts:
     """Compute the parts of the agreement, in the form that is stored for all ratings.
 
-    ``pair_means``: means over all pairs; ``means``: mean pairwise kappas by shared items.
+    ``pairs``: those of all raters; ``displayed_patterns``: those of the displayed ratings.
     """
+    models = selected.list_separate_models()
+    people_pairs = pairs.exclude_raters(models) if len(models) else pairs
+    displayed_pairs = pairs if scale.pooled else people_pairs
     builder, row = build_headline_from_ratings(selected.ratings, selected.is_model, scale)
     patterns, n_items = builder.patterns, builder.n_items
     intervals, people_intervals = compute_pooled_and_people_intervals(patterns, n_items, scale)
+    pooled = row.pooled | pairs.compute_means(row.pooled)
+    if row.people is not None:
+        row = replace(row, people=row.people | people_pairs.compute_means(row.people))
     headline = random_sample.replace_by_sample_headline(
         builder.build_headline(row),
         selected.ratings,
@@ -200,21 +218,16 @@ def _compute_parts(
         is_excluded=selected.is_excluded,
         scale=scale,
     )
-    if selected.separates_models:
-        headline["coefficients"] = _add_pair_means(headline["coefficients"], pair_means.peers)
     return AgreementParts(
-        coefficients=_add_pair_means(row.pooled, pair_means.pooled),
+        coefficients=pooled,
         headline=headline,
-        details=question_results.compute_details(patterns, n_items, scale),
+        details=question_results.compute_details(patterns, n_items[None], scale)[0],
         bootstrap=intervals,
         bootstrap_people=people_intervals,
-        pairwise_means=means,
+        pairwise_means=displayed_pairs.compute_means_by_items(
+            displayed_patterns.counts, displayed_patterns.n_items, scale
+        ),
     )
-
-
-def _add_pair_means(values: Values, means: Values) -> Values:
-    """Return the values with the means over pairs, with the sample sizes of percent agreement."""
-    return values | copy_sample_sizes(means, values["percent_agreement"])
 
 
 def _count_tables(ratings: np.ndarray, raters: np.ndarray, scale: QuestionScale) -> PairTables:
@@ -226,69 +239,61 @@ def _count_tables(ratings: np.ndarray, raters: np.ndarray, scale: QuestionScale)
 # --- trend
 
 
-def compute_trend(ratings: np.ndarray, scale: QuestionScale) -> Trend:
+def compute_trend(by_day: PatternCounts, scale: QuestionScale) -> Trend:
     """Return the values of the newest periods with comparable items, at most MAX_POINTS.
 
-    ``ratings`` (M,): filtered_jobs.ROW. An item belongs to the period of its second rating, as in
-    the stored results.
+    ``by_day``: the patterns by day. An item belongs to the period of its second rating, as in the
+    stored results.
     """
-    patterns = tally.count_patterns(ratings["item"], ratings["code"], scale.k, day=ratings["day"])
-    if patterns.day is None or not len(patterns.n_items):
-        return {}
-    distinct, pattern = np.unique(patterns.counts, axis=0, return_inverse=True)
-    is_comparable = patterns.counts.sum(axis=1) >= 2
+    names = list_headline_coefficients(scale)
+    counts, pattern = np.unique(by_day.counts, axis=0, return_inverse=True)
+    is_comparable = counts.sum(axis=1) >= 2
     trends: Trend = {}
-    for span in periods.SPANS:
-        starts_of_patterns = periods.compute_start_days(patterns.day, span)
-        start_days = np.unique(starts_of_patterns[is_comparable])
-        # Items with one rating enter cumulative values only: from the next of these periods on.
-        period_index = np.searchsorted(start_days, starts_of_patterns)
-        included = period_index < len(start_days)
-        points: dict[str, list[Any]] = {name: [] for name in list_headline_coefficients(scale)}
-        for n_items in _iter_trend_chunks(
-            period_index[included],
-            pattern.ravel()[included],
-            patterns.n_items[included],
-            (len(start_days), len(distinct)),
+    for span in periods.SPANS if len(by_day) else ():
+        lines: dict[str, list[Any]] = {name: [] for name in ("starts", *names)}
+        for block, until_end in _iter_periods(
+            by_day, pattern.ravel(), span, n_patterns=len(counts)
         ):
-            n_items[0] *= distinct.sum(axis=1) >= 2
+            own, cumulative = block.n_items * is_comparable, block.compute_cumulative(until_end)
+            has_items = own.any(axis=1)
+            starts = block.select(has_items).list_start_dates()
+            lines["starts"] += [start.isoformat() for start in starts]
             estimates = scale.estimate_patterns(
-                distinct, n_items, names=list_headline_coefficients(scale)
+                counts, np.stack([own[has_items], cumulative[has_items]]), names=names
             )
             for name, estimate in estimates.items():
-                points[name] += [
-                    [to_trend_point(value), to_short_list(cumulative_value)]
-                    for value, cumulative_value in zip(
-                        estimate[0].to_values(), estimate[1].to_values(), strict=True
-                    )
-                ]
-        starts = [date_from_day(day).isoformat() for day in start_days[-MAX_POINTS:].tolist()]
-        trends[span] = {"starts": starts, **points}
+                values = zip(estimate[0].to_values(), estimate[1].to_values(), strict=True)
+                lines[name] += [[to_trend_point(value), to_short_list(up)] for value, up in values]
+        trends[span] = lines
     return trends
 
 
-def _iter_trend_chunks(
-    period_index: np.ndarray, pattern: np.ndarray, n_items: np.ndarray, shape: tuple[int, int]
-) -> Iterator[np.ndarray]:
-    """Yield arrays (2, D, P) of the newest periods: items by pattern of each, and up to its end.
+def _iter_periods(
+    by_day: PatternCounts, pattern: np.ndarray, span: str, *, n_patterns: int
+) -> Iterator[tuple[PeriodPatterns, np.ndarray]]:
+    """Yield the newest periods in blocks, oldest first, with the items up to each block's end (P,).
 
-    ``period_index``, ``pattern`` and ``n_items`` are parallel; ``shape``: (periods, patterns).
+    They begin with the oldest of the MAX_POINTS newest periods that have comparable items.
+    ``pattern``: the index of the pattern of each row of ``by_day``.
     """
-    n_periods, n_patterns = shape
-    first = max(0, n_periods - MAX_POINTS)
-    total = np.bincount(
-        pattern[period_index < first], n_items[period_index < first], n_patterns
-    ).astype(np.int64)
-    step = max(1, MAX_CELLS // (4 * n_patterns))
-    for start in range(first, n_periods, step):
-        end = min(start + step, n_periods)
-        in_chunk = (period_index >= start) & (period_index < end)
-        cell = (period_index[in_chunk] - start) * n_patterns + pattern[in_chunk]
-        sums = np.bincount(cell, n_items[in_chunk], (end - start) * n_patterns)
-        by_period = sums.astype(np.int64).reshape(-1, n_patterns)
-        cumulative = total + by_period.cumsum(axis=0)
-        total = cumulative[-1]
-        yield np.stack([by_period, cumulative])
+    start_days, period = np.unique(
+        periods.compute_start_days(np.asarray(by_day.day), span), return_inverse=True
+    )
+    comparable = np.unique(period[by_day.counts.sum(axis=1) >= 2])[-MAX_POINTS:]
+    if not len(comparable):
+        return
+    first, end = int(comparable[0]), int(comparable[-1]) + 1
+    earlier = period < first
+    until_end = np.bincount(pattern[earlier], by_day.n_items[earlier], n_patterns).astype(np.int64)
+    size = max(1, MAX_CELLS // (4 * n_patterns))
+    for start in range(first, end, size):
+        stop = min(start + size, end)
+        in_block = (period >= start) & (period < stop)
+        cell = (period[in_block] - start) * n_patterns + pattern[in_block]
+        sums = np.bincount(cell, by_day.n_items[in_block], (stop - start) * n_patterns)
+        n_items = sums.astype(np.int64).reshape(-1, n_patterns)
+        until_end = until_end + n_items.sum(axis=0)
+        yield PeriodPatterns(span, start_days[start:stop], n_items), until_end
 
 
 # --- items

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypedDict
 
 import numpy as np
 
 from metrics import periods
 from metrics.agreement.counts import tally
-from metrics.agreement.counts.additive import MAX_MOMENT_CATEGORIES
-from metrics.agreement.counts.tally import PairTables
-from metrics.agreement.estimate import Estimate, to_finite_float
-from metrics.agreement.registry import MEAN_PAIRWISE
+from metrics.agreement.counts.tally import PairTables, PeerTables
 from metrics.agreement.weights import get_weighted_name
 from metrics.question_scale import QuestionScale
 from metrics.results.intervals import QuestionClusters
-from metrics.results.rater_results import RaterAgreement
-from metrics.results.stored_values import Values, copy_sample_sizes
+from metrics.results.pair_means import build_rater_means
+from metrics.results.patterns import iter_values_by_name
+from metrics.results.rater_periods import list_period_values
+from metrics.results.rater_results import RaterAgreement, add_sample_sizes, sum_by_period
+from metrics.results.stored_values import Values
 from projects.models import Rater
 from ratings.services.rating_times import date_from_day
 
@@ -29,7 +29,7 @@ from .compact_values import (
     compute_median_seconds,
     to_trend_points,
 )
-from .pair_results import PairRow, build_mean_kappa_value, build_pair_rows
+from .pair_results import PairRow, build_pair_rows
 
 MAX_SPARK_RATERS = 100
 SPARK_WEEKS = 26
@@ -99,59 +99,49 @@ def build_rater_rows(
     ``pairwise_means``: means over pairs by rater; ``is_peer``: mask of the ratings to compare with,
     None for all.
     """
-    ids, tables, moments, n_items = _tally_peers(ratings, raters, scale, is_peer)
-    estimates = scale.estimate_peers(tables, moments, n_items)
-    sparks = _compute_sparklines(ratings, raters[:MAX_SPARK_RATERS], scale, is_peer)
+    columns = ratings["item"], ratings["rater"], ratings["code"]
+    peers = tally.count_peer_tables(*columns, scale.k, others=is_peer)
+    peers = _select_raters(peers, np.sort(raters))
+    values_by_rater = dict(
+        zip(peers.rater.tolist(), iter_values_by_name(scale.estimate_peers(peers)), strict=True)
+    )
+    weekly_values = _compute_weekly_values(ratings, raters[:MAX_SPARK_RATERS], scale, is_peer)
     order = np.argsort(ratings["rater"], kind="stable")
-    starts, ends = np.searchsorted(ratings["rater"][order], [ids, ids + 1])
-    indices = np.searchsorted(ids, raters).tolist()
+    starts, ends = np.searchsorted(ratings["rater"][order], [raters, raters + 1])
     rows: list[RaterRow] = []
-    for rater, index in zip(raters.tolist(), indices, strict=True):
-        own_ratings = ratings[order[starts[index] : ends[index]]]
-        coefficients = {name: estimate.to_value((index,)) for name, estimate in estimates.items()}
-        coefficients |= copy_sample_sizes(pairwise_means[rater], coefficients["vs_peers"])
+    for rater, start, end in zip(raters.tolist(), starts, ends, strict=True):
+        own_ratings = ratings[order[start:end]]
+        values = values_by_rater[rater]
         rows.append(
             {
                 "id": rater,
                 "n": len(own_ratings),
                 "seconds": compute_median_seconds(own_ratings["seconds"]),
-                "coefficients": coefficients,
-                "weekly_values": sparks.get(rater, {}),
+                "coefficients": values | add_sample_sizes(values, pairwise_means[rater]),
+                "weekly_values": weekly_values.get(rater, {}),
             }
         )
     return rows
 
 
-def _tally_peers(
-    ratings: np.ndarray,
-    raters: np.ndarray,
-    scale: QuestionScale,
-    is_peer: np.ndarray | None,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray]:
-    """Return ids, tables, moments and n_items of these raters against the peers.
+def _select_raters(peers: PeerTables, raters: np.ndarray) -> PeerTables:
+    """Return the tables of these raters (R,), ascending; zeros for those without shared items.
 
-    ids (R,) ascending, tables (R, k, k), moments (R, k, k, k) or None, n_items (R,). They are zeros
-    for raters without shared items.
+    ``peers``: counted over all days.
     """
-    k = scale.k
-    ids = np.sort(raters)
-    columns = ratings["item"], ratings["rater"], ratings["code"]
-    peer_tables = tally.count_peer_tables(*columns, k, others=is_peer)
-    selected = np.isin(peer_tables.rater, ids)
-    indices = np.searchsorted(ids, peer_tables.rater[selected])
-    tables = np.zeros((len(ids), k, k), np.int64)
-    tables[indices] = peer_tables.tables[selected]
-    n_items = np.zeros(len(ids), np.int64)
-    n_items[indices] = peer_tables.n_items[selected]
-    moments = None
-    if k <= MAX_MOMENT_CATEGORIES:
-        moments = np.zeros((len(ids), k, k, k), np.int64)
-        if peer_tables.moments is not None:
-            moments[indices] = peer_tables.moments[selected]
-    return ids, tables, moments, n_items
+    counted = peers.select(np.isin(peers.rater, raters))
+    rows = np.searchsorted(raters, counted.rater)
+
+    def spread(counts: np.ndarray) -> np.ndarray:
+        spread_counts = np.zeros((len(raters), *counts.shape[1:]), np.int64)
+        spread_counts[rows] = counts
+        return spread_counts
+
+    moments = None if counted.moments is None else spread(counted.moments)
+    return PeerTables(raters, None, spread(counted.tables), moments, spread(counted.n_items))
 
 
-def _compute_sparklines(
+def _compute_weekly_values(
     ratings: np.ndarray, raters: np.ndarray, scale: QuestionScale, is_peer: np.ndarray | None
 ) -> dict[int, Weeks]:
     """Return rater -> coefficient -> values of the newest SPARK_WEEKS weeks, oldest first.
@@ -160,43 +150,31 @@ def _compute_sparklines(
     """
     if not len(ratings):
         return {}
-    weeks = periods.compute_start_days(
-        tally.compute_comparison_days(ratings["item"], ratings["day"], others=is_peer), "week"
-    )
-    newest = weeks.max()
-    displayed = np.isin(ratings["rater"], raters) & (weeks > newest - 7 * SPARK_WEEKS)
-    day = np.where(displayed, weeks, PEERS_ONLY)
-    rater_ids, _starts, estimates = _estimate_by_day(ratings, day, scale, is_peer)
-    sparks: dict[int, Weeks] = {}
-    for weights in scale.list_weightings():
-        name = get_weighted_name("vs_peers", weights)
-        if not estimates:
-            continue
-        has_enough_items = np.asarray(estimates[name].n_items) >= periods.MIN_ITEMS
-        values = np.where(has_enough_items, estimates[name].value, np.nan).tolist()
-        for rater, value in zip(rater_ids.tolist(), values, strict=True):
-            points = sparks.setdefault(rater, {}).setdefault(name, [])
-            points.append(to_finite_float(value))
-    return sparks
+    day = tally.compute_comparison_days(ratings["item"], ratings["day"], others=is_peer)
+    weeks = periods.compute_start_days(day, "week")
+    displayed = np.isin(ratings["rater"], raters) & (weeks > weeks.max() - 7 * SPARK_WEEKS)
+    peers = _count_peers_by_day(ratings, np.where(displayed, weeks, PEERS_ONLY), scale, is_peer)
+    names = [get_weighted_name("vs_peers", weights) for weights in scale.list_weightings()]
+    weekly_values: dict[int, Weeks] = {}
+    # No moments: the intervals are not needed.
+    rows = list_period_values(replace(peers, moments=None), scale, "week", names)
+    for rater, _start, *values in rows:
+        lines = weekly_values.setdefault(rater, {name: [] for name in names})
+        for name, value in zip(names, values, strict=True):
+            lines[name].append(value["value"] if periods.has_enough_items(value) else None)
+    return weekly_values
 
 
-def _estimate_by_day(
+def _count_peers_by_day(
     ratings: np.ndarray, day: np.ndarray, scale: QuestionScale, is_peer: np.ndarray | None
-) -> tuple[np.ndarray, np.ndarray, dict[str, Estimate]]:
-    """Return raters (T,), days (T,) and estimates (T,) of the raters against their peers.
+) -> PeerTables:
+    """Return the peer tables of the ratings (M,) by rater and ``day`` (M,).
 
-    Ratings whose ``day`` is PEERS_ONLY are compared with, but have no estimate of their own.
+    Ratings whose day is PEERS_ONLY are compared with, but have no table of their own.
     """
     columns = ratings["item"], ratings["rater"], ratings["code"]
-    peer_tables = tally.count_peer_tables(*columns, scale.k, day=day, others=is_peer)
-    if peer_tables.day is None:
-        return np.zeros(0, np.int64), np.zeros(0, np.int64), {}
-    included = peer_tables.day > PEERS_ONLY
-    moments = None if peer_tables.moments is None else peer_tables.moments[included]
-    estimates = scale.estimate_peers(
-        peer_tables.tables[included], moments, peer_tables.n_items[included]
-    )
-    return peer_tables.rater[included], peer_tables.day[included], estimates
+    peers = tally.count_peer_tables(*columns, scale.k, day=day, others=is_peer)
+    return peers.select(np.asarray(peers.day) > PEERS_ONLY)
 
 
 # --- one rater
@@ -221,64 +199,53 @@ def compute_rater_results(
     on_own_items = np.isin(ratings["item"], own_ratings["item"])
     ratings = ratings[on_own_items]
     is_peer = ~is_model[on_own_items] if separate else None
-    rater_ids = np.array([rater_id])
-    _ids, tables, moments, n_items = _tally_peers(ratings, rater_ids, scale, is_peer)
-    estimates = scale.estimate_peers(tables, moments, n_items)
-    coefficients = {name: estimate.to_value((0,)) for name, estimate in estimates.items()}
+    day = tally.compute_comparison_days(ratings["item"], ratings["day"], others=is_peer)
+    day = np.where(ratings["rater"] == rater_id, day, PEERS_ONLY)
+    by_day = _count_peers_by_day(ratings, day, scale, is_peer)
+    all_days = _sum_over_days(by_day, rater_id)
+    (values,) = iter_values_by_name(scale.estimate_peers(all_days))
     pairs = _build_pairs_of_rater(ratings, rater_id, scale)
     not_peers = {rater_id, *models} if separate else {rater_id}
     pairs_with_peers = [row for row in pairs if not {row["a"], row["b"]} <= not_peers]
-    coefficients |= _compute_means_over_pairs(pairs_with_peers, scale)
+    means = _compute_means_over_pairs(pairs_with_peers, scale)
     return RaterResults(
         n_ratings=len(own_ratings),
         seconds=compute_median_seconds(own_ratings["seconds"]),
-        coefficients=coefficients,
-        table=tables[0].tolist(),
-        trend={
-            span: _compute_rater_trend(ratings, rater_id, span, scale, is_peer=is_peer)
-            for span in periods.SPANS
-        },
+        coefficients=values | add_sample_sizes(values, means),
+        table=all_days.tables[0].tolist(),
+        trend={span: _compute_rater_trend(by_day, span, scale) for span in periods.SPANS},
         pairs=sorted(pairs, key=lambda row: -row["n"])[:MAX_PAIRS],
         clusters=clusters,
     )
 
 
+def _sum_over_days(peers: PeerTables, rater_id: int) -> PeerTables:
+    """Return the table over all days of the one rater of these tables; zeros without any."""
+    moments = None if peers.moments is None else peers.moments.sum(axis=0, keepdims=True)
+    tables = peers.tables.sum(axis=0, keepdims=True)
+    return PeerTables(np.array([rater_id]), None, tables, moments, peers.n_items.sum(keepdims=True))
+
+
 def _compute_means_over_pairs(pairs: Sequence[PairRow], scale: QuestionScale) -> Values:
     """Return the mean of the defined kappas of these pairs under each weighting, by name."""
-    means: Values = {}
+    sums = {}
     for name in scale.list_weightings():
         values = [row["kappas"][name][0] for row in pairs]
         kappas = [float(value) for value in values if value is not None]
-        means[get_weighted_name(MEAN_PAIRWISE, name)] = build_mean_kappa_value(
-            sum(kappas), len(kappas)
-        )
-    return means
+        sums[name] = sum(kappas), len(kappas)
+    return build_rater_means(sums)
 
 
 def _compute_rater_trend(
-    ratings: np.ndarray,
-    rater_id: int,
-    span: str,
-    scale: QuestionScale,
-    *,
-    is_peer: np.ndarray | None,
+    by_day: PeerTables, span: str, scale: QuestionScale
 ) -> dict[str, list[Any]]:
     """Return the first days, and the rater's trend points by coefficient, of the newest periods.
 
-    ``is_peer``: mask of the ratings to compare with, None for all. Empty without a rating of
-    the rater.
+    ``by_day``: the rater's tables by day.
     """
-    is_own = ratings["rater"] == rater_id
-    # The values of the others are not needed: their ratings serve as peers only.
-    day = tally.compute_comparison_days(ratings["item"], ratings["day"], others=is_peer)
-    day = np.where(is_own, periods.compute_start_days(day, span), PEERS_ONLY)
-    newest = np.unique(day[is_own])[-MAX_POINTS:]
-    if not len(newest):
-        return {}
-    day = np.where(is_own & (day >= newest[0]), day, PEERS_ONLY)
-    _raters, start_days, estimates = _estimate_by_day(ratings, day, scale, is_peer)
-    starts = [date_from_day(start_day).isoformat() for start_day in start_days.tolist()]
-    return {"starts": starts, **to_trend_points(estimates)}
+    newest = sum_by_period(by_day, span).select(slice(-MAX_POINTS, None))
+    starts = [date_from_day(day).isoformat() for day in np.asarray(newest.day).tolist()]
+    return {"starts": starts, **to_trend_points(scale.estimate_peers(newest))}
 
 
 def _build_pairs_of_rater(

@@ -20,7 +20,7 @@ from metrics.counting import store
 from metrics.counting.rater_kinds import PatternsByPopulation, RaterKinds, RatingColumns
 from metrics.models import ALL_DAYS, ALL_START, CountState, RaterResult, Result
 from metrics.question_scale import QuestionScale
-from metrics.results import pair_results, rater_results
+from metrics.results import pair_means, rater_results
 from metrics.results.headline.headline_computation import CountedRaters, HeadlineBuilder
 from metrics.results.patterns import GroupedPatterns, iter_values_by_name
 from ratings.models import NO_CODE, Rating
@@ -70,18 +70,10 @@ class Recount:
     def _restrict_to(self, rater_id: int) -> Recount:
         pairs, peers = self.pairs, self.peers
         is_pair = (pairs.rater_a == rater_id) | (pairs.rater_b == rater_id)
-        is_rater = peers.rater == rater_id
-        day, moments = (
-            None if array is None else array[is_rater] for array in (peers.day, peers.moments)
-        )
         return replace(
             self,
-            pairs=tally.PairTables(
-                pairs.rater_a[is_pair], pairs.rater_b[is_pair], pairs.tables[is_pair]
-            ),
-            peers=tally.PeerTables(
-                peers.rater[is_rater], day, peers.tables[is_rater], moments, peers.n_items[is_rater]
-            ),
+            pairs=pairs.select(is_pair),
+            peers=peers.select(peers.rater == rater_id),
             own_counts={
                 key: number for key, number in self.own_counts.items() if key[0] == rater_id
             },
@@ -243,7 +235,7 @@ def _compute_period_results(
             builder.select_trend_values(cumulative_values),
         ]
     # From the stored kappas and their sums, which are compared themselves.
-    all_time_values = pair_results.add_means_over_pairs(state, values[0])
+    all_time_values = pair_means.add_means_over_pairs(state, values[0])
     pooled = all_time_values.pooled
     expected[keys[0]] = [pooled, pooled, builder.build_headline(all_time_values), {}]
     return expected
@@ -281,7 +273,7 @@ def get_expected_and_stored_raters(
     compared elsewhere.
     """
     expected = _compute_rater_results(PeerRows.from_recount(recount, scale.width), recount, scale)
-    means = rater_results.compute_mean_pairwise_by_rater([question_id], sorted(expected))
+    means = pair_means.load_means_by_rater([question_id], sorted(expected))
     for rater, (_n_ratings, values) in expected.items():
         values.update(rater_results.add_sample_sizes(values, means[rater]))
     stored = {}
@@ -302,8 +294,10 @@ def _compute_rater_results(rows: PeerRows, recount: Recount, scale: QuestionScal
     if rows.moments is not None:
         moments = scale.reorder_to_declared(rows.moments[indices], axes=3)
     n_items = np.array(rows.n_items, np.int64)[indices]
-    values_by_rater = iter_values_by_name(scale.estimate_peers(tables, moments, n_items))
     keys = [rows.keys[index] for index in indices]
+    raters = np.array([rater for rater, _day in keys], np.int64)
+    peers = tally.PeerTables(raters, None, tables, moments, n_items)
+    values_by_rater = iter_values_by_name(scale.estimate_peers(peers))
     return {
         key[0]: [recount.own_counts[key], values]
         for key, values in zip(keys, values_by_rater, strict=True)

@@ -31,7 +31,7 @@ from metrics.models import (
     Result,
 )
 from metrics.results import question_results, rater_results, refresh
-from metrics.results.headline.headline_computation import CountedRaters, HeadlineBuilder
+from metrics.results.headline.headline_computation import CountedRaters
 from projects import locks
 from projects.models import Question
 from ratings.imports import leases
@@ -124,22 +124,17 @@ def _refresh_results(batch: counting.SmallQuestionCounts) -> None:
         updates = []
         for pk, days in batch.days.items():
             state = batch.states[pk]
-            all_time, *items_by_day = loaded.select_question(pk)
             deferred = (
                 bool(days)
-                and int((items_by_day[0] > min(days)).sum()) - len(days)
-                > refresh.MAX_CUMULATIVE_DAYS
+                and loaded.count_days_after(pk, min(days)) - len(days) > refresh.MAX_CUMULATIVE_DAYS
             )
             if deferred:
                 state.cumulative_from = min(days)
-            builder = HeadlineBuilder(raters_by_question[pk], loaded.patterns, all_time, scale)
-            update = question_results.QuestionUpdate.for_days(
-                state, builder, days, (items_by_day[0], items_by_day[1]), deferred=deferred
+            update = question_results.QuestionUpdate.from_patterns(
+                loaded, state, raters_by_question[pk], days, deferred=deferred
             )
             updates.append(update)
-        question_results.compute_and_store_results(
-            updates, loaded.patterns, scale, [batch.labels[pk] for pk in batch.days]
-        )
+        question_results.compute_and_store_results(updates, [batch.labels[pk] for pk in batch.days])
     rater_results.refresh_rater_results(batch.scope, batch.raters, scale)
     for pk in {*batch.changed_questions, *map(batch.scope.get_question_id, batch.raters)}:
         batch.states[pk].refreshed_at = timezone.now()

@@ -28,7 +28,7 @@ from metrics.results.headline.headline_computation import (
     build_headline_from_ratings,
 )
 from metrics.results.intervals import ClusterDescription, QuestionClusters
-from metrics.results.pair_details import PairDetails
+from metrics.results.pair_results import PairDetails
 from metrics.results.stored_values import Values, build_undefined_value
 
 MAX_LISTED_CATEGORIES = 50

@@ -1,35 +1,29 @@
-"""Stored kappas of pairs of raters, selected and sorted for pages and API, and their means.
+"""Pairs of raters for pages and API: stored kappas, selected and sorted, and details of one pair.
 
-The mean of the pairs comes from their stored sum. The one by shared items has an interval. It needs
-all pairs, so it is computed after the other results (results.refresh).
+The details are kappa under every weighting, other coefficients, and tests of whether both raters
+use the categories alike, all from the pair's stored table.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from django.db.models import Q, QuerySet
 
-from metrics.agreement.coefficients.cohen import PairKappas, mean_kappa_by_items
+from metrics.agreement import COEFFICIENTS, batch
+from metrics.agreement.coefficients import cohen, marginal_tests
 from metrics.agreement.counts.tally import PairTables
-from metrics.agreement.estimate import Value
+from metrics.agreement.estimate import REASONS, Value, to_finite_float
+from metrics.agreement.explain.diagnosis import MIN_RARE_ITEMS
 from metrics.agreement.headline import COHEN
-from metrics.agreement.registry import MEAN_BY_ITEMS, MEAN_PAIRWISE
-from metrics.agreement.weights import CUSTOM
 from metrics.counting import store
-from metrics.models import CountState, PairTally, RaterResult, build_number_expression
+from metrics.models import PairTally, RaterResult, build_number_expression
 from metrics.question_scale import QuestionScale, get_weighted_name
 from metrics.results.intervals import QuestionClusters
-from metrics.results.patterns import AllTimePatterns, GroupValues
-from metrics.results.stored_values import (
-    Values,
-    build_pair_mean_value,
-    build_value,
-    copy_sample_sizes,
-)
+from metrics.results.stored_values import build_value
 from projects.models import Question, Rater
 
 MAX_HEATMAP_RATERS = 40  # a larger heat map is unreadable
@@ -242,88 +236,128 @@ def decode_tables(
     )
 
 
-MAX_PAIRS = 20_000  # those with the most shared items; the others have almost no weight
+@dataclass(frozen=True)
+class MarginalTest:
+    """A test of marginal homogeneity or symmetry of two raters.
 
-
-def add_means_over_pairs(state: CountState, values: GroupValues) -> GroupValues:
-    """Return the values with the mean kappas (Light 1971) of all pairs, and of pairs of people.
-
-    Pairs that share no item are left out. Call it under the question's lock: ``state`` holds the
-    sums of the kappas.
+    ``chi2``, ``df``, ``p``: None where undefined, or where an exact test has none; ``reason``: why
+    the test is undefined, None if it is not.
     """
-    sums = store.create_pair_sums() | state.pair_sums
-    with_means = replace(
-        values, pooled=values.pooled | _build_means(state, Q(), sums, values.pooled)
+
+    name: str
+    chi2: float | None
+    df: int | None
+    p: float | None
+    reason: str | None
+
+    @property
+    def base_name(self) -> str:
+        """The name of the test without its variant."""
+        return self.name.removesuffix("_exact")
+
+
+@dataclass(frozen=True)
+class PairDetails:
+    """All statistics of two raters, with rater ``a`` in the rows of the table."""
+
+    table: np.ndarray  # (k, k), declared order
+    kappas: dict[str, Value]  # weighting -> Cohen's kappa
+    tests: list[MarginalTest]
+    other_coefficients: dict[str, Value]  # other coefficients of two raters that suit the scale
+    categories: list[tuple[str, Value]]  # label, and Cohen's kappa of it against the others
+
+    @property
+    def n_items(self) -> int:
+        """Number of items that both raters rated."""
+        return int(self.table.sum())
+
+    @property
+    def n_equal(self) -> int:
+        """Number of items to which both raters gave the same category."""
+        return int(np.trace(self.table))
+
+    @property
+    def has_rare_answers(self) -> bool:
+        """True if some, but fewer than MIN_RARE_ITEMS, items deviate from the commonest answer."""
+        frequent = int(np.argmax(self.table.sum(axis=0) + self.table.sum(axis=1)))
+        n_rare = self.n_items - int(self.table[frequent, frequent])
+        return 0 < n_rare < MIN_RARE_ITEMS
+
+    @classmethod
+    def from_table(
+        cls, table: np.ndarray, scale: QuestionScale, clusters: QuestionClusters | None = None
+    ) -> PairDetails:
+        """Compute the details from the (k, k) table, with intervals widened for clusters.
+
+        ``clusters``: those of the question's items, None without any.
+        """
+        kappas = {
+            name: cohen.kappa(table, matrix).to_value()
+            for name, matrix in scale.build_weight_matrices().items()
+        }
+        category_kappas = cohen.category_kappas(table).to_values() if len(table) else []
+        other_coefficients = _compute_other_coefficients(table, scale)
+        if clusters is not None:
+            kappas = {
+                name: clusters.widen_interval(get_weighted_name(COHEN, name), value)
+                for name, value in kappas.items()
+            }
+            other_coefficients = clusters.widen_all(other_coefficients)
+            category_kappas = [clusters.widen_interval(COHEN, value) for value in category_kappas]
+        categories = list(zip(scale.labels, category_kappas, strict=True))
+        return cls(table, kappas, _compute_tests(table), other_coefficients, categories)
+
+
+def load_pair_table(question: Question, a: Rater, b: Rater, scale: QuestionScale) -> np.ndarray:
+    """Return the (k, k) table of the items that both raters rated, ``a`` in rows.
+
+    All cells are zero if they share no item.
+    """
+    first, second = sorted((a.pk, b.pk))
+    rows = PairTally.objects.filter(question=question, rater_a=first, rater_b=second).values_list(
+        "width", "table"
     )
-    if values.people is None:
-        return with_means
-    with_model = Q(rater_a__in=state.model_raters) | Q(rater_b__in=state.model_raters)
-    people_sums = {name: list(total) for name, total in sums.items()}
-    # Few pairs have a model, and the sums are of integers, so the difference is exact.
-    model_pairs = PairTally.objects.filter(with_model, question=state.question_id)
-    store.add_kappas_to_sums(people_sums, store.read_kappas(model_pairs), sign=-1)
-    means = _build_means(state, ~with_model, people_sums, values.people)
-    return replace(with_means, people=values.people | means)
+    # there is one row or none
+    table = decode_tables(list(rows), scale).sum(axis=0)
+    return table if first == a.pk else table.T
 
 
-def _build_means(state: CountState, pair_filter: Q, sums: store.PairSums, values: Values) -> Values:
-    """Return the mean of the pairs' defined kappas under each weighting.
+def _compute_other_coefficients(table: np.ndarray, scale: QuestionScale) -> dict[str, Value]:
+    """Return name -> Value of the coefficients of two raters that suit the scale.
 
-    ``sums``: sum and number of these kappas; ``pair_filter`` selects the pairs; ``values``: theirs
-    by name, from which the sample sizes are taken.
+    Kappas are not included.
     """
-    means = {}
-    for name, (total, n_pairs) in sums.items():
-        if name == CUSTOM and not n_pairs:
-            continue
-        if n_pairs:
-            mean = build_pair_mean_value(total / n_pairs / store.KAPPA_UNITS, n_pairs)
-        else:
-            pairs = PairTally.objects.filter(pair_filter, question=state.question_id)
-            reason = "single_category" if pairs.exists() else "no_pairable_items"
-            mean = build_pair_mean_value(None, 0, undefined_reason=reason)
-        means[get_weighted_name(MEAN_PAIRWISE, name)] = mean
-    return copy_sample_sizes(means, values["percent_agreement"])
-
-
-def compute_question_mean_kappas(all_time: AllTimePatterns) -> Values:
-    """Return name -> mean pairwise kappa of a question under each weighting.
-
-    The pairs are those of people where models are separate, unless the lead pooled them.
-    """
-    pairs = PairTally.objects.filter(question=all_time.question_id)
-    if all_time.is_people_only:
-        pairs = pairs.exclude(rater_a__in=all_time.model_raters)
-        pairs = pairs.exclude(rater_b__in=all_time.model_raters)
-    names = all_time.scale.list_weightings()
-    columns = "rater_a_id", "rater_b_id", "n_items", *(f"kappa_{name}" for name in names)
-    by_shared_items = pairs.order_by("-n_items", "rater_a_id", "rater_b_id")
-    rows = list(by_shared_items.values_list(*columns)[:MAX_PAIRS])
-    if not rows:
-        return {}
-    raters_a, raters_b, shared, *kappas = zip(*rows, strict=True)
-    patterns = all_time.displayed_counts, all_time.n_items
-    return compute_mean_kappas(
-        np.array([raters_a, raters_b, shared], np.int64), kappas, patterns, all_time.scale
+    estimates = batch.table_coefficients(
+        table, scale=scale.kind, values=scale.values, weight_matrix=scale.matrix
     )
+    values = {}
+    for name, estimate in estimates.items():
+        entry = COEFFICIENTS.get(name)
+        is_excluded = entry is None or entry.name == "cohen_kappa" or estimate.shape
+        if entry is not None and not is_excluded and entry.is_meaningful_on(scale.type):
+            values[name] = estimate.to_value()
+    return values
 
 
-def compute_mean_kappas(
-    pairs: np.ndarray,
-    kappas: list[Any],
-    patterns: tuple[np.ndarray, np.ndarray],
-    scale: QuestionScale,
-) -> Values:
-    """Return name -> mean of these pairs' kappas under each weighting, with intervals.
+def _compute_tests(table: np.ndarray) -> list[MarginalTest]:
+    tests = [
+        _build_test("stuart_maxwell", marginal_tests.stuart_maxwell(table)),
+        _build_test("bowker", marginal_tests.bowker(table)),
+    ]
+    if len(table) == 2:
+        tests.append(_build_test("mcnemar", marginal_tests.mcnemar(table, corrected=True)))
+        exact = to_finite_float(marginal_tests.mcnemar_exact(table))
+        tests.append(MarginalTest("mcnemar_exact", None, None, exact, tests[-1].reason))
+    return tests
 
-    ``pairs`` (3, P): rater a, rater b and shared items; ``kappas``: for each weighting, P kappas,
-    None where undefined; ``patterns``: counts (P', k) and numbers of items (P',).
-    """
-    means: Values = {}
-    weights = scale.build_weight_matrices()
-    for name, values in zip(scale.list_weightings(), kappas, strict=True):
-        kappa = np.array(values, float)
-        pair_kappas = PairKappas(pairs[0], pairs[1], pairs[2], kappa)
-        mean, n_pairs = mean_kappa_by_items(pair_kappas, *patterns, weights[name])
-        means[get_weighted_name(MEAN_BY_ITEMS, name)] = {**mean.to_value(), "n_pairs": n_pairs}
-    return means
+
+def _build_test(name: str, test: marginal_tests.ChiSquareTest) -> MarginalTest:
+    df = to_finite_float(test.df)
+    reason = REASONS[int(test.reason)]
+    return MarginalTest(
+        name,
+        to_finite_float(test.chi2),
+        None if df is None else int(df),
+        to_finite_float(test.p),
+        reason,
+    )

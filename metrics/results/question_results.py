@@ -30,8 +30,8 @@ from metrics.models import (
 )
 from metrics.question_scale import QuestionScale
 
-from . import pair_results
-from .headline.headline_computation import HeadlineBuilder
+from . import pair_means
+from .headline.headline_computation import CountedRaters, HeadlineBuilder
 from .patterns import GroupedPatterns, GroupValues, PeriodPatterns
 from .stored_values import ResultDetails
 
@@ -52,25 +52,26 @@ class QuestionUpdate:
     deferred: bool
 
     @classmethod
-    def for_days(
+    def from_patterns(
         cls,
+        stored: StoredPatterns,
         state: CountState,
-        headline: HeadlineBuilder,
+        raters: CountedRaters,
         days: Collection[int],
-        items_by_day: tuple[np.ndarray, np.ndarray],
         *,
         deferred: bool,
     ) -> QuestionUpdate:
         """Build the update for the changed ``days``, days since 1970-01-01.
 
-        ``items_by_day``: days (D,) and their items by pattern (D, P), of complete periods; and of
-        all days from the first changed one on, unless the cumulative results are deferred.
+        ``stored`` has the days of complete periods; and all days from the first changed one on,
+        unless the cumulative results are ``deferred``.
         """
-        spans = (
-            [PeriodPatterns.from_days(span, *items_by_day) for span in periods.SPANS]
-            if days
-            else []
-        )
+        all_time, stored_days, by_day = stored.select_question(state.question_id)
+        headline = HeadlineBuilder(raters, stored.patterns, all_time, stored.scale)
+        spans = [
+            PeriodPatterns.from_days(span, stored_days, by_day)
+            for span in (periods.SPANS if days else ())
+        ]
         cumulative = [] if deferred else [span.select_since(min(days)) for span in spans]
         return cls(
             state, headline, [span.select_containing(days) for span in spans], cumulative, deferred
@@ -95,7 +96,7 @@ class QuestionUpdate:
     def build_rows(self, values: Iterator[GroupValues], details: ResultDetails) -> ResultRows:
         """Return the rows to be written; ``values`` come in the order of ``stack_items``."""
         question_id, builder = self.state.question_id, self.headline
-        all_days = pair_results.add_means_over_pairs(self.state, next(values))
+        all_days = pair_means.add_means_over_pairs(self.state, next(values))
         headline, coefficients = builder.build_headline(all_days), all_days.pooled
         own_values = _take_by_period(values, self.changed)
         cumulative_values = _take_by_period(values, self.cumulative)
@@ -179,22 +180,20 @@ class ResultRows:
 
 
 def compute_and_store_results(
-    updates: Sequence[QuestionUpdate],
-    patterns: GroupedPatterns,
-    scale: QuestionScale,
-    labels: Sequence[list[str]] | None = None,
+    updates: Sequence[QuestionUpdate], labels: Sequence[list[str]] | None = None
 ) -> None:
-    """Compute and store the results of questions with this scale, in one call of the formulas.
+    """Compute and store the results of questions of one scale, in one call of the formulas.
 
     Their items all refer to the same patterns. ``labels``: those of each question's categories;
     None if they are those of the scale.
     """
+    patterns, scale = updates[0].headline.patterns, updates[0].headline.scale
     values = patterns.iter_values(
         np.concatenate([update.stack_items() for update in updates]),
         scale,
         updates[0].headline.trend_coefficient,
     )
-    details = compute_details_by_row(
+    details = compute_details(
         patterns, np.stack([update.headline.n_items for update in updates]), scale
     )
     result_rows = ResultRows()
@@ -213,9 +212,16 @@ class StoredPatterns:
     ``keys`` (R, 2): question id and day; ``n_items`` (R, P).
     """
 
+    scale: QuestionScale
     patterns: GroupedPatterns
     keys: np.ndarray
     n_items: np.ndarray
+
+    @classmethod
+    def load(cls, question_id: int, scale: QuestionScale, day_filter: Q) -> StoredPatterns:
+        """Load the patterns of a question's days; ``day_filter`` selects rows of single days."""
+        rows = PatternTally.objects.filter(day_filter | Q(day=ALL_DAYS), question_id=question_id)
+        return cls.from_rows(list(rows.order_by("day")), scale)
 
     @classmethod
     def from_rows(cls, rows: Sequence[PatternTally], scale: QuestionScale) -> StoredPatterns:
@@ -249,7 +255,11 @@ class StoredPatterns:
         )
         population = np.array(populations)[marked_counts[:, 0]] if separate else None
         patterns = GroupedPatterns.from_code_counts(marked_counts[:, 1:], scale, population)
-        return cls(patterns, keys, n_items)
+        return cls(scale, patterns, keys, n_items)
+
+    def count_days_after(self, question_id: int, day: int) -> int:
+        """Return the number of a question's days after this one."""
+        return int(((self.keys[:, 0] == question_id) & (self.keys[:, 1] > day)).sum())
 
     def select_question(self, question_id: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return a question's items over all days (P,), its days (D,) and their items (D, P)."""
@@ -258,34 +268,14 @@ class StoredPatterns:
         return n_items[days == ALL_DAYS][0], days[days != ALL_DAYS], n_items[days != ALL_DAYS]
 
 
-def load_patterns(
-    question_id: int, scale: QuestionScale, day_filter: Q
-) -> tuple[GroupedPatterns, np.ndarray, np.ndarray, np.ndarray]:
-    """Return patterns (P), items over all days (P,), selected days (D,) and their items (D, P).
-
-    ``day_filter`` selects the PatternTally rows of single days.
-    """
-    rows = PatternTally.objects.filter(day_filter | Q(day=ALL_DAYS), question_id=question_id)
-    stored = StoredPatterns.from_rows(list(rows.order_by("day")), scale)
-    return stored.patterns, *stored.select_question(question_id)
-
-
 def compute_details(
-    patterns: GroupedPatterns, n_items: np.ndarray, scale: QuestionScale
-) -> ResultDetails:
-    """Return the details of a result: items by number of ratings, and the categories.
+    patterns: GroupedPatterns, all_items: np.ndarray, scale: QuestionScale
+) -> list[ResultDetails]:
+    """Return the details of each row of items (D, P): items by number of ratings, and categories.
 
     The items count all raters' ratings. Each category has its ratings, and the agreement on it
     versus the others, by the raters shown: people, unless the lead pooled models with them.
     """
-    return compute_details_by_row(patterns, n_items[None], scale)[0]
-
-
-def compute_details_by_row(
-    patterns: GroupedPatterns, n_items: np.ndarray, scale: QuestionScale
-) -> list[ResultDetails]:
-    """Return the details of each row of items (D, P)."""
-    all_items = n_items
     counts, n_items = patterns.pooled, patterns.select_items(all_items, Population.ALL)
     ratings_per_item = counts.sum(axis=1)
     numbers, inverse = np.unique(ratings_per_item, return_inverse=True)

@@ -23,9 +23,15 @@ import numpy as np
 from django.db.models import Exists, Max, Q, QuerySet, Sum
 
 from metrics import periods
+from metrics.agreement.counts.tally import PeerTables
 from metrics.models import ALL_DAYS, PeerTally
 from metrics.question_scale import QuestionScale
-from metrics.results.rater_results import COLUMNS, WITHOUT_MOMENTS, PeerSums
+from metrics.results.rater_results import (
+    COLUMNS,
+    WITHOUT_MOMENTS,
+    decode_peer_tables,
+    sum_by_period,
+)
 from projects.models import Question, Rater
 from ratings.models import ImportRun
 from ratings.services.rating_times import EPOCH, date_from_day
@@ -36,19 +42,13 @@ COMPARED_DAYS = Q(n_items__gt=0)  # on which ratings could first be compared
 RATED_DAYS = Q(n_ratings__gt=0)  # on which ratings were given
 
 
-def filter_rater_days(
-    question: Question, rater: Rater, days: Q = COMPARED_DAYS | RATED_DAYS
-) -> QuerySet[PeerTally]:
-    """Return the rater's peer counts of days when ratings were given or first comparable.
-
-    ``days``: COMPARED_DAYS, RATED_DAYS or both.
-    """
-    return _filter_days(question, [rater.pk], days)
-
-
-def _filter_days(
+def filter_days(
     question: Question, raters: Collection[int], days: Q = COMPARED_DAYS | RATED_DAYS
 ) -> QuerySet[PeerTally]:
+    """Return the raters' peer counts of days when ratings were given or first comparable.
+
+    ``raters``: ids; ``days``: COMPARED_DAYS, RATED_DAYS or both.
+    """
     return PeerTally.objects.filter(days, question=question, rater__in=raters, day__gt=ALL_DAYS)
 
 
@@ -64,7 +64,7 @@ def filter_newest_days(
 
     ``days``: COMPARED_DAYS, RATED_DAYS or both.
     """
-    rater_days = filter_rater_days(question, rater, days)
+    rater_days = filter_days(question, [rater.pk], days)
     return rater_days.order_by("-day")[: number * periods.MAX_DAYS[span]]
 
 
@@ -81,7 +81,7 @@ def filter_days_after(
 
     The rows may include days of later periods, and the rest of the period that contains ``start``.
     """
-    rater_days = filter_rater_days(question, rater, days)
+    rater_days = filter_days(question, [rater.pk], days)
     later = rater_days.filter(day__gt=(start - EPOCH).days)
     return later.order_by("day")[: (number + 1) * periods.MAX_DAYS[span]]
 
@@ -185,9 +185,10 @@ def list_newest_periods_of_raters(
     A row is for one period of one rater. The oldest comes first.
     """
     # The oldest periods may belong to all raters; the limit ensures that none of them is cut.
-    days = _filter_days(question, raters).order_by("-day")
+    days = filter_days(question, raters).order_by("-day")
     most = (number + len(raters)) * periods.MAX_DAYS[span]
-    rows = _list_rater_period_values(days.values_list(*COLUMNS)[:most], scale, span, [name])
+    peers = decode_peer_tables(days.values_list(*COLUMNS)[:most], scale)
+    rows = list_period_values(peers, scale, span, [name])
     return sorted(rows, key=itemgetter(1, 0))[-number:]
 
 
@@ -204,16 +205,15 @@ def get_recent_values(
 
     Listed are the periods that begin less than ``back`` before the newest one of all raters.
     """
-    days = _filter_days(question, raters, COMPARED_DAYS)
+    days = filter_days(question, raters, COMPARED_DAYS)
     last_day = days.aggregate(last=Max("day"))["last"]
     if last_day is None:
         return {}
     newest_start = int(periods.compute_start_days(np.array([last_day]), span)[0])
     recent = days.filter(day__gt=newest_start - back.days).values_list(*WITHOUT_MOMENTS)
+    peers = decode_peer_tables(recent, scale, intervals=False)
     values_by_rater: dict[int, list[tuple[Any, int]]] = {}
-    for rater, start, value in _list_rater_period_values(
-        recent, scale, span, [name], intervals=False
-    ):
+    for rater, start, value in list_period_values(peers, scale, span, [name]):
         if start > date_from_day(newest_start) - back:
             values_by_rater.setdefault(rater, []).append((value["value"], value["n_items"]))
     return values_by_rater
@@ -241,26 +241,22 @@ def get_trends_by_question(
 def _list_period_values(
     rows: Iterable[Any], scale: QuestionScale, span: str, names: Sequence[str]
 ) -> list[tuple[Any, ...]]:
-    return [row[1:] for row in _list_rater_period_values(rows, scale, span, names)]
+    """Return (first day, a Value for each name) of each period; ``rows``: COLUMNS of one rater."""
+    peers = decode_peer_tables(rows, scale)
+    return [row[1:] for row in list_period_values(peers, scale, span, names)]
 
 
-def _list_rater_period_values(
-    rows: Iterable[Any],
-    scale: QuestionScale,
-    span: str,
-    names: Sequence[str],
-    *,
-    intervals: bool = True,
+def list_period_values(
+    peers: PeerTables, scale: QuestionScale, span: str, names: Sequence[str]
 ) -> list[tuple[Any, ...]]:
     """Return (rater, first day, a Value for each name) of each period, by rater and day.
 
-    ``rows`` have COLUMNS in their order; ``span`` is the unit of the periods.
+    ``peers``: tables by rater and day; ``span``: the unit of the periods.
     """
-    sums = PeerSums.from_rows(rows, scale, intervals=intervals)
-    if not len(sums.keys):
+    if peers.day is None or not len(peers):
         return []
-    sums = sums.sum_by(span)
-    estimates = sums.compute_estimates(scale, names)
-    raters, starts = sums.keys.T.tolist()
+    peers = sum_by_period(peers, span)
+    estimates = scale.estimate_peers(peers, names=names)
+    starts = map(date_from_day, np.asarray(peers.day).tolist())
     value_columns = (estimates[name].to_values() for name in names)
-    return list(zip(raters, map(date_from_day, starts), *value_columns, strict=True))
+    return list(zip(peers.rater.tolist(), starts, *value_columns, strict=True))

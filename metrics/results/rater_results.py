@@ -5,95 +5,80 @@ The values of days, weeks and months are computed from the counts on request (ra
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import chain, permutations
 from operator import itemgetter
 from statistics import median
 from typing import Any, Self
 
 import numpy as np
 from django.db import connection
-from django.db.models import F, OuterRef, QuerySet, Subquery
+from django.db.models import OuterRef, QuerySet, Subquery
 from django.utils import timezone
 
 from core.db import bulk
 from metrics import periods
 from metrics.agreement.counts.additive import MAX_MOMENT_CATEGORIES
-from metrics.agreement.estimate import Estimate
-from metrics.agreement.registry import MEAN_PAIRWISE
-from metrics.agreement.weights import CUSTOM, WEIGHTINGS, get_weighted_name
+from metrics.agreement.counts.tally import PeerTables
 from metrics.counting import store
 from metrics.counting.store import CountScope
-from metrics.models import ALL_DAYS, CountState, PairTally, PeerTally, RaterResult
+from metrics.models import ALL_DAYS, PeerTally, RaterResult
 from metrics.question_scale import QuestionScale
 from metrics.results.intervals import QuestionClusters
-from metrics.results.stored_values import Values, build_pair_mean_value, copy_sample_sizes
+from metrics.results.pair_means import load_means_by_rater
+from metrics.results.patterns import iter_values_by_name
+from metrics.results.stored_values import Values, copy_sample_sizes
 from projects.models import Rater
 from ratings.models import NO_CODE, Rating
 
-COLUMNS = ("rater_id", "day", "n_items", "n_ratings", "width", "table", "moments")
+COLUMNS = ("rater_id", "day", "n_items", "width", "table", "moments")
 WITHOUT_MOMENTS = COLUMNS[:-1]  # if no interval is needed
 
 
-@dataclass(frozen=True)
-class PeerSums:
-    """Peer counts by rater and day (or first day of a period), ready for the formulas.
+def decode_peer_tables(
+    tallies: Iterable[tuple[Any, ...]], scale: QuestionScale, *, intervals: bool = True
+) -> PeerTables:
+    """Return peer tables by rater and day, in declared order, of rows of COLUMNS.
 
-    ``keys`` (G, 2), ascending; the arrays are as in metrics.agreement.coefficients.groups.
+    There is one row for each rater and day. Without ``intervals``, the rows have the columns
+    WITHOUT_MOMENTS, and estimates from the tables have no intervals.
     """
+    rows = sorted(tallies, key=itemgetter(0, 1))
+    widths, width = [row[3] for row in rows], scale.width
+    tables = store.decode_arrays([row[4] for row in rows], widths, width, axes=2)
+    moments = None
+    if intervals and width <= MAX_MOMENT_CATEGORIES:
+        by_code = store.decode_arrays([row[5] for row in rows], widths, width, axes=3)
+        moments = scale.reorder_to_declared(by_code, axes=3)
+    raters, days, n_items = np.array([row[:3] for row in rows], np.int64).reshape(-1, 3).T
+    return PeerTables(raters, days, scale.reorder_to_declared(tables, axes=2), moments, n_items)
 
-    keys: np.ndarray
-    tables: np.ndarray
-    moments: np.ndarray | None
-    n_items: np.ndarray
-    n_ratings: np.ndarray
 
-    @classmethod
-    def from_rows(
-        cls, tallies: Iterable[tuple[Any, ...]], scale: QuestionScale, *, intervals: bool = True
-    ) -> PeerSums:
-        """Build the sums from rows of COLUMNS of one question, one for each rater and day.
+def sum_by_period(peers: PeerTables, span: str) -> PeerTables:
+    """Sum peer tables of days over the days of each period; the day is the period's first."""
+    if peers.day is None or not len(peers):
+        return peers
+    start_days = periods.compute_start_days(peers.day, span)
+    is_first = np.ones(len(peers), bool)
+    is_first[1:] = (np.diff(peers.rater) != 0) | (np.diff(start_days) != 0)
+    first = np.flatnonzero(is_first)
+    if len(first) == len(peers):
+        return replace(peers, day=start_days)
+    return PeerTables(
+        peers.rater[first],
+        start_days[first],
+        np.add.reduceat(peers.tables, first),
+        None if peers.moments is None else np.add.reduceat(peers.moments, first),
+        np.add.reduceat(peers.n_items, first),
+    )
 
-        Without ``intervals``, the rows have the columns WITHOUT_MOMENTS, and estimates from the
-        sums have no intervals.
-        """
-        rows = sorted(tallies, key=itemgetter(0, 1))
-        width = scale.width
-        widths = [row[4] for row in rows]
-        with_moments = intervals and width <= MAX_MOMENT_CATEGORIES
-        tables = store.decode_arrays([row[5] for row in rows], widths, width, axes=2)
-        moments = (
-            store.decode_arrays([row[6] for row in rows], widths, width, axes=3)
-            if with_moments
-            else None
-        )
-        numbers = np.array([row[:4] for row in rows], np.int64).reshape(-1, 4)
-        return cls(numbers[:, :2], tables, moments, numbers[:, 2], numbers[:, 3])
 
-    def sum_by(self, span: str) -> PeerSums:
-        """Sum the counts over the days of each period."""
-        starts = np.stack(
-            [self.keys[:, 0], periods.compute_start_days(self.keys[:, 1], span)], axis=1
-        )
-        keys, first_indices = np.unique(starts, axis=0, return_index=True)
-        if len(keys) == len(self.keys):
-            return PeerSums(keys, self.tables, self.moments, self.n_items, self.n_ratings)
-        moments = None if self.moments is None else np.add.reduceat(self.moments, first_indices)
-        sums = (
-            np.add.reduceat(counts, first_indices)
-            for counts in (self.tables, self.n_items, self.n_ratings)
-        )
-        tables, n_items, n_ratings = sums
-        return PeerSums(keys, tables, moments, n_items, n_ratings)
+def add_sample_sizes(values: Values, means: Values) -> Values:
+    """Return a rater's means over pairs, with the sample sizes of the comparison with the peers.
 
-    def compute_estimates(
-        self, scale: QuestionScale, names: Collection[str] | None = None
-    ) -> dict[str, Estimate]:
-        """Return name -> Estimate (G,) of the coefficients in ``names``, or of all when None."""
-        tables = scale.reorder_to_declared(self.tables, axes=2)
-        moments = None if self.moments is None else scale.reorder_to_declared(self.moments, axes=3)
-        return scale.estimate_peers(tables, moments, self.n_items, names=names)
+    ``values``: the rater's values against the peers; ``means``: those over pairs.
+    """
+    return copy_sample_sizes(means, values["vs_peers"])
 
 
 @dataclass(frozen=True)
@@ -181,9 +166,9 @@ def refresh_rater_results(scope: CountScope, raters: Collection[int], scale: Que
         return
     ids = list(raters)
     tallies = PeerTally.objects.filter(day=ALL_DAYS, question__in=scope.questions, rater__in=ids)
-    sums = PeerSums.from_rows(tallies.values_list(*COLUMNS), scale)
-    pairwise_means = compute_mean_pairwise_by_rater(scope.questions, ids)
-    _save_results(scope, sums, scale=scale, pairwise_means=pairwise_means)
+    rows = list(tallies.values_list(*COLUMNS, "n_ratings"))
+    n_ratings = {rater_id: number for rater_id, *_columns, number in rows}
+    _save_results(scope, decode_peer_tables(rows, scale), n_ratings, scale)
     _save_seconds(scope, ids)
 
 
@@ -211,28 +196,23 @@ def _save_seconds(scope: CountScope, raters: list[int]) -> None:
 
 
 def _save_results(
-    scope: CountScope,
-    sums: PeerSums,
-    *,
-    scale: QuestionScale,
-    pairwise_means: dict[int, Values],
+    scope: CountScope, peers: PeerTables, n_ratings: Mapping[int, int], scale: QuestionScale
 ) -> None:
-    estimates = sums.compute_estimates(scale)
+    """Write the results of these raters, whose numbers of ratings are ``n_ratings``."""
+    means = load_means_by_rater(scope.questions, list(n_ratings))
     computed_at = connection.ops.adapt_datetimefield_value(timezone.now())
     rows, without_ratings = [], []
-    values_by_rater = zip(*(estimate.to_values() for estimate in estimates.values()), strict=True)
-    for index, (rater_id, estimates_of_rater) in enumerate(
-        zip(sums.keys[:, 0].tolist(), values_by_rater, strict=True)
+    values_by_rater = iter_values_by_name(scale.estimate_peers(peers))
+    for rater_id, table, values in zip(
+        peers.rater.tolist(), peers.tables, values_by_rater, strict=True
     ):
-        n_ratings = int(sums.n_ratings[index])
-        if not n_ratings:
+        if not n_ratings[rater_id]:
             without_ratings.append(rater_id)
             continue
-        values = dict(zip(estimates, estimates_of_rater, strict=True))
-        values |= add_sample_sizes(values, pairwise_means[rater_id])
-        details = {"table": scale.reorder_to_declared(sums.tables[index], axes=2).tolist()}
-        texts = store.encode_json(values), store.encode_json(details)
-        rows.append((scope.get_question_id(rater_id), rater_id, n_ratings, *texts, computed_at))
+        coefficients = values | add_sample_sizes(values, means[rater_id])
+        texts = store.encode_json(coefficients), store.encode_json({"table": table.tolist()})
+        question_id = scope.get_question_id(rater_id)
+        rows.append((question_id, rater_id, n_ratings[rater_id], *texts, computed_at))
     key = ("question_id", "rater_id")
     columns = (*key, "n_ratings", "coefficients", "details", "computed_at")
     bulk.upsert("metrics_raterresult", columns, rows, key=key)
@@ -240,56 +220,3 @@ def _save_results(
         RaterResult.objects.filter(
             question=scope.get_question_id(rater_id), rater_id=rater_id
         ).delete()
-
-
-def add_sample_sizes(values: Values, means: Values) -> Values:
-    """Return a rater's means over pairs, with the sample sizes of the comparison with the peers.
-
-    ``values``: the rater's values against the peers; ``means``: those over pairs.
-    """
-    return copy_sample_sizes(means, values["vs_peers"])
-
-
-def compute_mean_pairwise_by_rater(
-    questions: Sequence[int], raters: list[int]
-) -> dict[int, Values]:
-    """Return rater -> {"mean_pairwise_kappa": Value, ...}, an entry for each weighting.
-
-    A mean is over the rater's defined kappas with each other rater, or with each person where
-    models are separate.
-    """
-    if not raters:
-        return {}
-    states = CountState.objects.filter(pk__in=questions, separates_models=True)
-    models = list(chain.from_iterable(states.values_list("model_raters", flat=True)))
-    kappas = [f"kappa_{name}" for name in WEIGHTINGS]
-    sides = []
-    for side, other_side in permutations(("rater_a", "rater_b")):
-        pairs = PairTally.objects.filter(**{"question__in": questions, f"{side}__in": raters})
-        if models:
-            pairs = pairs.exclude(**{f"{other_side}__in": models})
-        sides.append(pairs.order_by().annotate(rater=F(f"{side}_id")).values_list("rater", *kappas))
-    sums = ", ".join(f"SUM({kappa}), COUNT({kappa})" for kappa in kappas)
-    kappas_query = sides[0].union(sides[1], all=True).query.sql_with_params()
-    statement = bulk.select_from(kappas_query, f"rater, {sums}", "GROUP BY rater")
-    sums_by_rater = {
-        rater: list(zip(row[::2], row[1::2], strict=True))
-        for rater, *row in bulk.execute_statements([statement])[0]
-    }
-    no_kappas = [(None, 0)] * len(kappas)
-    return {rater: _build_means(sums_by_rater.get(rater, no_kappas)) for rater in raters}
-
-
-def _build_means(sums: list[tuple[float | None, int]]) -> Values:
-    """Return the mean kappas by name, from the sum and the number of the defined kappas.
-
-    ``sums``: a pair for each of WEIGHTINGS. A mean without kappas is undefined; that of custom
-    weights is left out.
-    """
-    means: Values = {}
-    for name, (total, pairs) in zip(WEIGHTINGS, sums, strict=True):
-        if name == CUSTOM and not pairs:
-            continue
-        mean = (total or 0.0) / pairs if pairs else None
-        means[get_weighted_name(MEAN_PAIRWISE, name)] = build_pair_mean_value(mean, pairs)
-    return means

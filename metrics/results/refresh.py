@@ -48,11 +48,11 @@ from metrics.results.intervals import QuestionClusters
 from projects.models import Question
 from ratings.services import uncounted
 
-from . import pair_results, question_results, rater_results
+from . import pair_means, question_results, rater_results
 from .headline import random_sample
 from .headline.headline_computation import CountedRaters, HeadlineBuilder
 from .patterns import AllTimePatterns, PeriodPatterns, compute_pooled_and_people_intervals
-from .stored_values import HeadlineResult, get_all_ratings_headline, merge_sample_headline
+from .stored_values import get_all_ratings_headline, merge_sample_headline
 
 MAX_CUMULATIVE_DAYS = 62  # days of cumulative results that are computed at once; more are deferred
 
@@ -145,9 +145,11 @@ def recompute_deferred_cumulative_results(question_id: int) -> bool:
     if first_day is None:
         return False
     scale = QuestionScale.for_question(Question.objects.get(pk=question_id))
-    patterns, all_time, days, by_day = question_results.load_patterns(
+    stored_patterns = question_results.StoredPatterns.load(
         question_id, scale, Q(day__gte=periods.list_period_days([first_day])[0])
     )
+    patterns = stored_patterns.patterns
+    all_time, days, by_day = stored_patterns.select_question(question_id)
     span_periods = [
         PeriodPatterns.from_days(span, days, by_day).select_since(first_day)
         for span in periods.SPANS
@@ -198,19 +200,12 @@ def _refresh_project(state: CountState, scale: QuestionScale, days: list[int]) -
         day_filter = Q(day__in=period_days) if deferred else Q(day__gte=period_days[0])
     if deferred:
         state.cumulative_from = min(days[0], state.cumulative_from or days[0])
-    patterns, all_time, *items_by_day = question_results.load_patterns(
-        question_id, scale, day_filter
+    stored = question_results.StoredPatterns.load(question_id, scale, day_filter)
+    raters = CountedRaters.from_state(state, scale)
+    update = question_results.QuestionUpdate.from_patterns(
+        stored, state, raters, days, deferred=deferred
     )
-    builder = HeadlineBuilder(CountedRaters.from_state(state, scale), patterns, all_time, scale)
-    question_results.compute_and_store_results(
-        [
-            question_results.QuestionUpdate.for_days(
-                state, builder, days, (items_by_day[0], items_by_day[1]), deferred=deferred
-            )
-        ],
-        patterns,
-        scale,
-    )
+    question_results.compute_and_store_results([update])
 
 
 logger = logging.getLogger(__name__)
@@ -262,13 +257,15 @@ def recompute_deferred_results(question_id: int) -> None:
     scale = QuestionScale.for_question(state.question)
     all_time = AllTimePatterns.load(question_id, scale)
     intervals = compute_pooled_and_people_intervals(all_time.patterns, all_time.n_items, scale)
-    mean_pairwise_kappas = pair_results.compute_question_mean_kappas(all_time)
+    mean_pairwise_kappas = pair_means.compute_question_mean_kappas(all_time)
     rows = Result.objects.filter(question=question_id, period_unit=PeriodUnit.ALL)
     all_time_result = rows.only("headline").first()
-    full_headline = get_all_ratings_headline(
-        {} if all_time_result is None else all_time_result.headline
-    )
-    sample_fields = _compute_sample_fields(state, full_headline, scale)
+    full_headline = get_all_ratings_headline(all_time_result.headline if all_time_result else {})
+    sample_fields: random_sample.SampleFields = {
+        "cluster_version": state.question.project.items_and_raters_version
+    }
+    if full_headline:
+        sample_fields = random_sample.compute_fields_from_ratings(state, full_headline, scale)
     state.cluster_effects = sample_fields.get("cluster_effects", state.cluster_effects)
     clusters = QuestionClusters.from_state(state, state.question.project)
     diagnosis = findings.compute_question_diagnosis(
@@ -287,14 +284,6 @@ def recompute_deferred_results(question_id: int) -> None:
         mean_pairwise_kappas=mean_pairwise_kappas,
         **sample_fields,
     )
-
-
-def _compute_sample_fields(
-    state: CountState, full_headline: HeadlineResult, scale: QuestionScale
-) -> random_sample.SampleFields:
-    if not full_headline:
-        return {"cluster_version": state.question.project.items_and_raters_version}
-    return random_sample.compute_fields_from_ratings(state, full_headline, scale)
 
 
 def _store_deferred_results(

@@ -26,7 +26,7 @@ from metrics.agreement.weights import get_weighted_name
 from metrics.filters import ITEM_PREFIX, build_invalid_value_error, is_filterable_attribute
 from metrics.results import pair_results
 from metrics.results.other_weights import CATEGORY_VALUES
-from metrics.results.pair_details import PairDetails, load_pair_table
+from metrics.results.pair_results import PairDetails, load_pair_table
 from metrics.results.question_agreement import QuestionAgreement
 from metrics.results.stored_values import Value, Values
 from metrics.views.common import display_names, live_updates

@@ -12,7 +12,7 @@ from core.web.tables import get_page_size
 from metrics.question_scale import get_weighted_name
 from metrics.results import disputed_items, pair_results
 from metrics.results.intervals import QuestionClusters
-from metrics.results.pair_details import PairDetails
+from metrics.results.pair_results import PairDetails
 from metrics.views.common import live_updates
 from metrics.views.common.filter_bar import FilterBar
 from metrics.views.common.live_updates import LiveSettings

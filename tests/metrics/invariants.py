@@ -107,7 +107,7 @@ def list_rater_results(question: Question) -> dict[Key, Any]:
         "vs_peers_bias",
     ]
     for rater in question.project.raters.all():
-        days = rater_periods.filter_rater_days(question, rater).values_list("day", "n_ratings")
+        days = rater_periods.filter_days(question, [rater.pk]).values_list("day", "n_ratings")
         for span in SPANS[1:]:
             n_ratings: dict[datetime.date, int] = defaultdict(int)
             for day, number in days:

@@ -46,6 +46,12 @@ class _AdditiveCounts:
 
     __hash__ = None  # type: ignore[assignment]  # arrays cannot be hashed
 
+    def select(self, rows: Any) -> Self:
+        """Return the rows that a mask, a slice or an array of indices selects."""
+        columns = {name: getattr(self, name) for name in (*self._keys, *self._sums)}
+        selected = {name: column[rows] for name, column in columns.items() if column is not None}
+        return replace(self, **selected)  # type: ignore[type-var]  # subclasses are dataclasses
+
     def _merge_by_key(self, other: Self, sign: int) -> Self:
         """Return the sums of two counts by key, with sign 1, or differences, with -1.
 

@@ -19,7 +19,7 @@ LINK_TEXTS = (
     "Choice of coefficient",
     "All coefficients",
     "All pairs",
-    "Raters to check",
+    "All raters",
 )
 VISIBLE_SCRIPT = """(selector) => [...document.querySelectorAll(selector)]
     .filter((element) => element.checkVisibility()).map((element) => element.outerHTML)"""

@@ -21,10 +21,11 @@ from core.jobs import dispatch
 from metrics import tasks
 from metrics.agreement import report
 from metrics.agreement.counts import tally as agreement_tally
-from metrics.filtered import filtered_jobs, pair_results
+from metrics.filtered import filtered_jobs
 from metrics.jobs import question_updates
 from metrics.jobs.question_updates import update_question
 from metrics.models import FilteredResult
+from metrics.results import pair_means
 from projects.models import Item, Project, Rater
 from ratings.models import Rating
 from ratings.services.judgement import Judgement
@@ -306,8 +307,8 @@ def test_each_pair_comes_once_for_any_block_size(monkeypatch: pytest.MonkeyPatch
         ratings["item"], ratings["rater"], ratings["code"], 3
     )
     for cells in (20, 200, 2_000, 1_000_000):
-        monkeypatch.setattr(pair_results, "MAX_CELLS", cells)
-        blocks = list(pair_results.iter_pair_blocks(ratings, np.unique(ratings["rater"]), 3))
+        monkeypatch.setattr(pair_means, "MAX_CELLS", cells)
+        blocks = list(pair_means.iter_pair_blocks(ratings, 3))
         tables_by_pair = {
             (int(a), int(b)): table.tolist()
             for block in blocks

@@ -281,7 +281,7 @@ def test_items_of_day_match_its_estimate(rated_question: Question) -> None:
     """``rater_period`` relies on it."""
     scale = QuestionScale.for_question(rated_question)
     for rater in rated_question.project.raters.all():
-        days = rater_periods.filter_rater_days(rated_question, rater)
+        days = rater_periods.filter_days(rated_question, [rater.pk])
         rows = rater_periods.list_newest_periods(
             rated_question, rater, "day", ["vs_peers_percent"], scale=scale, number=100
         )

@@ -101,9 +101,7 @@ def test_pages_call_no_formula(
     tasks.sweep_all()
     FilteredResult.objects.update(paused_until=None)
     # Periods of a rater are computed on request: see test_rater_periods.
-    monkeypatch.setattr(
-        rater_periods, "_list_rater_period_values", lambda *_arguments, **_names: []
-    )
+    monkeypatch.setattr(rater_periods, "list_period_values", lambda *_arguments, **_names: [])
     assert forbid_formulas() > 40
     for page in pages:
         assert client.get(page).status_code == 200, page

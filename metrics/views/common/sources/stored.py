@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 
 from metrics.filtered import item_ranking
 from metrics.models import RaterResult
-from metrics.results import pair_details, pair_results
+from metrics.results import pair_results
 from metrics.results.disputed_items import DisputedItems
 from metrics.results.findings import QuestionDiagnosis, load_diagnosis
 from metrics.results.headline import trends
@@ -190,6 +190,6 @@ class StoredPairSource(FilteredPairSource):
     """Source of two raters' results: a stored table, and a trend that a worker computes."""
 
     def get_table(self) -> np.ndarray:
-        return pair_details.load_pair_table(
+        return pair_results.load_pair_table(
             self.selection.question, self.a, self.b, self.selection.scale
         )
