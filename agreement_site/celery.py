@@ -56,7 +56,7 @@ class Sweeper(bootsteps.StartStopStep):
         "metrics.tasks.sweep_all": Pace(1.0, 2.0),
         "ratings.tasks.resume_stalled": Pace(1.0, 3.0),
         "ratings.tasks.sweep_connections": Pace(1.0, 3.0),
-        "metrics.jobs.deletions.process_pending_deletions": Pace(1.0, 3.0),
+        "metrics.jobs.permanent_deletions.process_pending_deletions": Pace(1.0, 3.0),
         "quality.tasks.sweep_labels_and_queues": Pace(0.4, 6.0),
         "quality.tasks.sweep_gold_and_repeats": Pace(0.4, 6.0),
         "quality.tasks.sweep_raters": Pace(0.4, 3.0),

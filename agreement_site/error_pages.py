@@ -76,7 +76,10 @@ def forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpR
 
 
 def _build_contact_hints(request: HttpRequest, project: Project) -> list[str]:
-    """Return a hint that names the project's other leads, for members only; empty without any."""
+    """Return a hint that names the leads other than the user, or [] if there are none.
+
+    Call it for members of the project only, because others may not learn its leads.
+    """
     leads = get_leads(project).exclude(user=request.user.pk).select_related("user")
     names = [lead.user.get_full_name() or lead.user.get_username() for lead in leads[:MAX_LEADS]]
     if not names:

@@ -9,10 +9,15 @@ from projects.models.roles import Capability, may
 
 @dataclass(frozen=True)
 class EventKind:
-    """A kind of events: its meaning, in English for the API, and the capability to see it."""
+    """A kind of events: its meaning, in English for the API, and the capability to see it.
+
+    ``is_mailed_to_rater``: the rater gets a mail about it. `record_event` then requires the subject
+    to be rater/ID.
+    """
 
     meaning: str
     capability: Capability = Capability.SEE_RESULTS
+    is_mailed_to_rater: bool = False
 
 
 KINDS: dict[str, EventKind] = {
@@ -39,10 +44,14 @@ KINDS: dict[str, EventKind] = {
     "label_rules.changed": EventKind("The rules of labels were changed", Capability.MANAGE),
     "exam_rules.changed": EventKind("The rules of an exam were changed", Capability.MANAGE),
     "rater.paused": EventKind(
-        "A rater gets no more items; `reason` is lead or gold", Capability.MANAGE
+        "A rater gets no more items; `reason` is lead or gold",
+        Capability.MANAGE,
+        is_mailed_to_rater=True,
     ),
     "rater.resumed": EventKind("A paused rater gets items again", Capability.MANAGE),
-    "rater.messaged": EventKind("A lead wrote to a rater", Capability.MANAGE),
+    "rater.messaged": EventKind(
+        "A lead wrote to a rater", Capability.MANAGE, is_mailed_to_rater=True
+    ),
     "exam.started": EventKind("A rater began an exam", Capability.MANAGE),
     "exam.passed": EventKind("A rater passed an exam", Capability.MANAGE),
     "exam.failed": EventKind("A rater did not pass an exam", Capability.MANAGE),

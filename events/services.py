@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -16,6 +17,7 @@ from .kinds import KINDS
 from .models import Event, EventBatch
 
 MAX_ITEMS = 100  # keys in one event
+RATER_SUBJECT = re.compile(r"rater/[0-9]+")
 
 
 def _request_publishing(project_id: int) -> None:
@@ -33,10 +35,13 @@ def record_event(
 
     It is committed or rolled back with the change, and gets its place in the feed afterwards.
     ``data`` holds names and numbers that JSON can represent; ``by``: the acting user, None for the
-    site. Raises ValueError for a kind that is not declared, and RuntimeError outside a transaction.
+    site. Raises ValueError for a kind that is not declared, or a mail to a rater whom ``subject``
+    does not name, and RuntimeError outside a transaction.
     """
     if kind not in KINDS:
         raise ValueError(f"{kind}: declare this kind of event in events/kinds.py")
+    if KINDS[kind].is_mailed_to_rater and not RATER_SUBJECT.fullmatch(subject):
+        raise ValueError(f"{kind}: the subject must be rater/ID, because the rater gets a mail")
     if not connection.in_atomic_block:
         raise RuntimeError(f"{kind}: an event must be recorded in the transaction of its change")
     event = Event.objects.create(

@@ -9,7 +9,7 @@ import time
 
 from celery import shared_task
 
-from metrics import attribution, reports
+from metrics import change_attribution, reports
 from metrics.filtered import filtered_jobs
 from metrics.jobs import heartbeat, hints, question_updates
 from metrics.results import refresh
@@ -49,7 +49,7 @@ def count_question(question_id: int) -> None:
 @shared_task(ignore_result=True)
 def compute_attribution(attribution_id: int) -> None:
     """Compute a requested attribution, unless it has been computed since the request."""
-    attribution.ATTRIBUTION_JOB.compute(attribution_id)
+    change_attribution.ATTRIBUTION_JOB.compute(attribution_id)
 
 
 @shared_task(ignore_result=True)
@@ -70,7 +70,7 @@ def sweep_all() -> int:
     Return how many questions had uncounted ratings or stale results.
     """
     n_pending = question_updates.sweep_questions()
-    attribution.ATTRIBUTION_JOB.sweep()
+    change_attribution.ATTRIBUTION_JOB.sweep()
     filtered_jobs.FILTERED_RESULT_JOB.sweep()
     reports.REPORT_JOB.sweep()
     heartbeat.record_sweep()

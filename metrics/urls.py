@@ -9,11 +9,12 @@ from metrics.views import (
     glossary,
     headline_settings,
     pairs,
+    questions,
     raters,
     saved_views,
 )
 from metrics.views.changes import views as changes_views
-from metrics.views.dashboard import views
+from metrics.views.dashboard import views as dashboard_views
 from metrics.views.items import views as items_views
 from metrics.views.project_list import views as project_list_views
 from metrics.views.reports import views as reports_views
@@ -21,17 +22,17 @@ from metrics.views.reports import views as reports_views
 PROJECT_PATH = "projects/<int:project_id>/"
 
 urlpatterns = [
-    path("", views.show_projects, name="projects"),
+    path("", project_list_views.show_projects, name="projects"),
     path("projects/", RedirectView.as_view(pattern_name="projects"), name="projects_redirect"),
     path("example/", project_list_views.load_example, name="load_example"),
     path("example/remove/", project_list_views.remove_examples, name="remove_examples"),
-    path(f"{PROJECT_PATH}tour/close/", project_list_views.close_tour, name="close_tour"),
+    path(f"{PROJECT_PATH}tour/close/", dashboard_views.close_tour, name="close_tour"),
     path("glossary/", glossary.show_glossary, name="glossary"),
     path("glossary/statistics/", glossary.show_statistics_handbook, name="statistics"),
-    path(PROJECT_PATH, views.show_dashboard, name="dashboard"),
-    path(f"{PROJECT_PATH}statistics/", views.show_statistics, name="project_statistics"),
+    path(PROJECT_PATH, dashboard_views.show_dashboard, name="dashboard"),
+    path(f"{PROJECT_PATH}statistics/", dashboard_views.show_statistics, name="project_statistics"),
     path(f"{PROJECT_PATH}star/", project_list_views.set_star, name="star"),
-    path(f"{PROJECT_PATH}questions/", project_list_views.show_questions, name="questions"),
+    path(f"{PROJECT_PATH}questions/", questions.show_questions, name="questions"),
     path(f"{PROJECT_PATH}charts/<slug:name>.<slug:form>", charts.show_chart, name="chart"),
     path(f"{PROJECT_PATH}raters/<path:key>/", raters.show_rater, name="rater"),
     path(f"{PROJECT_PATH}coefficients/", coefficients.show_coefficients, name="coefficients"),

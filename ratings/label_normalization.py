@@ -76,8 +76,8 @@ def format_number(number: Decimal) -> str:
 def has_decimal_commas(labels: Collection[str]) -> bool:
     """Return whether the commas in these labels are decimal commas.
 
-    Then all labels are numbers, and at least one does not have three digits after its comma,
-    because 1,000 may be a thousand.
+    Then all labels are numbers, and at least one does not have three digits after its comma. False
+    without such a label, because 1,000 may be a thousand.
     """
     commas = [label for label in labels if _DECIMAL_COMMA.fullmatch(label)]
     plain_labels = [label for label in labels if not _DECIMAL_COMMA.fullmatch(label)]
@@ -89,8 +89,8 @@ def has_decimal_commas(labels: Collection[str]) -> bool:
 def has_thousands_separators(labels: Collection[str]) -> bool:
     """Return whether the commas in these labels separate thousands: 800, 1,000, 2,500.
 
-    Then all labels are numbers, and one without a comma is at least 100 in magnitude, because 1,000
-    beside 2 may be a decimal.
+    Then all labels are numbers, some with such commas, and at least one without a comma is 100 or
+    more in magnitude. False without such a label: 1,000 beside 2, or alone, may be a decimal.
     """
     plain_numbers = [parse_decimal(label) for label in labels if "," not in label]
     commas = [label for label in labels if "," in label]

@@ -370,7 +370,7 @@ def list_inbox_entries(project: Any) -> list[entry_counts.EntryCount]:
     """Return the counts of the project's inbox for its leads; empty for other roles."""
     if not may(project.role, Capability.MANAGE):
         return []
-    return entry_counts.get_entries_by_project({project.pk: project.role}).get(project.pk, [])
+    return entry_counts.get_project_entries(project)
 
 
 def list_other_projects(user: Any, project: Any) -> list[tuple[str, str]]:

@@ -21,7 +21,7 @@ from django.utils.translation import gettext_lazy as _
 
 from agreement_site.models import NewsCursor, NotificationSettings, QueuedMail
 from core.text import parse_id
-from events.kinds import list_kinds
+from events.kinds import KINDS, list_kinds
 from events.models import Event, FeedState
 from projects.models import Member, MemberOffer, Rater
 from ratings.models import RaterMessage
@@ -54,7 +54,7 @@ NEWS: dict[str, News] = {
     GATES: News(_("A gate fails"), ("gate.failed",)),
 }
 NEWS_EVENTS = tuple(event for news in NEWS.values() for event in news.events)
-PERSONAL_EVENTS = ("rater.messaged", "rater.paused")
+PERSONAL_EVENTS = tuple(name for name, kind in KINDS.items() if kind.is_mailed_to_rater)
 
 
 def queue_mails_of_events() -> int:

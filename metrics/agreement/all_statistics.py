@@ -132,41 +132,41 @@ def _build_report(
     return result | _report_intraclass(rated_items, scale)
 
 
-# --- Format of values
+# --- Entries of the report
 
 
-def _format_estimate(name: str, entry: Coefficient, estimate: Estimate) -> ReportDict:
+def _build_estimate_entries(name: str, entry: Coefficient, estimate: Estimate) -> ReportDict:
     if entry.report_format == "categories":
-        return _format_categories(name, estimate)
-    return _format_with_interval(name, estimate, interval=entry.report_format != "value")
+        return _build_category_entries(name, estimate)
+    return _build_interval_entries(name, estimate, interval=entry.report_format != "value")
 
 
-def _format_with_interval(name: str, estimate: Estimate, *, interval: bool = True) -> ReportDict:
+def _build_interval_entries(name: str, estimate: Estimate, *, interval: bool = True) -> ReportDict:
     """Return a coefficient with its standard error, its published interval and the one shown.
 
     An undefined entry is None, with the reason under its key plus ".reason". Without `interval`
     only the value is returned.
     """
-    result = _format_value(name, estimate.value, REASONS[int(estimate.reason)])
+    result = _build_value_entries(name, estimate.value, REASONS[int(estimate.reason)])
     if interval:
         se_reason = estimate.get_interval_reason()
-        result |= _format_value(f"{name}.se", estimate.se, se_reason)
-        result |= _format_value(f"{name}.ci_low", estimate.ci_low, se_reason)
-        result |= _format_value(f"{name}.ci_high", estimate.ci_high, se_reason)
+        result |= _build_value_entries(f"{name}.se", estimate.se, se_reason)
+        result |= _build_value_entries(f"{name}.ci_low", estimate.ci_low, se_reason)
+        result |= _build_value_entries(f"{name}.ci_high", estimate.ci_high, se_reason)
         # A standard error without limits: a rater used a single category.
         limit_reason = se_reason or "single_category"
-        result |= _format_value(f"{name}.low", estimate.low, limit_reason)
-        result |= _format_value(f"{name}.high", estimate.high, limit_reason)
+        result |= _build_value_entries(f"{name}.low", estimate.low, limit_reason)
+        result |= _build_value_entries(f"{name}.high", estimate.high, limit_reason)
     return result
 
 
-def _format_value(name: str, value: Any, reason: str | None) -> ReportDict:
+def _build_value_entries(name: str, value: Any, reason: str | None) -> ReportDict:
     """Return {name: value}; None with a key "{name}.reason" where the value is undefined."""
     finite = None if value is None else to_finite_float(value)
     return {name: finite} if finite is not None else {name: None, f"{name}.reason": reason}
 
 
-def _format_categories(name: str, estimate: Estimate) -> ReportDict:
+def _build_category_entries(name: str, estimate: Estimate) -> ReportDict:
     values = [to_finite_float(value) for value in estimate.value]
     result: ReportDict = {name: values}
     if None in values:
@@ -188,11 +188,13 @@ def _report_many_raters(rated_items: RatedItems, scale: _Scale) -> ReportDict:
                 estimate = compute_pattern_formula(
                     formula, sums, matrix, scale.values, interval=interval
                 )
-                result |= _format_estimate(name, entry, estimate)
+                result |= _build_estimate_entries(name, entry, estimate)
         if formula := entry.ratings_formula:
             for name, matrix in scale.iter_forms(entry, formula):
                 options = formula.build_options(matrix, scale.values)
-                result |= _format_estimate(name, entry, formula.function(rated_items, **options))
+                result |= _build_estimate_entries(
+                    name, entry, formula.function(rated_items, **options)
+                )
     return result
 
 
@@ -205,9 +207,9 @@ def _report_intraclass(rated_items: RatedItems, scale: _Scale) -> ReportDict:
     result: ReportDict = {"icc_n_items": len(rated_items.get_complete_codes())}
     result |= _report_incomplete_icc(rated_items, scale)
     for name, coefficient in icc_of_ratings(rated_items, scale.values).items():
-        result |= _format_value(name, coefficient.value, coefficient.reason)
+        result |= _build_value_entries(name, coefficient.value, coefficient.reason)
         for part in ("F", "df1", "df2", "p", "ci_low", "ci_high"):
-            result |= _format_value(
+            result |= _build_value_entries(
                 f"{name}.{part}",
                 getattr(coefficient, part),
                 _get_undefined_reason(coefficient, part),
@@ -225,15 +227,15 @@ def _report_incomplete_icc(rated_items: RatedItems, scale: _Scale) -> ReportDict
     )
     result: ReportDict = {}
     for name, coefficient in incomplete.by_name().items():
-        result |= _format_value(name, coefficient.value, coefficient.reason)
+        result |= _build_value_entries(name, coefficient.value, coefficient.reason)
         for part in ("ci_low", "ci_high"):
-            result |= _format_value(
+            result |= _build_value_entries(
                 f"{name}.{part}",
                 getattr(coefficient, part),
                 _get_undefined_reason(coefficient, part),
             )
     for name, value in (("icc_incomplete_k", incomplete.k), ("icc_incomplete_q", incomplete.q)):
-        result |= _format_value(name, value, incomplete.reason)
+        result |= _build_value_entries(name, value, incomplete.reason)
     return result
 
 
@@ -258,7 +260,7 @@ def _report_two_raters(table: Ints | None, scale: _Scale) -> ReportDict:
         if entry.pattern_formula is None:
             for name, matrix in scale.iter_forms(entry, formula):
                 if table is None:
-                    result |= _format_value(name, None, "needs_two_raters")
+                    result |= _build_value_entries(name, None, "needs_two_raters")
                 else:
                     options = formula.build_options(matrix, scale.values)
                     result |= _report_pair_statistic(name, entry, table, options)
@@ -266,7 +268,7 @@ def _report_two_raters(table: Ints | None, scale: _Scale) -> ReportDict:
             table is not None
         ):  # reported for any number of raters; two have a second standard error
             estimate = formula.function(table)
-            result |= _format_value(
+            result |= _build_value_entries(
                 f"{entry.name}.se_table", estimate.se, estimate.get_interval_reason()
             )
     return result
@@ -276,15 +278,15 @@ def _report_pair_statistic(
     name: str, entry: Coefficient, table: Ints, options: dict[str, Any]
 ) -> ReportDict:
     if entry.report_format == "2x2 test" and len(table) != 2:
-        return _format_value(name, None, "needs_2x2")
+        return _build_value_entries(name, None, "needs_2x2")
     if entry.table_formula is None:
         return {}
     result = entry.table_formula.function(table, **options)
     if entry.report_format == "2x2 test":
         return _report_mcnemar(result, table)
     if entry.report_format == "test":
-        return _format_test(name.removesuffix(".chi2"), result)
-    formatted = _format_estimate(name, entry, result)
+        return _build_test_entries(name.removesuffix(".chi2"), result)
+    formatted = _build_estimate_entries(name, entry, result)
     if entry.report_format == "kappa":
         formatted |= _format_normal_interval(name, result, table, options.get("weights"))
     return formatted
@@ -302,30 +304,32 @@ def _format_normal_interval(
     se0 = cohen.standard_error_under_chance(table, weights) if se_reason is None else None
     margin = NORMAL_QUANTILE * estimate.se
     return {
-        **_format_value(f"{name}.ci_low_z", estimate.value - margin, se_reason),
-        **_format_value(f"{name}.ci_high_z", np.minimum(estimate.value + margin, 1), se_reason),
-        **_format_value(f"{name}.se0", se0, se_reason),
+        **_build_value_entries(f"{name}.ci_low_z", estimate.value - margin, se_reason),
+        **_build_value_entries(
+            f"{name}.ci_high_z", np.minimum(estimate.value + margin, 1), se_reason
+        ),
+        **_build_value_entries(f"{name}.se0", se0, se_reason),
     }
 
 
-def _format_test(name: str, test: ChiSquareTest) -> ReportDict:
+def _build_test_entries(name: str, test: ChiSquareTest) -> ReportDict:
     reason = REASONS[int(test.reason)]
-    result = _format_value(f"{name}.chi2", test.chi2, reason)
-    result |= _format_value(f"{name}.p", test.p, reason)
+    result = _build_value_entries(f"{name}.chi2", test.chi2, reason)
+    result |= _build_value_entries(f"{name}.p", test.p, reason)
     if reason is None:
         return result | {f"{name}.df": int(test.df)}
-    return result | _format_value(f"{name}.df", None, reason)
+    return result | _build_value_entries(f"{name}.df", None, reason)
 
 
 def _report_mcnemar(uncorrected: ChiSquareTest, table: Ints) -> ReportDict:
     corrected = marginal_tests.mcnemar(table, corrected=True)
     reason = REASONS[int(uncorrected.reason)]
     return {
-        **_format_value("mcnemar.chi2", uncorrected.chi2, reason),
-        **_format_value("mcnemar.p", uncorrected.p, reason),
-        **_format_value("mcnemar.chi2_cc", corrected.chi2, reason),
-        **_format_value("mcnemar.p_cc", corrected.p, reason),
-        **_format_value("mcnemar.p_exact", marginal_tests.mcnemar_exact(table), reason),
+        **_build_value_entries("mcnemar.chi2", uncorrected.chi2, reason),
+        **_build_value_entries("mcnemar.p", uncorrected.p, reason),
+        **_build_value_entries("mcnemar.chi2_cc", corrected.chi2, reason),
+        **_build_value_entries("mcnemar.p_cc", corrected.p, reason),
+        **_build_value_entries("mcnemar.p_exact", marginal_tests.mcnemar_exact(table), reason),
     }
 
 
@@ -349,7 +353,9 @@ def _report_all_pairs(pairs: PairTables, scale: _Scale) -> ReportDict:
         if formula := entry.pair_tables_formula:
             for name, matrix in scale.iter_forms(entry, formula):
                 options = formula.build_options(matrix, scale.values)
-                result |= _format_estimate(name, entry, formula.function(pairs.tables, **options))
+                result |= _build_estimate_entries(
+                    name, entry, formula.function(pairs.tables, **options)
+                )
     return result | {"pairwise": _report_each_pair(pairs, columns)}
 
 
@@ -360,6 +366,6 @@ def _report_each_pair(pairs: PairTables, columns: dict[str, Estimate]) -> dict[s
         pair_report: ReportDict = {"n_pairs": int(pairs.tables[index].sum())}
         for name, estimate in columns.items():
             reason = REASONS[int(estimate.reason[index])]
-            pair_report |= _format_value(name, estimate.value[index], reason)
+            pair_report |= _build_value_entries(name, estimate.value[index], reason)
         reports[f"{a + 1}-{b + 1}"] = pair_report
     return reports

@@ -844,7 +844,8 @@ of the question replaces theirs.
 **Counts.** Two alerts are counts, not tests:
 
 * `ratings_missing`: at least 20 items of the queue, and at least a tenth of those begun in the last
-  60 days, were begun two weeks ago or earlier and have fewer ratings than the project requires.
+  60 days, were begun two weeks ago or earlier and have fewer ratings than the project requires. It
+  is raised on the day on which this becomes true, also if nobody rates any more.
 * `gold_suspected`: suspected gold answers (see above), all of a question in one alert. Further ones
   after it was resolved raise a new alert.
 """

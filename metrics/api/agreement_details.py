@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from core.api.errors import BadRequest
 from core.api.parameters import get_choice, parse_query_parameters
 from core.api.schema import QUESTION_PARAMETER, build_parameter, describe_get
-from metrics import attribution
+from metrics import change_attribution
 from metrics.filtered.item_ranking import find_disputed_items
 from metrics.models import Attribution, PeriodUnit, Result
 from metrics.question_scale import QuestionScale
@@ -197,7 +197,7 @@ class ChangeExplanationView(ApiView):
                 | {"before": build_uncounted_value(), "after": build_uncounted_value()}
             )
         from_date, to_date = periods
-        row = attribution.get_or_request_attribution(
+        row = change_attribution.get_or_request_attribution(
             question,
             period_unit=span,
             earlier_start=from_date,

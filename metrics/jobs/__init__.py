@@ -1,4 +1,4 @@
-"""Work of the workers: hints, question updates, batches of small questions, deletions.
+"""Work of the workers: hints, question updates, batches of small questions, permanent deletions.
 
 It may import the layers from metrics.results down.
 """

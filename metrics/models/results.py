@@ -132,7 +132,7 @@ class AuditResult(models.Model):
 
 
 class Attribution(OnDemandResult):
-    """Explanation of a change of Fleiss' kappa between two periods (metrics.attribution)."""
+    """Explanation of a change of Fleiss' kappa between two periods (metrics.change_attribution)."""
 
     question = models.ForeignKey(
         Question, models.CASCADE, related_name="attributions", db_index=False

@@ -106,13 +106,13 @@ class GroupedPatterns:
         rows are equal, such as all time and the cumulative values of the last day, week and month.
         """
         unique_items, indices = np.unique(n_items, axis=0, return_inverse=True)
-        values = list(self._iter_unique_values(unique_items, scale, name))
+        values = list(self._iter_row_values(unique_items, scale, name))
         yield from (values[index] for index in indices.ravel())
 
-    def _iter_unique_values(
+    def _iter_row_values(
         self, n_items: np.ndarray, scale: QuestionScale, name: str
     ) -> Iterator[GroupValues]:
-        """Yield the values for each row of n_items (D, P), also for equal ones."""
+        """Yield the values of each row of n_items (D, P): `iter_values` has removed equal rows."""
         if not self.separates_models:
             for pooled in iter_values_by_name(scale.estimate_patterns(self.counts, n_items)):
                 yield GroupValues(pooled)

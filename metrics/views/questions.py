@@ -1,20 +1,36 @@
-"""Overview of a project's questions, which the dashboard shows where there are several."""
+"""Page of all questions of a project, which the dashboard shows too where there are several."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
+from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_safe
 
 from core.web import tables
 from metrics.views.common import getting_started, live_updates, question_rows
 from metrics.views.common.live_updates import LiveSettings, MultiQuestionFreshness
-from projects.models import Question
+from projects.models import Member, Question
+from projects.permissions import get_project
 
 TITLE = "questions-title"  # id of the table's heading, which names its CSV file in the URL
 FRAGMENT_KEY_PREFIX = "questions"  # prefix of the key of the page's fragments (live_updates)
 LIVE = LiveSettings(seconds=2, summary=True, fragments=("questions", "getting-started"))
+
+
+@login_required
+@require_safe
+def show_questions(request: HttpRequest, project_id: int) -> HttpResponse:
+    """Show all questions of a project side by side."""
+    project = get_project(request.user, project_id, role=Member.Role.VIEWER)
+    project_questions = list(project.questions.all())
+    if not project_questions:
+        return render(request, "metrics/common/no_question.html", {"project": project})
+    return render_overview(request, project, project_questions, heading=_("Questions"))
 
 
 def is_overview_requested(request: HttpRequest) -> bool:

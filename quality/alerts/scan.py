@@ -21,7 +21,7 @@ from projects.models.item import AVAILABLE
 from quality.alerts import sensitivity
 from quality.models import Alert, AlertCause, AlertKind
 from ratings.models import Rating
-from ratings.services.rating_times import EPOCH, day_number
+from ratings.services.rating_times import EPOCH, date_from_day, day_number
 
 from .candidates import (
     AlertCandidate,
@@ -46,15 +46,11 @@ def list_missing_rating_candidates(
     items begun in these days. ``ratings``: all current ratings of people, an array of
     RATING_DTYPE.
     """
-    now = (today - EPOCH).days
-    item_ids, item_index = np.unique(ratings["item"], return_inverse=True)
-    first_day = np.full(item_ids.size, np.iinfo(np.int64).max)
-    np.minimum.at(first_day, item_index, ratings["day"])
+    now = to_day_number(today)
+    item_ids, first_day, n_ratings = _find_first_days(ratings)
     begun_in_window = (first_day <= now - GRACE_DAYS) & (first_day > now - WINDOW_DAYS)
     overlap_target = question.project.overlap
-    incomplete = begun_in_window & (
-        np.bincount(item_index, minlength=item_ids.size) < overlap_target
-    )
+    incomplete = begun_in_window & (n_ratings < overlap_target)
     if incomplete.sum() < MIN_OVERDUE_ITEMS:
         return []
     queued_items = Item.objects.filter(
@@ -74,6 +70,38 @@ def list_missing_rating_candidates(
             AlertKind.RATINGS_MISSING, n_overdue, since=since, now=now, facts=facts
         )
     ]
+
+
+def find_next_overdue_day(
+    question: Question, ratings: np.ndarray, today: datetime.date
+) -> datetime.date | None:
+    """Return the next day after ``today`` on which further items lack ratings, if none arrive.
+
+    None if no item can, or too few for an alert. ``ratings``: all current ratings of people, an
+    array of RATING_DTYPE.
+    """
+    now = to_day_number(today)
+    _item_ids, first_day, n_ratings = _find_first_days(ratings)
+    incomplete = (first_day > now - WINDOW_DAYS) & (n_ratings < question.project.overlap)
+    in_grace = incomplete & (first_day > now - GRACE_DAYS)
+    if incomplete.sum() < MIN_OVERDUE_ITEMS or not in_grace.any():
+        return None
+    return date_from_day(int(first_day[in_grace].min()) + GRACE_DAYS)
+
+
+def _find_first_days(
+    ratings: np.ndarray,
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return the ids of the rated items, the day of each one's first rating, and its ratings.
+
+    All three are arrays (N,), in order of the ids. ``ratings``: an array of RATING_DTYPE.
+    """
+    item_ids, item_index, n_ratings = np.unique(
+        ratings["item"], return_inverse=True, return_counts=True
+    )
+    first_day = np.full(item_ids.size, np.iinfo(np.int64).max)
+    np.minimum.at(first_day, item_index, ratings["day"])
+    return item_ids, first_day, n_ratings
 
 
 MAX_ATTRIBUTES = 5  # those that most items have
@@ -146,7 +174,7 @@ class ScanResult:
 
     ``drift`` is None where the question could not be scanned; ``reason`` then says why.
     ``level``: the evidence threshold of the scan. ``volume``: see
-    sensitivity.compute_rating_volume.
+    sensitivity.compute_rating_volume. ``next_scan_on``: see find_next_overdue_day.
     """
 
     drift: drift.DriftResult | None
@@ -155,6 +183,7 @@ class ScanResult:
     level: float = sensitivity.DEFAULT_LEVEL
     candidates: list[AlertCandidate] = field(default_factory=list)
     volume: dict[str, float] = field(default_factory=dict)
+    next_scan_on: datetime.date | None = None
 
 
 def scan_question(question: Question, *, today: datetime.date) -> ScanResult:
@@ -192,7 +221,8 @@ def scan_question(question: Question, *, today: datetime.date) -> ScanResult:
         *list_missing_rating_candidates(question, ratings, today),
     ]
     volume = sensitivity.compute_rating_volume(drift_result)
-    return ScanResult(drift_result, "", ratings.size, level, candidates, volume)
+    next_scan_on = find_next_overdue_day(question, ratings, today)
+    return ScanResult(drift_result, "", ratings.size, level, candidates, volume, next_scan_on)
 
 
 def _build_candidates(

@@ -36,7 +36,8 @@ def get_input_versions(only: int | None = None) -> recomputation.InputVersions:
     """Return {question id: input version of its alerts}, of all counted questions or of one.
 
     Besides counts and scale, a version contains what changes the result of a scan: guidelines,
-    sensitivity, attribute of clusters, and alerts with the cause NOT_RATER.
+    sensitivity, ratings wanted per item, attribute of clusters, and alerts with the cause
+    NOT_RATER.
     """
     excused_alerts: dict[int, list[int]] = defaultdict(list)
     alerts = Alert.objects.filter(
@@ -49,6 +50,7 @@ def get_input_versions(only: int | None = None) -> recomputation.InputVersions:
         only,
         guidelines="project__guidelines_version",
         rules="project__alert_settings__sensitivity",
+        overlap="project__overlap",
         clusters="project__cluster_attribute",
     )
     for question_id, version in versions.items():
@@ -59,13 +61,18 @@ def get_input_versions(only: int | None = None) -> recomputation.InputVersions:
 def list_outdated_questions() -> list[int]:
     """Return ids of the questions that changed since their last scan, oldest result first.
 
-    Questions into which an import is writing are left out until it is complete: an incomplete
-    history may raise alerts that the complete one does not.
+    After them come unchanged questions in which time alone makes items lack ratings
+    (AlertScan.next_scan_on). Questions into which an import is writing are left out until it is
+    complete: an incomplete history may raise alerts that the complete one does not.
     """
     running_imports = ImportRun.objects.filter(state=ImportRun.State.WRITING)
     importing_ids = set(running_imports.values_list("question_id", flat=True))
     outdated_ids = recomputation.list_outdated(AlertScan, get_input_versions())
-    return [question_id for question_id in outdated_ids if question_id not in importing_ids]
+    due_scans = AlertScan.objects.filter(next_scan_on__lte=timezone.now().date()).order_by("pk")
+    due_ids = due_scans.values_list("pk", flat=True)
+    # A question may be outdated and due: keep its first place.
+    question_ids = dict.fromkeys([*outdated_ids, *due_ids])
+    return [question_id for question_id in question_ids if question_id not in importing_ids]
 
 
 BATCH_SIZE = 1_000

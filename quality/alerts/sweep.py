@@ -1,4 +1,4 @@
-"""Sweep that scans questions whose ratings changed since their last scan.
+"""Sweep that scans questions whose ratings changed since their last scan, or now lack ratings.
 
 Alerts that were raised stay (storage.py). Scheduling and leases: quality.recomputation.
 """
@@ -100,6 +100,7 @@ def _scan_and_store(run: AlertScan) -> None:
         n_ratings=result.n_ratings,
         reason=result.reason,
         volume=result.volume,
+        next_scan_on=result.next_scan_on,
         duration_seconds=time.monotonic() - started,
         computed_at=timezone.now(),
     )

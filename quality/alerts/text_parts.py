@@ -98,19 +98,19 @@ def describe_rater_error_rate(alert: Alert) -> str:
 
 def describe_lifetime_error_rate(alert: Alert) -> str:
     """Return a sentence on the share of unaffected raters who ever get such an alert."""
-    text = _("Probability of a false alert: at most 1 in %(chance)s.")
+    text = _("At most 1 in %(chance)s unaffected raters ever gets such an alert.")
     return text % {"chance": build_text_params(alert)["level"]}
 
 
 def describe_newcomer_error_rate(alert: Alert) -> str:
     """Return a sentence on the share of unaffected newcomers who ever get such an alert."""
-    text = _("Probability of a false alert: at most 1 in %(chance)s.")
+    text = _("At most 1 in %(chance)s unaffected raters ever gets such an alert.")
     return text % _build_chance_params(alert)
 
 
 def describe_copies_error_rate(alert: Alert) -> str:
     """Return a sentence on the share of questions without copies that ever get such an alert."""
-    text = _("Probability of a false alert: at most 1 in %(chance)s.")
+    text = _("At most 1 in %(chance)s unaffected questions ever gets such an alert.")
     return text % _build_chance_params(alert)
 
 

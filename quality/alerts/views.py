@@ -164,7 +164,7 @@ def export_chart(request: HttpRequest, project_id: int, alert_id: int, form: str
 
 def _list_other_tasks(project: Any) -> list[entry_counts.EntryCount]:
     """Return the reader's inbox entries of the project other than alerts."""
-    entries = entry_counts.get_entries_by_project({project.pk: project.role}).get(project.pk, [])
+    entries = entry_counts.get_project_entries(project)
     return [entry for entry in entries if entry.kind != entry_counts.ALERTS]
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import functools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +11,8 @@ from django.db.models import Count, Exists, F, OuterRef, QuerySet, Value
 from django.urls import reverse
 from django.utils.translation import ngettext
 
+from core.db.bulk import execute_statements
+from core.db.prepared_query import Parameter, PreparedQuery
 from events.models import Webhook
 from metrics.views.common import number_formats
 from projects.models import Approval, Question
@@ -36,6 +39,9 @@ RATERS = "raters"
 SKIPPED = "skipped_and_flagged"
 WEBHOOKS = "webhooks"
 APPROVALS = "approvals"
+
+_KINDS = (ALERTS, RATERS, INTERVENTIONS, EXAMS, APPEALS, UNCERTAIN_ITEMS, WEBHOOKS)  # in order
+_PROJECT = Parameter("project")
 
 
 @dataclass(frozen=True)
@@ -88,30 +94,13 @@ def describe_number(kind: str, n: int) -> str:
     return forms[kind] % {"n": number_formats.format_count(n)}
 
 
-def get_entries_by_project(roles: Mapping[int, str]) -> dict[int, list[EntryCount]]:
-    """Return {project id: inbox entries for a user with this role}; one query.
+def get_project_entries(project: Any) -> list[EntryCount]:
+    """Return the inbox entries of a project that the reader (``project.role``) may see; one query.
 
-    Projects without entries are left out. ``roles``: {project id: role}.
+    Uncertain items are left out.
     """
-    project_ids = list(roles)
-    led_ids = [project for project, role in roles.items() if may(role, Capability.MANAGE)]
-    rows = _build_count_query(ALERTS, get_open_alerts(), project_ids).union(
-        _build_count_query(RATERS, get_gold_scores_to_act_on(), project_ids, per_question=True),
-        _build_count_query(
-            INTERVENTIONS,
-            get_proposed_interventions(),
-            led_ids,
-            per_question=True,
-        ),
-        _build_count_query(EXAMS, get_exams_without_attempts(), led_ids, per_question=True),
-        _build_count_query(APPEALS, get_open_appeals(), led_ids),
-        _count_webhooks_paused_by_failure(led_ids),
-        all=True,
-    )
-    entries: dict[int, list[EntryCount]] = {}
-    for kind, project, question, number in _sort_rows(rows):
-        entries.setdefault(project, []).append(EntryCount(kind, number, project, question))
-    return entries
+    query = _prepare_project_counts(may(project.role, Capability.MANAGE))
+    return _read_entries(query, project)
 
 
 def get_entries_by_question(
@@ -121,28 +110,11 @@ def get_entries_by_question(
 
     Uncertain items are included for those who may decide them.
     """
-    visible_ids, role = [project.pk], project.role
-    led_ids, review_ids = (
-        [project.pk] if may(role, capability) else []
-        for capability in (Capability.MANAGE, Capability.REVIEW)
-    )
-    rows = _build_count_query(ALERTS, get_open_alerts(), visible_ids, per_question=True).union(
-        _build_count_query(RATERS, get_gold_scores_to_act_on(), visible_ids, per_question=True),
-        _build_count_query(
-            INTERVENTIONS,
-            get_proposed_interventions(),
-            led_ids,
-            per_question=True,
-        ),
-        _build_count_query(EXAMS, get_exams_without_attempts(), led_ids, per_question=True),
-        _build_count_query(APPEALS, get_open_appeals(), led_ids, per_question=True),
-        _build_count_query(UNCERTAIN_ITEMS, get_uncertain_labels(), review_ids, per_question=True),
-        all=True,
-    )
+    capabilities = may(project.role, Capability.MANAGE), may(project.role, Capability.REVIEW)
     ids = {question.key: question.pk for question in questions}
     entries: dict[int, list[EntryCount]] = {}
-    for kind, _project, question, number in _sort_rows(rows):
-        entries.setdefault(ids[question], []).append(EntryCount(kind, number, project.pk, question))
+    for entry in _read_entries(_prepare_question_counts(*capabilities), project):
+        entries.setdefault(ids[entry.question], []).append(entry)
     return entries
 
 
@@ -155,11 +127,6 @@ def count_uncertain_items(project: Any, limit: int, *, question: Question | None
     if question is not None:
         labels = labels.filter(question=question)
     return labels.order_by()[:limit].count()
-
-
-def _sort_rows(rows: Iterable[Any]) -> list[Any]:
-    order = [ALERTS, RATERS, INTERVENTIONS, EXAMS, APPEALS, UNCERTAIN_ITEMS, WEBHOOKS]
-    return sorted(rows, key=lambda row: order.index(row[0]))
 
 
 def get_open_alerts() -> AlertQuerySet:
@@ -214,23 +181,67 @@ def get_uncertain_labels() -> QuerySet[ItemLabel]:
     return ItemLabel.objects.uncertain().filter(~Exists(pending_requests), n_ratings__gte=2)
 
 
-def _build_count_query(
-    kind: str, rows: QuerySet[Any], projects: list[int], *, per_question: bool = False
-) -> Any:
-    """Return a query of (kind, project id, question key, number of ``rows``) for each project.
+def _read_entries(query: PreparedQuery, project: Any) -> list[EntryCount]:
+    rows = execute_statements([(query.sql, query.bind(project=project.pk))])[0]
+    rows.sort(key=lambda row: _KINDS.index(row[0]))
+    return [EntryCount(kind, number, pk, question) for kind, pk, question, number in rows]
+
+
+@functools.cache
+def _prepare_project_counts(is_led: bool) -> PreparedQuery:
+    """Build the query of the counts of a project; ``is_led``: with those that its leads see."""
+    queries = [
+        _build_count_query(ALERTS, get_open_alerts()),
+        _build_count_query(RATERS, get_gold_scores_to_act_on(), per_question=True),
+    ]
+    if is_led:
+        webhooks = get_webhooks_paused_by_failure().filter(project=_PROJECT)
+        queries += [
+            _build_count_query(INTERVENTIONS, get_proposed_interventions(), per_question=True),
+            _build_count_query(EXAMS, get_exams_without_attempts(), per_question=True),
+            _build_count_query(APPEALS, get_open_appeals()),
+            _count_rows(WEBHOOKS, webhooks, Value(""), "project_id"),
+        ]
+    return PreparedQuery(queries[0].union(*queries[1:], all=True))
+
+
+@functools.cache
+def _prepare_question_counts(is_led: bool, is_reviewed: bool) -> PreparedQuery:
+    """Build the query of the counts of a project's questions.
+
+    ``is_led``, ``is_reviewed``: with those that its leads and reviewers see.
+    """
+    counted: list[tuple[str, QuerySet[Any]]] = [
+        (ALERTS, get_open_alerts()),
+        (RATERS, get_gold_scores_to_act_on()),
+    ]
+    if is_led:
+        counted += [
+            (INTERVENTIONS, get_proposed_interventions()),
+            (EXAMS, get_exams_without_attempts()),
+            (APPEALS, get_open_appeals()),
+        ]
+    if is_reviewed:
+        counted.append((UNCERTAIN_ITEMS, get_uncertain_labels()))
+    queries = [_build_count_query(kind, rows, per_question=True) for kind, rows in counted]
+    return PreparedQuery(queries[0].union(*queries[1:], all=True))
+
+
+def _build_count_query(kind: str, rows: QuerySet[Any], *, per_question: bool = False) -> Any:
+    """Return a query of (kind, project id, question key, number of ``rows``) of a project.
 
     With ``per_question`` for each question; otherwise the question key is empty.
     """
     question = F("question__key") if per_question else Value("")
-    selected = rows.filter(question__project__in=projects).order_by()
-    annotated = selected.annotate(entry_kind=Value(kind), question_key=question)
-    columns = "entry_kind", "question__project_id", "question_key"
-    return annotated.values_list(*columns).annotate(number=Count("pk"))
+    of_project = rows.filter(question__project=_PROJECT)
+    return _count_rows(kind, of_project, question, "question__project_id")
 
 
-def _count_webhooks_paused_by_failure(projects: list[int]) -> Any:
-    """Return a query of webhooks paused by failure, with the columns of ``_build_count_query``."""
-    rows = get_webhooks_paused_by_failure().filter(project__in=projects).order_by()
-    annotated = rows.annotate(entry_kind=Value(WEBHOOKS), question_key=Value(""))
-    columns = "entry_kind", "project_id", "question_key"
+def _count_rows(kind: str, rows: QuerySet[Any], question: F | Value, project: str) -> Any:
+    """Return the query; rows are grouped by ``project``, the path to the project's id, as well.
+
+    Without a column to group by, there would be a row for nothing counted.
+    """
+    annotated = rows.order_by().annotate(entry_kind=Value(kind), question_key=question)
+    columns = "entry_kind", project, "question_key"
     return annotated.values_list(*columns).annotate(number=Count("pk"))

@@ -221,7 +221,11 @@ def build_labels_document(
 def _iter_rows(
     after: int, end: int, *, labels: Labels, label_names: LabelNames, kind: str
 ) -> Iterator[Any]:
-    """Yield the rows of the items with ids above ``after``, up to and including ``end``."""
+    """Yield the rows of the items with ids above ``after``, up to and including ``end``.
+
+    They are lists of values for Parquet, otherwise (row, body); the body is None if ``kind`` is not
+    in FORMATS_WITH_CONTENT.
+    """
     in_range = labels.filter(item_id__gt=after, item_id__lte=end)
     rows = iter_label_rows(in_range, label_names, item_range=(after, end))
     if kind == "parquet":

@@ -254,6 +254,8 @@ class AlertScan(RecomputedResult):
     reason = models.CharField(max_length=40, blank=True)
     # Workload for the expected number of alerts (quality.alerts.sensitivity).
     volume = models.JSONField(default=dict)
+    # Day on which time alone may raise an alert: further items then lack ratings. None: never.
+    next_scan_on = models.DateField(null=True, blank=True)
 
     def __str__(self) -> str:
         return f"question {self.question_id}: {self.n_ratings} ratings"

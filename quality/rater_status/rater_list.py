@@ -224,11 +224,12 @@ class RaterList:
         column = sort.removeprefix("-")
         get_value, count_items = SORT_KEYS[column], ITEM_COUNTS.get(column)
         raters = sorted(filter(rater_filter.matches, self.raters), key=lambda rater: rater.key)
-        with_value = [rater for rater in raters if get_value(self, rater) is not None]
-        with_value.sort(key=lambda rater: get_value(self, rater), reverse=sort.startswith("-"))
+        values = {rater.pk: get_value(self, rater) for rater in raters}
+        with_value = [rater for rater in raters if values[rater.pk] is not None]
+        with_value.sort(key=lambda rater: values[rater.pk], reverse=sort.startswith("-"))
         if count_items is not None:
             with_value.sort(key=lambda rater: count_items(self, rater) < comparison.MIN_ITEMS)
-        return with_value + [rater for rater in raters if get_value(self, rater) is None]
+        return with_value + [rater for rater in raters if values[rater.pk] is None]
 
     @cached_property
     def gold_values(self) -> dict[int, tuple[float | None, int]]:

@@ -221,7 +221,7 @@ class RatersToCheck(NamedTuple):
 def get_raters_to_check(projects: ActiveProjects) -> dict[int, RatersToCheck]:
     """Return {question id: raters to check} of the questions whose results the user sees.
 
-    Questions without any are left out, and paused and checked raters and those with a muted alert.
+    Leaves out questions without any, paused and checked raters, and raters with a muted alert.
     Empty if there are more than MAX_QUESTIONS_WITH_STATUS questions.
     """
     signs = _prepare_signs(projects.parametrize())
@@ -259,10 +259,11 @@ def _prepare_signs(projects: ActiveProjects) -> PreparedQuery:
         RepeatScore.objects.all(),
         Exam.objects.latest_failed(),
     ]
-    signs = (Q(Exists(queryset.filter(question=OuterRef("pk")))) for queryset in rows)
-    questions = Question.objects.filter(project__in=projects.select(Capability.SEE_RESULTS))
-    with_sign = questions.order_by().annotate(has_sign=functools.reduce(operator.or_, signs))
-    columns = with_sign.values_list("pk", "has_sign")
+    signs = (Q(Exists(queryset.filter(question=OuterRef("questions")))) for queryset in rows)
+    # From projects to questions: with the limit, the database need not visit all projects.
+    of_questions = projects.select(Capability.SEE_RESULTS).filter(questions__isnull=False)
+    with_sign = of_questions.order_by().annotate(has_sign=functools.reduce(operator.or_, signs))
+    columns = with_sign.values_list("questions", "has_sign")
     return PreparedQuery(columns[: MAX_QUESTIONS_WITH_STATUS + 1])
 
 

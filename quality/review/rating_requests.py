@@ -69,7 +69,7 @@ def sweep_rating_requests() -> int:
     A failure in one question does not keep the others from being updated.
     """
     n_changed = 0
-    for rules in LabelRules.objects.filter(_build_active_condition()).select_related(
+    for rules in LabelRules.objects.filter(_build_active_rules_condition()).select_related(
         "question__project"
     ):
         try:
@@ -81,8 +81,8 @@ def sweep_rating_requests() -> int:
     return n_changed
 
 
-def _build_active_condition() -> Q:
-    """Build the condition for rules that request ratings, or have pending requests left."""
+def _build_active_rules_condition() -> Q:
+    """Build the condition for label rules that request ratings, or have pending requests left."""
     questions_with_requests = Escalation.objects.filter(state=State.REQUESTED).values("question")
     return Q(request_ratings=True) | Q(question__in=questions_with_requests)
 

@@ -191,9 +191,10 @@ def _build_changed_filter(model: type[models.Model]) -> Any:
 
 
 def _find_item_ids(rater: Rater, text: str) -> list[int]:
-    """Return ids of items with the text that the rater was assigned or rated.
+    """Return ids of items with the text that the rater was assigned or rated, newest first.
 
-    At most the newest MAX_ITEMS_SEARCHED items are searched.
+    The database searches all of them. Of the items that it finds, the newest MAX_ITEMS_SEARCHED are
+    checked, because it finds a few too many; the others are left out.
     """
     own_items = models.Q(assignments__rater=rater) | models.Q(ratings__rater=rater)
     rows = Item.objects.filter(own_items, project=rater.project_id).distinct()

@@ -91,7 +91,10 @@ def build_sections(questions: Iterable[Question], last_id: int | None = None) ->
 def _iter_rows(
     after: int, end: int, *, question: Question, ratings: QuerySet[Rating], keys: _RaterKeys
 ) -> Iterator[ExportRow]:
-    """Yield the rows of the items with ids above ``after``, up to and including ``end``."""
+    """Yield the rows of the items with ids above ``after``, up to and including ``end``.
+
+    They are ordered by item id, then by the rater's key.
+    """
     labels = dict(Category.objects.filter(question=question).values_list("code", "label"))
     other_values = [RATER_COLUMNS.get(name, name) for name in OTHER_COLUMNS]
     times = [_TimeAsText(name) for name in TIME_COLUMNS]

@@ -47,14 +47,14 @@ PROBLEM_FIELDS = {
 MAX_OPTION_LENGTH = 10_000
 
 
-def _build_text(help_text: str) -> serializers.CharField:
+def _build_text_field(help_text: str) -> serializers.CharField:
     return serializers.CharField(
         required=False, allow_blank=True, default="", max_length=MAX_OPTION_LENGTH,
         help_text=help_text,
     )  # fmt: skip
 
 
-def _build_choice(choices: Any, help_text: str) -> serializers.ChoiceField:
+def _build_choice_field(choices: Any, help_text: str) -> serializers.ChoiceField:
     return serializers.ChoiceField(
         choices=list(choices), required=False, allow_blank=True, default="", help_text=help_text
     )
@@ -82,27 +82,27 @@ class ImportIn(StrictSerializer):
         max_length=MAX_ROLES,
         help_text="ROLE=COLUMN, once for each column; ROLE= removes a guess",
     )
-    layout = _build_choice(LAYOUT_TEXTS, "Layout of a table")
-    sheets = _build_choice(SHEET_CHOICES, "Sheets of a workbook with the same columns")
-    encoding = _build_choice(ENCODINGS, "Encoding of text that is not UTF-8")
-    source = _build_choice(  # type: ignore[assignment]  # `source` of a Field is another thing
+    layout = _build_choice_field(LAYOUT_TEXTS, "Layout of a table")
+    sheets = _build_choice_field(SHEET_CHOICES, "Sheets of a workbook with the same columns")
+    encoding = _build_choice_field(ENCODINGS, "Encoding of text that is not UTF-8")
+    source = _build_choice_field(  # type: ignore[assignment]  # `source` of a Field is another thing
         SOURCES, "Format of the file; detected from its content"
     )
-    question = _build_text("Key of the question of a table's labels")
-    rater = _build_text("Rater of a file that names none")
-    scale = _build_text(
+    question = _build_text_field("Key of the question of a table's labels")
+    rater = _build_text_field("Rater of a file that names none")
+    scale = _build_text_field(
         "Scale of new questions, or QUESTION=SCALE for each, separated by commas; required where "
         "the labels are three or more numbers"
     )
-    order = _build_text("Categories of new questions, lowest first, separated by commas")
-    missing = _build_text("Further texts that stand for a missing value, separated by commas")
-    not_missing = _build_text("Texts that are labels although they usually stand for none")
-    similar = _build_choice((JOIN, KEEP), "Labels that may be one")
-    duplicates = _build_choice(
+    order = _build_text_field("Categories of new questions, lowest first, separated by commas")
+    missing = _build_text_field("Further texts that stand for a missing value, separated by commas")
+    not_missing = _build_text_field("Texts that are labels although they usually stand for none")
+    similar = _build_choice_field((JOIN, KEEP), "Labels that may be one")
+    duplicates = _build_choice_field(
         [*DUPLICATE_POLICIES, KEEP_EXISTING_POLICY[0]], "Several rows of a rater for an item"
     )
-    zone = _build_text("Time zone of times that name none; that of the project by default")
-    dates = _build_choice(DATE_ORDERS, "Order of day and month in dates such as 03/04/2026")
+    zone = _build_text_field("Time zone of times that name none; that of the project by default")
+    dates = _build_choice_field(DATE_ORDERS, "Order of day and month in dates such as 03/04/2026")
 
     def validate_map(self, roles: list[str]) -> list[tuple[str, str]]:
         return _parse_option(parse_column_roles, roles)

@@ -233,8 +233,11 @@ def delete_next_batch(deletion: Deletion) -> int:
     return len(item_ids)
 
 
-def delete_target_object(deletion: Deletion) -> bool:
-    """Delete the target itself; return False if it was rated meanwhile: then repeat the steps."""
+def delete_target_row(deletion: Deletion) -> bool:
+    """Delete the row of the target, set the deletion's ``finished_at``, and return True.
+
+    Returns False if the target was rated meanwhile: then the steps have to be repeated.
+    """
     try:
         with transaction.atomic():
             _delete_target(deletion)

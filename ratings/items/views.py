@@ -124,7 +124,7 @@ def _save_item(
 ) -> bool:
     """Store the item and return True; otherwise add the errors to the form."""
     item = form.item
-    body = _build_body(parts, item)
+    body = _build_item_body(parts, item)
     if body_problem := find_body_problem(body):
         form.add_error(None, body_problem)
         return False
@@ -164,7 +164,7 @@ def _build_attribute_formset(data: QueryDict | None, item: Item | None) -> forms
     )
 
 
-def _build_body(parts: forms.NameValueFormSet, item: Item | None) -> dict[str, object]:
+def _build_item_body(parts: forms.NameValueFormSet, item: Item | None) -> dict[str, object]:
     """Return the submitted texts in the form's order, followed by the parts that are no texts.
 
     A new item (None) has no such parts.
@@ -178,7 +178,7 @@ def _build_body(parts: forms.NameValueFormSet, item: Item | None) -> dict[str, o
 
 def _get_preview_body(parts: forms.NameValueFormSet, item: Item | None) -> Any:
     if parts.is_bound:
-        body = _build_body(parts, item) if parts.is_valid() else {}
+        body = _build_item_body(parts, item) if parts.is_valid() else {}
         return {} if find_body_problem(body) else body
     return item.body if item else {}
 

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from agreement_site import housekeeping
 from agreement_site.models import AuditLogEntry
-from metrics.jobs import deletions
+from metrics.jobs import permanent_deletions
 from projects.models import ApiToken, Deletion, Project
 
 pytestmark = pytest.mark.django_db
@@ -64,7 +64,7 @@ def test_projects_archived_long_ago_are_deleted(settings: Any, project: Project)
     housekeeping.apply_retention_rules()
     housekeeping.apply_retention_rules()
     assert Deletion.objects.get().target == project.pk
-    while deletions.process_pending_deletions():
+    while permanent_deletions.process_pending_deletions():
         pass
     assert set(Project.objects.all()) == {lately, active, held}
     settings.LEGAL_HOLD = ["all"]

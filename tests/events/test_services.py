@@ -50,3 +50,12 @@ def test_an_event_is_never_changed(project: Any) -> None:
 def test_an_undeclared_kind_is_rejected(project: Any) -> None:
     with pytest.raises(ValueError, match="odd"):
         record_event(project_id=project.pk, kind="odd", data={})
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("subject", ["", "rater/", "rater/expert-1", "alert/1"])
+def test_a_mail_to_a_rater_needs_the_rater_as_subject(project: Any, subject: str) -> None:
+    with pytest.raises(ValueError, match="must be rater/ID"):
+        record_event(project_id=project.pk, kind="rater.messaged", subject=subject, data={})
+    record_event(project_id=project.pk, kind="rater.messaged", subject="rater/1", data={})
+    assert Event.objects.count() == 1

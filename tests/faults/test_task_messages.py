@@ -10,7 +10,7 @@ from django.utils import timezone
 
 import core.jobs.wakeup  # noqa: F401 - registers its task, as the sweeps of a worker do
 from agreement_site.celery import Sweeper, app
-from metrics import attribution, reports
+from metrics import change_attribution, reports
 from metrics import tasks as counting_tasks
 from metrics.filtered import filtered_jobs
 from metrics.filters import RatingFilter
@@ -154,7 +154,7 @@ def test_an_attribution_delivered_three_times_changes_nothing(
         )
     counting_tasks.sweep_all()
     weeks = {"earlier_start": datetime.date(2026, 3, 2), "later_start": datetime.date(2026, 3, 9)}
-    row = attribution.get_or_request_attribution(
+    row = change_attribution.get_or_request_attribution(
         question, period_unit="week", weights="none", **weeks
     )
     counting_tasks.compute_attribution(row.pk)
@@ -162,14 +162,14 @@ def test_an_attribution_delivered_three_times_changes_nothing(
     assert not before[0]["pending"]
     for _time in range(2):
         counting_tasks.compute_attribution(row.pk)
-    attribution.ATTRIBUTION_JOB.sweep()
+    change_attribution.ATTRIBUTION_JOB.sweep()
     assert list(Attribution.objects.values()) == before
 
 
 def test_attribution_with_a_lost_message_is_done_by_the_sweep(question: Any, rate: Any) -> None:
     rate(question, "item", "rater", "minor")
     weeks = {"earlier_start": datetime.date(2026, 3, 2), "later_start": datetime.date(2026, 3, 9)}
-    row = attribution.get_or_request_attribution(
+    row = change_attribution.get_or_request_attribution(
         question, period_unit="week", weights="none", **weeks
     )
     counting_tasks.sweep_all()

@@ -9,7 +9,7 @@ from django.core.management import CommandError, call_command
 
 from agreement_site import housekeeping
 from agreement_site.models import AuditLogEntry
-from metrics.jobs.deletions import process_pending_deletions
+from metrics.jobs.permanent_deletions import process_pending_deletions
 from projects.models import Deletion, Item, Project, Rater
 from tests.agreement_site.test_retention import get_days_ago
 

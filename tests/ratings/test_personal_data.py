@@ -14,7 +14,7 @@ from django.urls import reverse
 
 from events.models import Event
 from metrics.integrity.audit import audit_question
-from metrics.jobs import deletions
+from metrics.jobs import permanent_deletions
 from metrics.jobs.question_updates import update_question
 from metrics.models import RaterResult
 from projects.models import Deletion, Item, Member, Project, Rater
@@ -76,7 +76,7 @@ def rated_question(project: Project, question: Any, rate: Any) -> Any:
 
 def finish_deletions() -> None:
     for _turn in range(20):
-        deletions.process_pending_deletions()
+        permanent_deletions.process_pending_deletions()
     assert not removal.list_open_deletions().exists()
 
 

@@ -150,9 +150,10 @@ def calibrate(
 class GoldCalibration:
     """Calibration of posteriors on n gold answers, as in the module's formulas.
 
-    weights (24,): of T^tau for each of GOLD_TEMPERATURES; misleading: the mean of e, 1 less their
-    sum; levels (L,): probabilities of the labels of gold items, ascending; limits (L,): lower limit
-    of the share of right labels among those with at least this probability.
+    weights (24,): of T^tau for each of GOLD_TEMPERATURES; misleading: the mean of e, which is 1
+    less the sum of the weights; levels (L,): probabilities of the labels of gold items, ascending;
+    limits (L,): lower limit of the share of right labels among those with at least this
+    probability.
     """
 
     weights: Floats

@@ -309,7 +309,10 @@ class TwoPeriods:
         )
 
     def _build_without(self, keys: Ints, removed: _KappaSums) -> LeaveOneOutKappas:
-        """Return the kappas of all ratings without the removed sums (G, 2) of each key."""
+        """Return the kappas of all ratings without those of each of G keys.
+
+        removed: their sums (G, 2), in the earlier and the later period.
+        """
         kappa, reason = self._sum_items(self.period, 1).subtract(removed).compute_kappa(self.w)
         return LeaveOneOutKappas(keys, kappa, reason, removed.ratings.sum(axis=-1))
 

@@ -22,7 +22,7 @@ from django.views.decorators.http import require_safe
 
 from core.web import tables
 from metrics.agreement.comparison.before_after import compute_difference_interval
-from metrics.attribution import get_or_request_attribution
+from metrics.change_attribution import get_or_request_attribution
 from metrics.filters import RatingFilter
 from metrics.results import rater_periods
 from metrics.views.common import display_names, live_updates

@@ -48,7 +48,7 @@ class Freshness:
 
     @property
     def is_awaiting_result(self) -> bool:
-        """Return whether there is nothing to show yet: a worker computes the first result."""
+        """Return whether the first filtered result is not computed yet; never without a filter."""
         return False
 
     @property
@@ -74,7 +74,7 @@ class Freshness:
             return False
         if state is None or not state.deferred_version:
             return bool(self.uncounted or (state and state.ratings))
-        return self.backlog is not None
+        return self.backlog_progress is not None
 
     @property
     def version(self) -> str:
@@ -82,8 +82,8 @@ class Freshness:
         return f"{self.state.version if self.state else 0}.{self.uncounted}"
 
     @property
-    def backlog(self) -> dict[str, int] | None:
-        """Return the progress of counting a backlog, or None if there is none."""
+    def backlog_progress(self) -> dict[str, int] | None:
+        """Return the ratings of the backlog that are counted ("done", "total"); None without it."""
         return backlog.get_progress(self.state) if self.state else None
 
 
@@ -131,17 +131,14 @@ class MultiQuestionFreshness:
         return f"{len(versions)}-{sum(versions)}.{self.uncounted}"
 
     @property
-    def backlog(self) -> dict[str, int] | None:
-        """Return the summed progress of the backlogs, or None without any."""
-        progress = [backlog.get_progress(state) for state in self.states.values()]
-        open_backlogs = [
-            backlog_progress for backlog_progress in progress if backlog_progress is not None
-        ]
+    def backlog_progress(self) -> dict[str, int] | None:
+        """Return the sums of the progress of the backlogs, or None without any."""
+        progress_or_none = [backlog.get_progress(state) for state in self.states.values()]
+        open_backlogs = [progress for progress in progress_or_none if progress is not None]
         if not open_backlogs:
             return None
         return {
-            name: sum(backlog_progress[name] for backlog_progress in open_backlogs)
-            for name in ("done", "total")
+            name: sum(progress[name] for progress in open_backlogs) for name in ("done", "total")
         }
 
 

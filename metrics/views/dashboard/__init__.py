@@ -1,4 +1,4 @@
-"""The overview and the statistics of a question, and their tables as files.
+"""The overview and the statistics of a question, their tables as files, and the tour of a sample.
 
-It may import the layers from metrics.views.project_list down.
+It may import the layers from metrics.views.questions down.
 """

@@ -1,4 +1,4 @@
-"""Views of the list of projects, and of the overview and the statistics of a project."""
+"""Views of the overview, with the tour of a sample project, and of the statistics."""
 
 from __future__ import annotations
 
@@ -6,87 +6,24 @@ from collections.abc import Callable
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
-from django.core.exceptions import BadRequest
-from django.core.paginator import Paginator
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.utils.translation import gettext as _
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_POST, require_safe
 
-from core.web.tables import get_page_size, is_exporting
 from metrics.example import example_projects
 from metrics.views import questions
 from metrics.views.common import live_updates
 from metrics.views.common.filter_bar import FilterBar, describe_empty_selection
-from metrics.views.common.selection import Selection, find_selection, get_choice, get_page_number
+from metrics.views.common.selection import Selection, find_selection
 from metrics.views.common.sources import get_sources
 from metrics.views.common.sources.base import ProjectSource
-from metrics.views.project_list import listing, views
-from metrics.views.project_list.project_row import ProjectGroup, ProjectRow
 from projects.models import Member, Project
-from projects.models.roles import Capability, list_roles_with
-from projects.permissions import can_create_projects, get_project
-from ratings.annotation import rater_progress
+from projects.permissions import get_project
 
 from . import dashboard_context, overview_context
 
 ContextBuilder = Callable[[Selection, ProjectSource], dict[str, object]]
-SEARCH_MIN_PROJECTS = 12  # an annotator's list with more projects has a search field
-
-
-def _add_annotator_states(rows: list[ProjectRow], user: Any) -> None:
-    """Set ``annotator_state``, the user's work, in the rows of projects where they only rate."""
-    projects = [row.project for row in rows if not row.sees_results and not row.is_being_deleted]
-    states = rater_progress.get_rater_projects(user, projects)
-    for row in rows:
-        row.annotator_state = states.get(row.project.pk)
-
-
-@require_safe
-def show_projects(request: HttpRequest) -> HttpResponse:
-    """Show the user's projects, most urgent first; redirect anonymous users to the sign-in page."""
-    if not request.user.is_authenticated:
-        return redirect("sign_in")
-    search = (request.GET.get("search") or "").strip()
-    if "\0" in search or len(search) > listing.MAX_SEARCH_LENGTH:
-        raise BadRequest(_("Use a shorter search."))
-    group = get_choice(request.GET, "group", ProjectGroup.values) or ""
-    sort = get_choice(request.GET, "sort", list(listing.SORTS)) or "need"
-    listed = listing.list_projects(request.user, search=search, sort=sort, group=group)
-    paginator = Paginator(listed.rows, get_page_size(listing.PROJECTS_PER_PAGE))
-    number = get_page_number(request)
-    if number > paginator.num_pages:
-        raise Http404(_("Page not found."))
-    page = paginator.page(number)
-    listing.load_page_details(list(page.object_list), listed.inboxes)
-    _add_annotator_states(list(page.object_list), request.user)
-    may_create = can_create_projects(request.user)
-    context = {
-        "page": page,
-        "rows": page.object_list,
-        "listed": listed,
-        "sorts": [(name, label) for name, (label, _key) in listing.SORTS.items()],
-        "loose": any(row.has_band_mismatch for row in page.object_list),
-        "sees_results": any(row.sees_results for row in page.object_list),
-        "may_create": may_create,
-        "examples": _get_available_examples(listed) if may_create else (False, False),
-        "archive": group == ProjectGroup.ARCHIVED,
-        "as_file": is_exporting(),
-    }
-    if (
-        (page.object_list or search or group)
-        and not may_create
-        and _is_annotator_only(request.user)
-    ):
-        context["searched"] = bool(search) or paginator.count > SEARCH_MIN_PROJECTS
-        return render(request, "metrics/project_list/annotator_projects.html", context)
-    return render(request, "metrics/project_list/projects.html", context)
-
-
-def _is_annotator_only(user: Any) -> bool:
-    """Return True if the user is an annotator in each of their projects."""
-    roles = list_roles_with(Capability.SEE_RESULTS)
-    return not Member.objects.filter(user=user, role__in=roles).exists()
+CLOSED_TOURS = "closed_tours"  # key of the session: ids of projects
 
 
 def _build_no_match_context(
@@ -96,16 +33,6 @@ def _build_no_match_context(
     if not selection.filter or dashboard_context.has_ratings(source.agreement):
         return None
     return {"fragment_key": "nothing", "nothing": describe_empty_selection(selection)}
-
-
-def _get_available_examples(project_list_page: listing.ProjectListPage) -> tuple[bool, bool]:
-    """Return whether the sample project, and any worked example, can be loaded.
-
-    False for those that are loaded, in a search, and in a group other than examples.
-    """
-    if project_list_page.search or project_list_page.group not in ("", ProjectGroup.EXAMPLES):
-        return False, False
-    return example_projects.are_examples_missing(project_list_page.example_names)
 
 
 @login_required
@@ -132,9 +59,25 @@ def show_dashboard(request: HttpRequest, project_id: int) -> HttpResponse:
 
     def build_context(selection: Selection, source: ProjectSource) -> dict[str, object]:
         context = overview_context.build_overview_context(selection, source)
-        return context | {"has_tour": views.is_tour_shown(request, project)}
+        return context | {"has_tour": is_tour_shown(request, project)}
 
     return _render_overview(request, project, selection, build_context)
+
+
+def is_tour_shown(request: HttpRequest, project: Any) -> bool:
+    """Return True for the owner of a sample project who has not closed its tour in this session."""
+    if project.created_by_id != request.user.pk or not example_projects.is_sample_project(project):
+        return False
+    return project.pk not in request.session.get(CLOSED_TOURS, [])
+
+
+@login_required
+@require_POST
+def close_tour(request: HttpRequest, project_id: int) -> HttpResponse:
+    """Close the tour of a sample project for the rest of the session."""
+    project = get_project(request.user, project_id, role=Member.Role.VIEWER)
+    request.session[CLOSED_TOURS] = [*request.session.get(CLOSED_TOURS, []), project.pk]
+    return redirect("dashboard", project.pk)
 
 
 @login_required

@@ -1,4 +1,4 @@
-"""The list of projects, the questions of a project, and the example projects.
+"""The list of projects, with its stars and its buttons for example projects.
 
 It may import the layers from metrics.views.questions down.
 """

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
@@ -80,9 +80,24 @@ def build_rows(projects: list[Any], user: Any, deleting: Collection[int]) -> lis
 
 def _select_listed(projects: QuerySet[Project], user: Any) -> QuerySet[Project]:
     """Load only LISTED_FIELDS, and the user's role and star as ``own_role`` and ``own_star``."""
-    own = FilteredRelation("members", condition=Q(members__user=user))
-    with_own = projects.alias(own=own).annotate(own_role=F("own__role"), own_star=F("own__starred"))
-    return with_own.only(*LISTED_FIELDS)
+    if user.is_superuser:  # of some projects no member
+        own = FilteredRelation("members", condition=Q(members__user=user))
+        projects = projects.alias(own=own)
+        columns = {"own_role": F("own__role"), "own_star": F("own__starred")}
+    else:  # the row of members by which the project is visible
+        columns = {"own_role": F("members__role"), "own_star": F("members__starred")}
+    return projects.annotate(**columns).only(*LISTED_FIELDS)
+
+
+def _load_listed(
+    projects: QuerySet[Project], impacts: Mapping[int, float], user: Any
+) -> list[Project]:
+    """Return at most MAX_PROJECTS: those with an impact, and then the newest."""
+    listed = _select_listed(projects, user)
+    needing = list(listed.filter(pk__in=impacts)) if impacts else []
+    # Their ids alone are sorted in a third of the time that whole rows take.
+    newest = projects.exclude(pk__in=impacts).values("pk")[: MAX_PROJECTS - len(needing)]
+    return [*needing, *listed.filter(pk__in=newest)]
 
 
 def _fill_rows(filled_rows: list[ProjectRow]) -> None:
@@ -195,8 +210,8 @@ def load_page_details(page_rows: list[ProjectRow], inboxes: Sequence[ProjectInbo
     """
     _add_project_columns([row for row in page_rows if not row.sees_results])
     counted_rows = [row for row in page_rows if not row.is_being_deleted]
-    _add_item_counts(counted_rows)
-    _add_uncounted_ratings(counted_rows)
+    _add_item_counts([row for row in counted_rows if not row.n_complete_items])
+    _add_uncounted_ratings([row for row in counted_rows if not row.has_complete_items_only])
     _add_questions([row for row in page_rows if not row.questions])
     needing = [row.project.pk for row in page_rows if row.impact is not None]
     for inbox in inboxes:
@@ -264,10 +279,8 @@ def list_projects(user: Any, *, search: str, sort: str, group: str) -> ProjectLi
     archived = group == ProjectGroup.ARCHIVED
     inboxes = [] if archived else PROJECT_INBOX.call(user)
     impacts = _rank_by_need(inboxes)
-    in_state = _select_listed(visible.filter(is_archived if archived else ~is_archived), user)
-    needing = list(in_state.filter(pk__in=impacts)) if impacts else []
-    others = in_state.exclude(pk__in=impacts)[: MAX_PROJECTS - len(needing)]
-    all_rows = build_rows([*needing, *others], user, deleting)
+    in_state = visible.filter(is_archived if archived else ~is_archived)
+    all_rows = build_rows(_load_listed(in_state, impacts, user), user, deleting)
     for row in all_rows:
         row.impact = impacts.get(row.project.pk)
     numbers = Counter(row.group for row in all_rows if not row.is_being_deleted)

@@ -6,19 +6,23 @@ import datetime
 import zlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Protocol
 
 from django.db import models
 from django.db.models import Count, F, Window
 from django.db.models.functions import RowNumber
+from django.urls import reverse
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from core.hooks import Hook
 from core.text import get_initials
 from metrics.results.question_agreement import QuestionAgreement
 from metrics.results.stored_values import Value
-from metrics.views.common.getting_started import SetupStep
+from metrics.views.common.getting_started import SetupStep, count_done_steps
+from metrics.views.common.number_formats import format_count
 from metrics.views.common.question_rows import QuestionRow
 from metrics.views.common.trends import recent_weeks
 from projects.models import Project, Rater
@@ -167,7 +171,31 @@ class ProjectRow:
         details = self.agreement.details
         return bool(details.get("rated")) and not details["with_two_or_more"]
 
+    @cached_property
+    def url(self) -> str:
+        """URL of the project's dashboard."""
+        return reverse("dashboard", args=[self.project.pk])
+
     @property
+    def progress_id(self) -> str:
+        return f"progress-{self.project.pk}"
+
+    @property
+    def progress_text(self) -> str:
+        """Sentence on the items that have the project's overlap of ratings, or more."""
+        return _("%(complete)s of %(total)s items have %(overlap)s ratings") % {
+            "complete": format_count(self.n_complete_items),
+            "total": format_count(self.n_items),
+            "overlap": self.project.overlap,
+        }
+
+    @property
+    def setup_text(self) -> str:
+        """Number of the setup steps that are done, and of all of them."""
+        n_done = count_done_steps(self.steps)
+        return _("Setup: %(done)s of %(all)s") % {"done": n_done, "all": len(self.steps)}
+
+    @cached_property
     def sees_results(self) -> bool:
         return may(self.role, Capability.SEE_RESULTS)
 

@@ -266,7 +266,10 @@ def is_descriptive_name(name: str) -> bool:
 
 
 def is_key_part_name(name: str) -> bool:
-    """Return whether a column of this name numbers the parts of an item: turn, sentence no."""
+    """Return whether a column of this name may number the parts of an item: turn, sentence no.
+
+    Also True for a name of nothing but ENDINGS, such as id, key, name, email or code.
+    """
     words = [word for word in normalize_name(name).split("_") if word not in role_words.ENDINGS]
     return len(words) < 2 and (not words or words[0].removesuffix("s") in role_words.KEY_PARTS)
 

@@ -41,7 +41,8 @@ class RespondentTables(LabelAndItemColumns):
     ) -> None:
         """Make columns attributes if the items have content; otherwise exclude them.
 
-        ``reason`` is the reason of the excluded columns, unless they have one.
+        A column with the reason "row_numbers" is always excluded. Columns without a reason get one:
+        "attribute", or ``reason`` if they are excluded.
         """
         for index in indexes:
             is_attribute = self.has_content and self.reasons.get(index) != "row_numbers"

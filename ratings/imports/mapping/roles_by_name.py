@@ -189,7 +189,11 @@ class RolesByName:
         if item is None and content and "rater" not in self.columns:
             self._set_item_column_beside_content()
             return
-        if item is None or "rater" not in self.columns or self._has_one_content(item, content):
+        if (
+            item is None
+            or "rater" not in self.columns
+            or self._has_one_content_per_key(item, content)
+        ):
             return
         for index in self.list_free_columns():
             cells = self.head.columns[index]
@@ -197,7 +201,7 @@ class RolesByName:
                 self.is_item_name(index)
                 and cells.has_repeats
                 and len(cells.filled) == len(cells.texts)
-                and self._has_one_content(index, content)
+                and self._has_one_content_per_key(index, content)
             ):
                 self.columns["item"] = index
                 self.reasons[index] = "one_content"
@@ -211,7 +215,7 @@ class RolesByName:
                 self.reasons[index] = "name"
                 return
 
-    def _has_one_content(self, item: int, content: Sequence[int]) -> bool:
+    def _has_one_content_per_key(self, item: int, content: Sequence[int]) -> bool:
         """Return whether rows with the same key in the column ``item`` have the same content."""
         keys = self.head.columns[item]
         return all(

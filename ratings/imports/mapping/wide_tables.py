@@ -224,7 +224,7 @@ class WideTables(RespondentTables):
             self._set_item_column_of_rater_and_labels(shared)
             free = self.list_free_columns()
         if doubtful and self._find_rater_and_labels(free):
-            return self._guess_items(free)
+            return self._guess_items_without_ratings(free)
         remarks = rater_columns.list_remark_columns(self.head, shared, doubtful)
         shared = [index for index in shared if index not in remarks]
         doubtful = [index for index in doubtful if index not in remarks]
@@ -242,7 +242,7 @@ class WideTables(RespondentTables):
                 elif doubtful:
                     guess.doubt, guess.doubtful_columns = "raters_unclear", shared
                 return guess
-        return self._guess_items(free)
+        return self._guess_items_without_ratings(free)
 
     def build_counts_guess(self, counts: Sequence[int]) -> ColumnGuess:
         """Return the guess that the columns ``counts`` count ratings, which the user confirms."""
@@ -254,7 +254,7 @@ class WideTables(RespondentTables):
         self._exclude_or_keep_as_attributes(unused, guess, "no_role")
         return guess
 
-    def _guess_items(self, free: Sequence[int]) -> ColumnGuess:
+    def _guess_items_without_ratings(self, free: Sequence[int]) -> ColumnGuess:
         """Return the guess that rows are items without ratings; ``free``: columns without role.
 
         It has a doubt if the table has no content, or if some of its columns may have labels.

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from rest_framework.test import APIClient
 
-from metrics import attribution
+from metrics import change_attribution
 from metrics.agreement import report
 from metrics.filtered import filtered_jobs
 from metrics.jobs.question_updates import update_question
@@ -57,7 +57,7 @@ def get(api: APIClient, address: Address) -> Callable[..., Any]:
             assert response.json() == {"computed_at": None}
             assert response["Retry-After"] == "1"
             filtered_jobs.FILTERED_RESULT_JOB.sweep()
-            attribution.ATTRIBUTION_JOB.sweep()
+            change_attribution.ATTRIBUTION_JOB.sweep()
             response = api.get(address(f"agreement/{tail}"))
         assert response.status_code == 200, response.content
         return response.json()

@@ -15,7 +15,7 @@ import pytest
 from django.utils import timezone
 
 from core.jobs.on_demand import CLAIM_TIMEOUT, OnDemandResult
-from metrics import attribution
+from metrics import change_attribution
 from metrics.filtered import filtered_jobs
 from metrics.filters import RatingFilter
 from metrics.jobs.question_updates import update_question
@@ -57,11 +57,11 @@ def case(request: pytest.FixtureRequest, question: Any, rate: Any, utc: Any) -> 
         )
     weeks = {"earlier_start": datetime.date(2026, 5, 4), "later_start": datetime.date(2026, 5, 11)}
     return JobCase(
-        attribution.ATTRIBUTION_JOB,
-        lambda: attribution.get_or_request_attribution(
+        change_attribution.ATTRIBUTION_JOB,
+        lambda: change_attribution.get_or_request_attribution(
             question, period_unit="week", weights="none", **weeks
         ),
-        (attribution, "compute_attribution"),
+        (change_attribution, "compute_attribution"),
     )
 
 

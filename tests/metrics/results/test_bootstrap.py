@@ -71,6 +71,14 @@ def test_ordinal_alpha_has_bootstrap_interval(code_table: np.ndarray, get_estima
     assert (estimate["bootstrap"], estimate["se"]) == (2000, None)
 
 
+def test_page_names_the_bootstrap(
+    code_table: np.ndarray, question: Any, client: Any, lead: Any
+) -> None:
+    client.force_login(lead)
+    page = client.get(f"/projects/{question.project_id}/statistics/").content.decode()
+    assert "interval by bootstrap, replicates: 2,000" in page
+
+
 def test_same_counts_give_the_same_interval(
     code_table: np.ndarray, question: Any, rate: Any
 ) -> None:

@@ -29,7 +29,7 @@ def get_poll_headers(client: Any, path: str) -> dict[str, str]:
 # a reason. Every page of a project counts the uncertain items (for a lead), at most 100, for its
 # navigation.
 MAX_QUERIES = {
-    "/": 20,
+    "/": 19,
     "/projects/{project}/": 32,
     "/projects/{project}/?period=day": 30,
     "/projects/{project}/statistics/": 29,

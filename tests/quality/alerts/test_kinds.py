@@ -232,10 +232,10 @@ ALERT_TEXTS: dict[str, tuple[str, dict[str, Any], str, dict[str, Any]]] = {
     "A count: no chance involved.": (
         "ratings_missing", {}, "rater_fast", {},
     ),
-    "Probability of a false alert: at most 1 in 100.": (
+    "At most 1 in 100 unaffected questions ever gets such an alert.": (
         "rater_copies", {}, "newcomer_below", {},
     ),
-    "Probability of a false alert: at most 1 in 20.": (
+    "At most 1 in 20 unaffected raters ever gets such an alert.": (
         "newcomer_below", {}, "rater_same_answer", {},
     ),
 }  # fmt: skip
@@ -370,9 +370,9 @@ def test_copies_and_newcomer_get_alerts_with_their_error_rates(question: Questio
     assert 30 <= newcomer.n <= 330
     assert newcomer.size < newcomer.facts["bound"] < newcomer.facts["middle"]
     error_rate = KINDS["rater_copies"].error_rate(copies)
-    assert "at most 1 in 100." in error_rate
+    assert "At most 1 in 100 unaffected questions" in error_rate
     error_rate = KINDS["newcomer_below"].error_rate(newcomer)
-    assert "at most 1 in 20." in error_rate
+    assert "At most 1 in 20 unaffected raters" in error_rate
     # The same ratings give no second alert.
     record_ratings({question: [Judgement(items[0].pk, raters[1], 2)]}, by=None, source="api")
     counting.update_question(question.pk)

@@ -7,11 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pytest
+import time_machine
 from django.utils import timezone
 
 from events.models import Event
 from metrics.jobs import question_updates as counting
-from projects.models import GuidelineVersion, Item, Question, Rater
+from projects.models import GuidelineVersion, Item, Project, Question, Rater
 from quality import tasks
 from quality.alerts import scan, services, storage, sweep
 from quality.models import Alert, AlertScan, AlertStep, DriftState
@@ -252,6 +253,47 @@ def test_question_with_few_or_no_ratings_is_scanned(question: Question, rate: An
     record_ratings({question: [Judgement(item.pk, ben.pk, 0)]}, by=None, source="api")
     recompute(question)
     assert DriftState.objects.get().reason == "no_peers"
+
+
+def test_missing_ratings_give_an_alert_though_nobody_rates_any_more(
+    question: Question, rate: Any
+) -> None:
+    def rate_items(first: int, rater: str) -> None:
+        for number in range(first, first + 20):
+            rate(question, f"i{number}", rater, "none")
+
+    def sweep_after(days: int) -> int:
+        with time_machine.travel(started + datetime.timedelta(days=days), tick=False):
+            return tasks.sweep_alerts()
+
+    Project.objects.update(overlap=2)
+    started = timezone.now()
+    rate_items(0, "ann")
+    rate_items(0, "ben")
+    with time_machine.travel(started + datetime.timedelta(days=2), tick=False):
+        rate_items(20, "ann")
+        recompute(question)
+    assert sweep_after(15) == 0, "no item lacks ratings for two weeks yet"
+    assert not Alert.objects.exists()
+    assert sweep_after(16) == 1
+    alert = Alert.objects.get()
+    assert (alert.kind, alert.n) == ("ratings_missing", 20)
+    assert alert.since == (started + datetime.timedelta(days=2)).date()
+    assert sweep_after(60) == 0, "no further item can lack ratings"
+
+
+def test_alert_on_missing_ratings_follows_the_wanted_number(question: Question, rate: Any) -> None:
+    Project.objects.update(overlap=2)
+    for rater in ("ann", "ben"):
+        for number in range(20):
+            rate(question, f"i{number}", rater, "none")
+    recompute(question)
+    with time_machine.travel(timezone.now() + datetime.timedelta(days=20), tick=False):
+        assert tasks.sweep_alerts() == 0
+        assert AlertScan.objects.get().next_scan_on is None
+        Project.objects.update(overlap=3)
+        assert tasks.sweep_alerts() == 1
+    assert Alert.objects.get().kind == "ratings_missing"
 
 
 # --- published data, through the wizard

@@ -312,14 +312,14 @@ def forget_rater(project: Project, by: User) -> None:
 def delete_item(project: Project, by: User) -> None:
     item = project.items.get(key="unrated")
     deletion = removal.start_deletion(kind=Deletion.Kind.ITEM, target=item, by=by)
-    assert removal.delete_target_object(deletion)
+    assert removal.delete_target_row(deletion)
 
 
 def delete_project(project: Project, by: User) -> None:
     other_project = Project.objects.create(name="other", created_by=by)
     ExportRun.objects.update(project=other_project)
     deletion = removal.start_deletion(kind=Deletion.Kind.PROJECT, target=other_project, by=by)
-    assert removal.delete_target_object(deletion)
+    assert removal.delete_target_row(deletion)
 
 
 @pytest.mark.parametrize("remove", [hide_raters, forget_rater, delete_item, delete_project])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from metrics.jobs import deletions
+from metrics.jobs import permanent_deletions
 from projects.models import Deletion, Project, Question
 
 Address = Callable[..., str]
@@ -22,7 +22,7 @@ def test_project_is_archived_at_once_and_deleted_by_workers(
     project.refresh_from_db()
     assert project.archived_at is not None
     assert Deletion.objects.get().finished_at is None
-    while deletions.process_pending_deletions():
+    while permanent_deletions.process_pending_deletions():
         pass
     assert not Project.objects.filter(pk=project.pk).exists()
     assert Deletion.objects.get().finished_at is not None

@@ -15,7 +15,7 @@ from django.core.management import call_command
 from django.urls import reverse
 
 from metrics.integrity.audit import audit_question
-from metrics.jobs import deletions
+from metrics.jobs import permanent_deletions
 from metrics.jobs.question_updates import update_question
 from metrics.models import PairTally
 from projects.models import Deletion, GoldAnswer, Item, Project, Question, Rater
@@ -55,7 +55,7 @@ def assert_counts_are_exact(question: Any) -> None:
 
 def finish_deletions() -> None:
     for _turn in range(20):
-        deletions.process_pending_deletions()
+        permanent_deletions.process_pending_deletions()
         if not removal.list_open_deletions().exists():
             return
     raise AssertionError("it does not come to an end")
@@ -156,7 +156,7 @@ def test_another_worker_resumes_an_interrupted_deletion(
     rater = Rater.objects.get(key="ben")
     removal.start_deletion(kind="rater", target=rater, by=lead)
     turns = 0
-    while not deletions.process_deletion(Deletion.objects.get(), seconds=0.0):
+    while not permanent_deletions.process_deletion(Deletion.objects.get(), seconds=0.0):
         turns += 1
         assert turns < 40
     assert turns > 3
@@ -173,7 +173,7 @@ def test_rating_added_meanwhile_is_deleted_too(rated_question: Any, lead: Any, r
     update_question(rated_question.pk)
     while removal.delete_next_batch(deletion):
         pass
-    assert not removal.delete_target_object(deletion)
+    assert not removal.delete_target_row(deletion)
     assert Item.objects.filter(pk=item.pk).exists()
     finish_deletions()
     assert not Item.objects.filter(pk=item.pk).exists()

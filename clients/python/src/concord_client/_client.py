@@ -364,7 +364,11 @@ class ProjectClient:
     def import_file(
         self, path: str | Path, *, dry_run: bool = False, **options: Any
     ) -> models.Import:
-        """Import a file of another tool; the options are those of POST .../imports/."""
+        """Import a table, or a file of another tool; ``options`` are those of POST .../imports/.
+
+        ``dry_run`` only checks it. A file with a problem, or whose meaning is in doubt, raises
+        ApiError, and nothing is stored.
+        """
         file = (Path(path).name, Path(path).read_bytes())
         form = {name: value for name, value in options.items() if value is not None}
         form["dry_run"] = str(dry_run).lower()

@@ -57,7 +57,7 @@ class Icc:
 def icc(values: npt.ArrayLike) -> dict[str, Icc]:
     """Return name -> Icc of the six forms, from values (n, R) of n items rated by all R raters.
 
-    All are undefined, with a reason, for fewer than two items or raters, or without variance.
+    All are Icc(None, reason) for fewer than two items or raters, or without variance.
     """
     table = np.asarray(values, float)
     n, raters = table.shape
@@ -71,7 +71,8 @@ def icc_from_counts(
 ) -> dict[str, Icc]:
     """Return name -> Icc of the six forms from counts of complete items.
 
-    The arguments are those of MeanSquares.from_counts.
+    The arguments are those of MeanSquares.from_counts. All are Icc(None, reason) for fewer than two
+    items or raters, or without variance.
     """
     rater_counts = np.asarray(raters)
     n = int(np.asarray(n_items).sum())
@@ -88,7 +89,8 @@ def icc_from_counts(
 def icc_of_two_raters(table: npt.ArrayLike, values: npt.ArrayLike) -> dict[str, Icc]:
     """Return name -> Icc of two raters, from the table (k, k) of shared items.
 
-    values (k,): numbers of the categories.
+    values (k,): numbers of the categories. All are Icc(None, reason) for fewer than two items, or
+    without variance.
     """
     counts = np.asarray(table, np.int64)
     rows, columns = np.nonzero(counts)

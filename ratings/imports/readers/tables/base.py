@@ -55,7 +55,11 @@ class TableSource:
         raise NotImplementedError
 
     def read_head(self, path: Path, mapping: ImportMapping) -> TableHead:
-        """Return the column names and the first rows. Raises UnreadableFileError."""
+        """Return the column names and the first rows.
+
+        Raises UnreadableFileError if the names or the first REQUIRED_ROWS rows cannot be read, and
+        for a table that is empty or has only names. The check reports an error further down.
+        """
         lines = TidyLines(self.open_lines(path, mapping))
         rows = []
         try:
@@ -63,7 +67,7 @@ class TableSource:
                 rows.append(row)
         except UnreadableFileError:
             if len(rows) <= REQUIRED_ROWS:
-                raise  # the check reports an error further down with its line
+                raise
         if not rows:
             raise UnreadableFileError("empty")
         line, cells = rows[0]

@@ -99,7 +99,11 @@ class CrossedRows:
             self.n_items += count
 
     def _split_row_text(self, text: str) -> tuple[str, str]:
-        """Return (rater, label) of the text that names a row, such as "Rater A: yes"."""
+        """Return (rater, label) of the text that names a row, such as "Rater A: yes".
+
+        Without a rater in the text, the rater is that of all rows, or ROW_RATER. A text without a
+        known label is returned as the label.
+        """
         labels = [label for _, label in self.columns]
         if text.isdigit() and text not in labels and 0 < int(text) <= len(labels):
             # Rows that are numbered instead of named have the labels of the columns in order.

@@ -64,7 +64,10 @@ class ConcordSource(ToolSource):
 
 
 def _get_exact_text(value: Any) -> str:
-    """Return a text unchanged, so that blanks around a key or label are reported as an error."""
+    """Return a text unchanged, so that blanks around a key or label are reported as an error.
+
+    Another value, such as a number or None, is returned as its text without blanks.
+    """
     return value if isinstance(value, str) else to_text(value)
 
 

@@ -129,7 +129,7 @@ class CvatReader:
                 continue
             if element.tag == "meta":
                 self.rater = _get_assignee(element) or self.rater
-                yield from _parse_labels(element)
+                yield from _parse_declared_tags(element)
             elif element.tag == "image":
                 # The parser provides no lines, so images are counted instead.
                 n_images += 1
@@ -174,8 +174,8 @@ def _parse_tag(image_number: int, key: str, rater: str, tag: Element) -> Iterato
             yield RatingRecord(image_number, key, rater, question, value)
 
 
-def _parse_labels(meta: Element) -> Iterator[Record]:
-    """Yield the labels that an image may be tagged with."""
+def _parse_declared_tags(meta: Element) -> Iterator[Record]:
+    """Yield the question of the tags that an image may have; nothing if none is declared."""
     names = []
     for label in meta.iter("label"):
         kind = to_text(label.findtext("type"))

@@ -28,7 +28,7 @@ from metrics.views.common.trends.period_comparison import (
 )
 from projects.models import Item, Rater
 from tests.cast import rate_many
-from tests.metrics.test_attribution import changed_question, module_cast  # noqa: F401 - fixtures
+from tests.metrics.test_change_attribution import changed_question, module_cast  # noqa: F401 - fixtures
 
 WEEKS = "period=week&from=2026-05-04&to=2026-05-11"
 POLL_HEADERS = {"X-Shown-Version": "pending"}  # polling of an open page

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from metrics.attribution import ATTRIBUTION_JOB
+from metrics.change_attribution import ATTRIBUTION_JOB
 from metrics.filtered.filtered_jobs import FILTERED_RESULT_JOB
 from metrics.question_scale import QuestionScale
 from metrics.results.findings import Findings

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from django.utils.html import strip_tags
 
-from metrics.attribution import _list_bias_shifts
+from metrics.change_attribution import _list_bias_shifts
 from metrics.question_scale import QuestionScale
 from metrics.views.common.insights import build_outlier_sentences, build_sentences
 from projects.models import Rater

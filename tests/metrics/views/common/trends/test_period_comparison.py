@@ -15,7 +15,7 @@ from metrics.jobs.question_updates import update_question
 from metrics.models import Diagnosis
 from metrics.views.common.trends import period_comparison
 from metrics.views.common.trends.period_comparison import TrendPeriod, compute_clear_change
-from tests.metrics.test_attribution import changed_question, module_cast  # noqa: F401 - fixtures
+from tests.metrics.test_change_attribution import changed_question, module_cast  # noqa: F401 - fixtures
 
 
 def get_findings(response: Any) -> str:

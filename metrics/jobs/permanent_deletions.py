@@ -39,4 +39,4 @@ def process_deletion(deletion: Deletion, *, seconds: float = TURN_SECONDS) -> bo
     while removal.delete_next_batch(deletion):
         if time.monotonic() > deadline:
             return False
-    return not removal.list_questions_to_count(deletion) and removal.delete_target_object(deletion)
+    return not removal.list_questions_to_count(deletion) and removal.delete_target_row(deletion)

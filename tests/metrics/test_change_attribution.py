@@ -10,7 +10,7 @@ from celery import current_app
 from django.utils import timezone
 
 from core.jobs import dispatch
-from metrics import attribution, tasks
+from metrics import change_attribution, tasks
 from metrics.jobs.question_updates import update_question
 from metrics.models import Attribution, Result
 from projects.models import Item
@@ -63,7 +63,7 @@ def request_attribution(question: Any, **changes: Any) -> Attribution:
         "later_start": SECOND_WEEK,
         "weights": "none",
     } | changes
-    return attribution.get_or_request_attribution(question, **fields)
+    return change_attribution.get_or_request_attribution(question, **fields)
 
 
 def test_result_names_rater_who_explains_the_change(changed_question: Any) -> None:
@@ -133,7 +133,7 @@ def test_sweep_computes_attribution_when_broker_is_down(
     monkeypatch.setattr(current_app, "send_task", raise_error)
     assert request_attribution(changed_question).pending
     assert "the sweep will find it" in caplog.text
-    attribution.ATTRIBUTION_JOB.sweep()
+    change_attribution.ATTRIBUTION_JOB.sweep()
     assert not Attribution.objects.get().pending
 
 
@@ -144,14 +144,14 @@ def test_failed_attribution_stays_pending_and_others_are_computed(
         request_attribution(changed_question),
         request_attribution(changed_question, weights="linear"),
     )
-    original = attribution.compute_attribution
+    original = change_attribution.compute_attribution
 
     def fail_for_broken(row: Attribution, scale: Any, clusters: Any) -> Any:
         if row.pk == broken.pk:
             raise RuntimeError("no")
         return original(row, scale, clusters)
 
-    monkeypatch.setattr(attribution, "compute_attribution", fail_for_broken)
+    monkeypatch.setattr(change_attribution, "compute_attribution", fail_for_broken)
     tasks.sweep_all()
     assert set(Attribution.objects.filter(pending=True)) == {broken}
     assert Attribution.objects.get(pk=fine.pk).result
@@ -239,7 +239,7 @@ def test_undefined_value_is_none_with_reason(question: Any, rate: Any, utc: Any)
 def test_oldest_attributions_are_deleted(
     changed_question: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(attribution, "MAX_STORED", 2)
+    monkeypatch.setattr(change_attribution, "MAX_STORED", 2)
     for weights in ("none", "linear", "quadratic"):
         request_attribution(changed_question, weights=weights)
     assert set(Attribution.objects.values_list("weights", flat=True)) == {"linear", "quadratic"}
