@@ -71,6 +71,8 @@ KINDS: dict[str, EventKind] = {
     ),
     "appeal.answered": EventKind("A lead answered an appeal", Capability.MANAGE),
 }
+# Fields of an event's data that contain a rater's key.
+RATER_KEY_FIELDS = ("rater", "other_rater")
 
 
 def list_kinds(role: str) -> list[str]:

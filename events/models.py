@@ -17,7 +17,8 @@ from projects.models import Project
 class Event(models.Model):
     """Something that happened in a project or its data, as the feed and webhooks report it.
 
-    Written once, in the transaction of the change that it describes, and never changed.
+    Written once, in the transaction of the change that it describes, and never changed, except that
+    the keys of raters in its data follow those of the raters.
     """
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="events", db_index=False)

@@ -15,7 +15,7 @@ from decimal import Decimal
 TRUTH_VALUES = ("true", "false")
 _DECIMAL_DIGIT = re.compile(r"\d")
 MINUS_SIGNS = str.maketrans({"\u2212": "-", "\uff0d": "-"})  # the sign for minus, and its wide form
-MAX_EXPONENT = 20  # a number with a greater one is left as it is written
+MAX_EXPONENT = 20  # a number with a greater one is written with its exponent
 
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,4})?", re.ASCII)
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+", re.ASCII)
@@ -66,7 +66,10 @@ def parse_number(label: str) -> float | None:
 
 
 def format_number(number: Decimal) -> str:
-    """Return the shortest plain spelling of a number: 1 for 1.0, +1 and 1e0."""
+    """Return the shortest plain spelling of a number: 1 for 1.0, +1 and 1e0.
+
+    Beyond MAX_EXPONENT it has an exponent: 1E+30.
+    """
     if number == 0:
         return "0"
     normal = number.normalize()
@@ -76,8 +79,8 @@ def format_number(number: Decimal) -> str:
 def has_decimal_commas(labels: Collection[str]) -> bool:
     """Return whether the commas in these labels are decimal commas.
 
-    Then all labels are numbers, and at least one does not have three digits after its comma. False
-    without such a label, because 1,000 may be a thousand.
+    Then all labels are numbers, and at least one, such as 2,5 or 1234,567, cannot be thousands, as
+    1,000 may be.
     """
     commas = [label for label in labels if _DECIMAL_COMMA.fullmatch(label)]
     plain_labels = [label for label in labels if not _DECIMAL_COMMA.fullmatch(label)]

@@ -19,6 +19,7 @@ from django.utils import timezone
 
 from core import security_log
 from core.hooks import Hook
+from events.kinds import RATER_KEY_FIELDS
 from events.models import Event
 from projects import permissions
 from projects.models import Category, Deletion, Project, Rater, RaterIdentity
@@ -259,7 +260,7 @@ def pseudonymize_rater(*, rater: Rater, by: Any, comments: bool) -> Rater:
 
 
 def replace_names(rater: Rater, replacement: str) -> None:
-    """Remove the rater's name from the project's imports and connections, and replace it in events.
+    """Remove the rater's name from ended imports and from connections, and replace it in events.
 
     ``replacement`` is the key that events then show. Exported files are deleted. What the person
     annotates in Label Studio from then on is ignored.
@@ -283,8 +284,9 @@ def replace_names(rater: Rater, replacement: str) -> None:
         }
         _remove_member(run.mapping, keys, rater.user_id)
         run.save(update_fields=["summary", "mapping"])
-    for event in Event.objects.filter(project=rater.project_id, data__rater=rater.key):
-        Event.objects.filter(pk=event.pk).update(data={**event.data, "rater": replacement})
+    for name in RATER_KEY_FIELDS:
+        for event in Event.objects.filter(project=rater.project_id, **{f"data__{name}": rater.key}):
+            Event.objects.filter(pk=event.pk).update(data={**event.data, name: replacement})
 
 
 def _remove_member(mapping: dict[str, Any], keys: tuple[str, ...], user_id: int | None) -> None:

@@ -22,13 +22,13 @@ from django.views.decorators.http import require_POST, require_safe
 
 from core import security_log
 from core.text import describe_saved
+from events.kinds import RATER_KEY_FIELDS
 from events.models import Event
 from projects import hooks
 from projects.models import Approval, Member, Project
 from projects.permissions import get_project
 from projects.services import approvals, pseudonyms
 
-RATER_KEY_FIELDS = ("rater", "other_rater")  # fields of an event's data that contain a rater's key
 EVENTS_PER_BATCH = 500
 
 

@@ -59,8 +59,9 @@ class RaterProgress:
     """A rater's progress, in numbers of items.
 
     ``remaining``: maximum number of items that the rater can still get. ``items``: active items of
-    the project. ``pace``: median seconds per item of the latest items, None with fewer than
-    MIN_ITEMS_FOR_PACE items. ``daily_goal``: items a day that the rater wants to reach, or None.
+    the project. ``pace``: median seconds per item of the latest items, None if the time of fewer
+    than MIN_ITEMS_FOR_PACE is known. ``daily_goal``: items a day that the rater wants to reach, or
+    None.
     ``can_go_back``: the rater has an earlier answer or skip to return to.
     """
 

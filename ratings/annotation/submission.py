@@ -112,9 +112,9 @@ def submit_answers(
 
     Returns the exam that ended by this answer, or None. ``codes`` maps each question to the code of
     its answer; ``page_versions`` says what the rater saw. Answering again corrects, and the same
-    answers again change nothing. Raises ItemNotAssigned, NoSlotLeft, ExamRequired,
+    answers again change nothing. Raises ItemNotAssigned, NoSlotLeft, ExamRequired, ProjectArchived,
     CorrectionsClosed, ExamAnswersFinal, AnsweredInOtherWindow (all of them RatingNotAllowed), or
-    UnknownCode (of ratings.services.judgement); then nothing has changed.
+    UnknownCode (of ratings.services.judgement); then no answer has changed.
     """
     ended_exams: list[Exam] = []
     store_answers = functools.partial(

@@ -79,7 +79,10 @@ def rate(request: HttpRequest, project_id: int) -> HttpResponse:
 
 
 def require_rater(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Decorate a view to get the user's rater; it raises Http404 if there is none."""
+    """Decorate a view to get the user's rater; it raises Http404 if there is none.
+
+    A paused rater gets a page that says so (403). rate.js gets a fragment instead of each error.
+    """
 
     @login_required
     @never_cache

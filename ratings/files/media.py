@@ -74,7 +74,7 @@ class MediaUpload:
 
 
 def add_media_items(*, project: Project, files: Sequence[Any], by: Any) -> dict[str, int]:
-    """Create or change the item of each uploaded file; the file's name is the item's key.
+    """Create or change the item of each file; the file's name without extension is the key.
 
     All or nothing. Returns the counts of ``upsert_items``. Raises InvalidProjectChange, whose
     ``fields`` map the name of each rejected file to the reason.

@@ -77,7 +77,10 @@ def limit_upload(setting: str) -> Callable[[View], View]:
 
 
 def _has_room(length: int) -> bool:
-    """Return whether the disk has room for the upload twice (received and stored) and a margin."""
+    """Return whether the disk has room for the upload twice (received and stored) and a margin.
+
+    True for an upload of FORM_BYTES or less.
+    """
     free = shutil.disk_usage(settings.FILE_UPLOAD_TEMP_DIR).free
     return free >= 2 * length + SPARE_BYTES if length > FORM_BYTES else True
 

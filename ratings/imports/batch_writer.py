@@ -51,7 +51,10 @@ def write_staged_rows(
     archive: MediaArchive | None = None,
     heartbeat: Heartbeat = lambda: None,
 ) -> None:
-    """Write all staged rows that are not yet written. Raises ImportStopped or LeaseLost.
+    """Write all staged rows that are not yet written.
+
+    Raises ImportStopped, LeaseLost, or UnreadableFileError for a damaged archive; the batches
+    before stay written.
 
     ``archive`` has the media files that the items refer to, None if the file came without one;
     ``heartbeat`` is called between files.

@@ -202,7 +202,7 @@ def _build_mapping(
 ) -> tuple[ImportMapping, TableHead | None]:
     """Return the run's mapping with the options applied, and the head of a table or None.
 
-    Raises InvalidImportOptions.
+    Raises InvalidImportOptions or UnreadableFileError.
     """
     if options.encoding or options.sheets:
         services.reread_file(

@@ -203,7 +203,10 @@ def _add_label_notes(run: ImportRun, result: FileResult) -> None:
 def _add_problem_on_repeated_rows(
     run: ImportRun, result: FileResult, options: ImportOptions
 ) -> None:
-    """Add a problem if a wide table has several rows of an item, unless an option decides."""
+    """Add a problem if a table without a column of raters repeats items.
+
+    Not if an option decides what happens to the repeats.
+    """
     assert result.understood is not None
     message = "" if options.duplicate_policy else result.understood.format_repeated_rows()
     if message:

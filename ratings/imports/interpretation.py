@@ -98,8 +98,8 @@ class FileInterpretation:
 
     ``sheets`` are the sheets that are read. ``default_rater`` is the rater of all ratings of a
     table without raters. ``zone`` applies to times that name none; it is empty if all do.
-    ``questions`` are by key. ``counts`` are numbers of items, raters and ratings, ``left_out`` maps
-    a reason to the parts skipped for it.
+    ``questions`` are by key. ``counts`` are numbers of items, raters, ratings, gold answers and
+    skips, ``left_out`` maps a reason to the parts skipped for it.
     """
 
     source: str

@@ -182,8 +182,8 @@ def start_writing(
     """Create the project and questions that are new, start the writing, and return the project.
 
     ``duplicate_policy`` is a key of DUPLICATE_POLICIES or "again"; ``new_scales`` maps the key of
-    each new question to its scale. Raises errors of project and question rules, or LeaseLost if the
-    run is no longer checked; then nothing changes.
+    each new question to its scale. Raises InvalidProjectChange, InvalidQuestions or BadRequest for
+    an invalid project, question or match, LeaseLost for a run in another state: nothing changes.
     """
     mapping = ImportMapping.from_run(run)
     mapping.duplicate_policy = duplicate_policy

@@ -93,8 +93,8 @@ def _copy_chunks(
 ) -> tuple[int, str | None, UnreadableFileError | None]:
     """Write the chunks and return (size, encoding, encoding error) as in StoredFile.
 
-    Each chunk is decoded as UTF-8 while it is copied. Raises UnreadableFileError for an empty file
-    and for one that is too large.
+    Text is decoded as UTF-8 while it is copied, unless it shows another encoding. Raises
+    UnreadableFileError for a file that is empty, too large, or of a kind that cannot be imported.
     """
     encoding: str | None = None
     encoding_error: UnreadableFileError | None = None

@@ -120,7 +120,7 @@ def get_excerpt(body: Any) -> str:
 
 
 def render_inline(body: Any, name: str = "") -> SafeString | str:
-    """Return an item on one line of a list: its only image, or an excerpt of its text.
+    """Return an item on one line of a list: an excerpt, or its first image if it has no text.
 
     ``name`` is the image's alternative text.
     """

@@ -236,7 +236,10 @@ def build_query(project: Project, filters: ItemFilters) -> QuerySet[Item]:
 
 
 def count_ratings_by_item(item_ids: Iterable[int]) -> dict[int, int]:
-    """Return item id -> number of current ratings; only for a limited number of items."""
+    """Return item id -> number of current ratings, without items that have none.
+
+    Only for a limited number of items.
+    """
     rows = Rating.objects.current().filter(item__in=list(item_ids)).order_by()
     return dict(rows.values_list("item_id").annotate(Count("id")))
 

@@ -32,7 +32,8 @@ ANSWER_MANAGERS = (Rating.objects, CheckAnswer.objects)
 def delete_or_withdraw_item(*, item: Item, by: Any) -> bool:
     """Delete an item without ratings and open assignments, else withdraw it; True if deleted.
 
-    Withdrawn ratings count as ratings.
+    Withdrawn ratings and check answers count as ratings. Raises PermissionDenied instead of a
+    deletion under a legal hold.
     """
     # Lock against concurrent ratings, whose rows refer to this one.
     Item.objects.select_for_update().get(pk=item.pk)
@@ -67,7 +68,11 @@ def withdraw_items(*, project: Project, item_ids: Sequence[int], withdrawn: bool
 
 @transaction.atomic
 def delete_or_pause_rater(*, rater: Rater, by: Any) -> bool:
-    """Delete a rater without ratings and open assignments, else pause them; True if deleted."""
+    """Delete a rater without ratings and open assignments, else pause them; True if deleted.
+
+    Withdrawn ratings and check answers count as ratings. Raises PermissionDenied instead of a
+    deletion under a legal hold.
+    """
     Rater.objects.select_for_update().get(pk=rater.pk)
     is_open = Assignment.objects.filter(rater=rater, state=Assignment.State.OPEN).exists()
     if is_open or any(rows.filter(rater=rater).exists() for rows in ANSWER_MANAGERS):
@@ -236,7 +241,8 @@ def delete_next_batch(deletion: Deletion) -> int:
 def delete_target_row(deletion: Deletion) -> bool:
     """Delete the row of the target, set the deletion's ``finished_at``, and return True.
 
-    Returns False if the target was rated meanwhile: then the steps have to be repeated.
+    Returns False if the target was rated meanwhile, or any other row still refers to it: then the
+    steps have to be repeated.
     """
     try:
         with transaction.atomic():

@@ -56,7 +56,7 @@ def record_tasks(
 
     ``tasks`` have all their annotations and predictions; ``deleted`` are objects that Label Studio
     no longer has; ``get_users`` returns ID -> user. Raises LabelStudioError if a task cannot be
-    recorded, or LeaseLost; then nothing has changed.
+    recorded, ProjectArchived or LeaseLost; then nothing has changed.
     """
     recorder = _Recorder(connection, tasks, deleted, get_users)
     with recorder.stage() as staged_rows, transaction.atomic():

@@ -205,8 +205,9 @@ def request_pull(connection: LabelStudioConnection) -> None:
 def receive_hint(connection_id: int, secret: str) -> bool:
     """Let a worker read an active connection soon; return False if the secret is wrong.
 
-    A hint has no other effect. The connection is due after HINT_INTERVAL, and a periodic task reads
-    it then, so that hints within this interval cause one reading.
+    A hint has no other effect, and none while the connection fails. The connection is due after
+    HINT_INTERVAL, and a periodic task reads it then, so that hints within this interval cause one
+    reading.
     """
     connection = LabelStudioConnection.objects.filter(pk=connection_id).first()
     if connection is None or not constant_time_compare(connection.hint_secret, secret):

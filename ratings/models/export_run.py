@@ -86,7 +86,7 @@ class ExportRun(Leased):
 
     @property
     def expires_at(self) -> datetime.datetime | None:
-        """Return the time at which the file is deleted; None for no file, or if it is kept."""
+        """Return when the export and its file are deleted; None while unfinished, or if kept."""
         if self.finished_at is None or not settings.KEEP_EXPORTS_DAYS:
             return None
         return self.finished_at + datetime.timedelta(days=settings.KEEP_EXPORTS_DAYS)

@@ -132,7 +132,11 @@ class UncountedItem(models.Model):
 
 
 class Revision(JudgementBase):
-    """An entry of a rating's history, which is written once and never changed."""
+    """An entry of a rating's history, which is written once and never changed.
+
+    Only the texts that a person wrote are cleared when their data are deleted, and entries go with
+    a rating that is deleted for good.
+    """
 
     class Source(models.TextChoices):
         FORM = "form", _("form")

@@ -41,7 +41,7 @@ class ExamRequired(RatingNotAllowed):
 
 
 class ItemNotAssigned(RatingNotAllowed):
-    """The item was never assigned to this rater."""
+    """The item was never assigned to this rater, or is not in the state that the action needs."""
 
 
 class ProjectArchived(RatingNotAllowed):

@@ -102,7 +102,10 @@ def _get_next_rows(backfill: TimezoneBackfill) -> list[tuple]:
 
 
 def count_ratings_by_code(question_id: int, codes: Iterable[int]) -> dict[int, int]:
-    """Return code -> number of ratings that have this code or are counted under it."""
+    """Return code -> number of ratings that have this code or are counted under it.
+
+    Codes without any are left out.
+    """
     requested_codes = set(codes)
     if not requested_codes:
         return {}

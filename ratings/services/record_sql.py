@@ -222,9 +222,10 @@ def _build_write_statements(
     context: WriteContext,
     adapt_time: Callable[[datetime.datetime], Any],
 ) -> list[bulk.Statement]:
-    """Return the statements that upsert each row and append its history, one or two a row.
+    """Return the statements that upsert each row and append its history.
 
-    ``ratings``: the values of _RATING_COLUMNS of each row.
+    On PostgreSQL one statement does this for several history entries; otherwise there is one for
+    each row and one for each entry. ``ratings``: the values of _RATING_COLUMNS of each row.
     """
     history: list[tuple[Any, ...]] = []
     for row, rating in zip(rows, ratings, strict=True):

@@ -47,7 +47,7 @@ def _has_notes() -> bool:
 
 
 def get_question_ids() -> set[int]:
-    """Return the ids of the questions with uncounted ratings."""
+    """Return the ids of the questions with uncounted ratings, or with notes that were left over."""
     model: Any = UncountedItem.objects if _has_notes() else Rating.objects.uncounted()
     return set(model.order_by().values_list("question_id", flat=True).distinct())
 
@@ -138,7 +138,7 @@ def get_batch(
 
 
 def has_uncounted(question_id: int) -> bool:
-    """Return whether the question has uncounted ratings."""
+    """Return whether the question has uncounted ratings, or a note that was left over."""
     model: Any = UncountedItem.objects if _has_notes() else Rating.objects.uncounted()
     return bool(model.filter(question_id=question_id).exists())
 

@@ -48,9 +48,10 @@ def rated_question(project: Project, question: Any, rate: Any) -> Any:
             record_check_answers({question: [check_answer]}, kind="repeat", by=None, source="form")
     rate(question, "i0", "ann", "major")
     update_question(question.pk)
-    Event.objects.create(
-        project=project, kind="alert.opened", data={"rater": "ann"}, at="2026-01-01T00:00Z"
-    )
+    for data in ({"rater": "ann"}, {"rater": "ben", "other_rater": "ann"}):
+        Event.objects.create(
+            project=project, kind="alert.opened", data=data, at="2026-01-01T00:00Z"
+        )
     for rater_row in Rater.objects.filter(project=project):
         RaterMessage.objects.create(
             rater=rater_row, text=f"said by {rater_row.key}?", sent_at="2026-01-01T00:00Z"

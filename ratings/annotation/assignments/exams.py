@@ -175,7 +175,8 @@ def get_eligible_answers(question: Question) -> dict[int, frozenset[int]]:
     """Return item id -> codes that count as correct, for the items that an exam may use.
 
     These items have a gold answer in force whose categories are all active, and which is not
-    suspected to be wrong.
+    suspected to be wrong. Left out are withdrawn items, items without content, and gold answers
+    that are shares instead of categories.
     """
     positions, tolerance = get_positions(question), question.effective_gold_tolerance
     rows = GoldAnswer.objects.in_force().filter(

@@ -3,9 +3,10 @@
 They look like all other items: same addresses, pages, states and figures. Their answers are check
 answers (ratings.services.own_answers), and they take no slot of their item. Which of a rater's
 items are checks is pseudo-random with a key that only this site knows, and the same each time it is
-computed. A rater gets a gold item at most once, those shown least often first. A rater gets a
-repeat of an item at most once, after as many of their own items and days as the project says, never
-two in a row, and no item that they flagged or commented, or whose rating has changed since.
+computed. A rater gets a gold item at most once: of a few at a random place, the one shown least
+often. A rater gets a repeat of an item at most once, after as many of their own items and days as
+the project says, never two in a row, and no item that they flagged or commented, whose rating has
+changed since, or whose content has.
 """
 
 from __future__ import annotations

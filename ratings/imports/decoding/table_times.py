@@ -69,7 +69,10 @@ def guess_date_order(texts: Iterable[str]) -> str:
 
 
 def is_numeric_time(text: str) -> bool:
-    """Return whether a number may be a time: seconds since 1970, or a spreadsheet's day number."""
+    """Return whether a number may be a time.
+
+    It may be seconds or milliseconds since 1970, or a spreadsheet's day number.
+    """
     return bool(_EPOCH_SECONDS.fullmatch(text) or _SPREADSHEET_DAYS.fullmatch(text))
 
 

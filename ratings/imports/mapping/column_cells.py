@@ -63,7 +63,7 @@ class ColumnCells:
 
     @cached_property
     def values(self) -> set[str]:
-        """Return the different texts."""
+        """Return the different texts, without the empty one."""
         return set(self.filled)
 
     @cached_property
@@ -88,7 +88,7 @@ class ColumnCells:
 
     @cached_property
     def has_times(self) -> bool:
-        """Return whether all texts look like dates or times."""
+        """Return whether all texts begin with a date; a time may follow, but not stand alone."""
         return bool(self.filled) and all(map(_TIME_PATTERN.match, self.filled))
 
     @cached_property
@@ -109,7 +109,8 @@ class ColumnCells:
     def is_label_like(self) -> bool:
         """Return whether the texts may be labels: short, no times, and repeated.
 
-        In a table of few rows, very short texts need not be repeated.
+        At most three of four texts differ. Of few texts, one repeat suffices, and very short ones
+        need none.
         """
         if not self.has_short_texts:
             return False

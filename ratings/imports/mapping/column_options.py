@@ -70,10 +70,11 @@ def apply_options(
     rater: str,
     duplicates: str,
 ) -> None:
-    """Apply a user's options to the mapping: column roles, layout, only rater, and policy.
+    """Apply a user's options to the mapping: column roles, layout, and the only rater.
 
-    ``rater`` is the rater of a table without raters, ``duplicates`` a key of DUPLICATE_POLICIES;
-    both may be empty. Raises InvalidImportOptions.
+    ``rater`` is the rater of a table without raters, ``duplicates`` a key of DUPLICATE_POLICIES or
+    "again"; both may be empty. ``duplicates`` is not stored: it only decides doubts about repeated
+    rows. Raises InvalidImportOptions.
     """
     mapping.default_rater = rater or mapping.default_rater
     apply_column_options(mapping, head, columns=columns, layout=layout)
@@ -94,9 +95,9 @@ def apply_column_options(
 ) -> None:
     """Apply (role, column name) pairs and a layout to the guessed mapping.
 
-    An empty column name removes the guessed column of a role. Several label columns are one
-    question each, several rater columns are the raters of a wide table, and several item columns
-    are joined to one ID. Raises InvalidImportOptions.
+    An empty column name removes the guessed column of a role, but not several guessed label
+    columns. Several label columns are one question each, several rater columns are the raters of a
+    wide table, and several item columns are joined to one ID. Raises InvalidImportOptions.
     """
     if not columns and not layout:
         return
@@ -130,7 +131,11 @@ def apply_column_options(
 
 
 def _get_single_columns(roles: Mapping[str, Sequence[int]], layout: str) -> dict[str, int]:
-    """Return role -> column for the roles that only one column can have, except the label."""
+    """Return role -> column for the roles that only one column can have.
+
+    Without the label, and in the wide layout without the rater. Of several columns of a role, it is
+    the last one, of several item columns the first.
+    """
     single_roles = {*ROLES} - {"label"} - ({"rater"} if layout == "wide" else set())
     return {
         role: indexes[0 if role == "item" else -1]
@@ -200,7 +205,11 @@ def _set_label_columns(mapping: ImportMapping, labels: list[int], used: set[int]
 
 
 def _release_long_roles(mapping: ImportMapping, guess: ImportMapping, used: set[int]) -> None:
-    """Remove guessed roles that the chosen layout does not have; those in ``used`` stay."""
+    """Remove guessed roles that the chosen layout, which is not long, does not have.
+
+    Those in ``used`` stay, except in the layouts crossed and combinations. A layout whose rows are
+    labels or items then gets the column that has them.
+    """
     own_roles = OWN_ROLES.get(mapping.layout, frozenset())
     mapping.columns = {
         role: index

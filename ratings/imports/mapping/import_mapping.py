@@ -79,7 +79,7 @@ class ImportMapping:
     question_text: str = ""
     project_name: str = ""
     time_zone: str = "UTC"  # of a new project
-    duplicate_policy: str = "last"  # a key of DUPLICATE_POLICIES
+    duplicate_policy: str = "last"  # a key of DUPLICATE_POLICIES, or "again"
     content_columns: list[int] = field(default_factory=list)
     attribute_columns: list[int] = field(default_factory=list)
     label_columns: list[int] = field(default_factory=list)

@@ -41,7 +41,8 @@ class RaterMatches:
 def get_matchable_users(project: Project | None, by: Any) -> QuerySet[User]:
     """Return the users whom raters of the file can be matched with.
 
-    These are the project's members; ``by`` alone if the import creates the project (None).
+    These are the project's members with an active account; ``by`` alone if the import creates the
+    project (None), and nobody if ``by`` is None as well.
     """
     if project is None:
         return User.objects.filter(pk=by.pk) if by else User.objects.none()
@@ -53,8 +54,8 @@ def resolve_matches(
 ) -> RaterMatches:
     """Return the project's raters for matches (rater key in the file -> user id).
 
-    Matches with users who are no longer members are ignored. ``project`` is None if the import
-    creates it; only ``by`` can then be matched.
+    Matches with users who are no longer active members are ignored. ``project`` is None if the
+    import creates it; only ``by`` can then be matched.
     """
     member_ids = set(
         get_matchable_users(project, by)
@@ -97,8 +98,9 @@ def suggest_matches(
     """Return suggested matches (rater key -> user id) for raters given as (key, name).
 
     A rater matches the one member whose e-mail address, user name or full name equals the key or
-    the name. A name shared by two members matches nobody. Of a new project (None), only ``by`` is a
-    member.
+    the name, in any case of the letters. A name shared by two members matches nobody, and a rater
+    whom the project has linked to an account already is left out. Of a new project (None), only
+    ``by`` is a member.
     """
     users_by_name: dict[str, set[int]] = defaultdict(set)
     for user in get_matchable_users(project, by):
@@ -120,9 +122,10 @@ def suggest_matches(
 
 
 def add_earlier_matches(mapping: import_mapping.ImportMapping, project: Project | None) -> None:
-    """Add the matches of earlier imports of the project to the mapping.
+    """Add the matches of the project's last MAX_EARLIER_RUNS finished imports to the mapping.
 
-    Importing the same file again then changes nothing. A new project (None) has no earlier imports.
+    Where they differ, the latest counts. Importing the same file again then changes nothing. A new
+    project (None) has no earlier imports.
     """
     if project is None:
         return

@@ -121,10 +121,10 @@ class LabelAndItemColumns(RolesByName):
         """Return at most one column that distinguishes items of equal content.
 
         An example is the model, in a table with a row for each model that answered a prompt. Empty
-        if fewer than REPEATED_SHARE of the rows repeat the content and rater of another row.
-        ``answers`` are the label columns.
+        if fewer than REPEATED_SHARE of the rows repeat the content and rater of another row, and in
+        a table without raters. ``answers`` are the label columns.
         """
-        if "item" in self.columns or not self.has_content:
+        if "item" in self.columns or "rater" not in self.columns or not self.has_content:
             return []
         columns = self.head.columns
         keys = [*self.list_key_columns(), self.columns["rater"]]
@@ -185,7 +185,8 @@ class LabelAndItemColumns(RolesByName):
     def list_columns_distinguishing_rows(self, indexes: Sequence[int]) -> list[int]:
         """Return those of the columns that have a different value in each row of an item.
 
-        Columns named like a column of models come first.
+        Columns that repeat no value at all are left out, because they number the rows. Columns
+        named like a column of models come first. A column must identify the items.
         """
         columns = self.head.columns
         keys = [columns[index].texts for index in self.list_key_columns()]
@@ -199,7 +200,10 @@ class LabelAndItemColumns(RolesByName):
         ]
 
     def list_model_columns(self, indexes: Sequence[int]) -> list[int]:
-        """Return those of the columns that are named like a column of models and repeat values."""
+        """Return those of the columns that are named like a column of models and repeat values.
+
+        In a table of one row, they need not repeat any.
+        """
         return [
             index
             for index in indexes

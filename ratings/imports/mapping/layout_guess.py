@@ -260,7 +260,7 @@ class _ColumnGuesser(WideTables):
             self.reasons[question] = "values"
 
     def _release_scores_of_raters(self) -> None:
-        """Make columns named like computed scores available if their values depend on the rater."""
+        """Release columns named like scores whose values follow from neither item nor rater."""
         for index, reason in list(self.reasons.items()):
             if reason == "derived" and is_score_name(self.head.names[index]):
                 del self.reasons[index]

@@ -334,8 +334,8 @@ def list_remark_columns(
 ) -> list[int]:
     """Return those of the doubtful columns that seem to be remarks, not labels.
 
-    Their texts are not repeated and not in another column, and most cells are empty, or many are
-    filled, or all other columns are numeric.
+    Their texts are no numbers, not repeated and in no other column, and most cells are empty, or
+    many are filled, or all others are numeric. [] if fewer than two of ``indexes`` are certain.
     """
     columns = head.columns
     sure_columns = [index for index in indexes if index not in doubtful]

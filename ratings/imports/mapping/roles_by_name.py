@@ -53,7 +53,10 @@ class RolesByName:
     # --- columns by name
 
     def exclude_unusable_columns(self) -> None:
-        """Exclude columns that are items, raters or labels only if the user says so."""
+        """Exclude columns that hardly are items, raters or labels, with a reason for each.
+
+        The user can choose them all the same, and some guesses look at excluded columns again.
+        """
         head = self.head
         normalized_names = list(map(normalize_name, head.names))
         for index, name in enumerate(head.names):
@@ -124,8 +127,10 @@ class RolesByName:
     def _may_be_label_or_text(self, role: str, index: int) -> bool:
         """Return whether the cells of a column are compatible with the role `label` or `text`.
 
-        Long texts, such as responses of a model, are content and no labels. Numbers, and numbered
-        keys (of posts, for example) if no other column has IDs of items, are no texts.
+        Long texts that are never repeated, such as responses of a model, are content and no labels;
+        under a name such as `response`, shorter texts are, too, if there are enough of them.
+        Numbers, and numbered keys (of posts, for example) if no other column has IDs of items, are
+        no texts.
         """
         cells = self.head.columns[index]
         if role == "label" and cells.filled and all(map(is_object_text, cells.filled)):

@@ -119,7 +119,7 @@ def find_crossed_counts(head: TableHead) -> list[int]:
         return columns if _is_diagonal_largest(head, columns) else []
     for texts in ((rows, names), (split_rater_prefix(rows)[1], split_rater_prefix(names)[1])):
         row_labels, column_labels = ({text.casefold() for text in group} for group in texts)
-        if row_labels == column_labels:
+        if row_labels == column_labels and len(rows) == len(columns):
             return columns
     return []
 
@@ -217,7 +217,10 @@ def find_count_columns(head: TableHead, candidates: Sequence[int]) -> list[int]:
 
 
 def find_named_counters(head: TableHead) -> list[int]:
-    """Return columns of counts that are fields of one object (label_counter.positive), or []."""
+    """Return the columns of counts that are fields of objects (label_counter.positive), or [].
+
+    [] for a single one, and if a cell has anything but a whole number.
+    """
     columns = [
         index
         for index, name in enumerate(head.names)

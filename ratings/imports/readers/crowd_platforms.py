@@ -56,8 +56,9 @@ GOLD_REASON_SUFFIX = "_gold_reason"
 class AppenSource(ToolSource):
     """Source of Appen's full reports (Figure Eight, CrowdFlower): a row for each judgement.
 
-    Columns with a gold answer beside them, and columns on which the contributors of a unit differ,
-    are questions; the other columns are content.
+    Columns with a gold answer beside them are questions. Without any, these are the columns on
+    which the contributors of a unit differ, or else those with few different values. The other
+    columns are content.
     """
 
     name = "Appen / Figure Eight"
@@ -127,8 +128,8 @@ TASK_ANSWERS = "taskAnswers"  # one column with the JSON of all answers
 class MturkSource(ToolSource):
     """Source of the results of a batch of Mechanical Turk, or of assignments from its API.
 
-    A HIT is an item, a worker a rater, each answer of the form a question. Rejected assignments are
-    left out.
+    A HIT is an item, a worker a rater, each answer of the form a question. The answers of rejected
+    assignments are left out.
     """
 
     name = "Amazon Mechanical Turk"
@@ -185,8 +186,8 @@ ANSWERED_STATUSES = ("", "approved", "accepted", "submitted")
 class TolokaSource(ToolSource):
     """Source of a Toloka pool: a row for each answered task, or a record for each assignment.
 
-    INPUT columns are the item's content, OUTPUT columns questions, GOLDEN columns gold answers.
-    Rejected assignments are left out.
+    INPUT columns are the item's content, OUTPUT columns questions, GOLDEN columns gold answers. The
+    answers of assignments that were rejected, or not submitted, are left out.
     """
 
     name = "Toloka"

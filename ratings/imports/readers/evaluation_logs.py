@@ -345,7 +345,8 @@ class DeepEvalSource(NestedSource):
 class LmEvalSource(ToolSource):
     """Source of the samples that lm-evaluation-harness logs.
 
-    Each filter of the responses, such as strict-match, is a rater; the metric is the question.
+    Each filter of the responses, such as strict-match, is a rater; the metric is the question, and
+    the rater, too, of responses that no filter has changed.
     """
 
     name = "lm-evaluation-harness"

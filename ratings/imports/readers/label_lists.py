@@ -80,7 +80,10 @@ class LewidiSource(ToolSource):
 
 
 class LabelListsSource(ToolSource):
-    """Source of records with a list of raters and parallel lists of their labels."""
+    """Source of records with a list of raters and parallel lists of their labels.
+
+    Raters of lists of labels alone are numbered by their places.
+    """
 
     name = _("lists of raters and labels (Hugging Face)")
     extensions = (".jsonl", ".json", ".csv")

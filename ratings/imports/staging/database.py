@@ -200,7 +200,10 @@ class StagingDatabase:
             self.contents.append(content)
 
     def flush(self, *, save: bool) -> None:
-        """Write the collected rows if ``save``, else discard them; clear the lists in any case."""
+        """Write the collected rows if ``save``, else discard them; clear the lists in any case.
+
+        New keys, and the details of raters, stay in memory until they are written.
+        """
         if save:
             self.db.execute("BEGIN")
             self.items.flush()
@@ -271,7 +274,7 @@ def add_heartbeat(db: sqlite3.Connection, heartbeat: Heartbeat) -> sqlite3.Conne
     """Make the connection call ``heartbeat`` during long queries, and return the connection.
 
     Sorting millions of rows takes longer than the timeout of a worker's lease. An exception of the
-    heartbeat interrupts the query.
+    heartbeat interrupts the query, which then raises sqlite3.OperationalError.
     """
 
     def call_heartbeat() -> int:

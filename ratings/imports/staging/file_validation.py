@@ -95,10 +95,11 @@ def validate_and_stage_file(
 ) -> FileReport:
     """Read, validate and stage the whole file on behalf of ``by``; return the report.
 
-    ``staging`` is finished, so that its rows can be written, only if the report has no problems.
+    ``staging`` is finished if no record has a problem. Problems of repeats, keys, contents and
+    media are found in its rows afterwards, so write them only if the report has no problems.
     ``project`` is None if the import creates it. ``question`` is the existing question that all
     ratings answer, or None. ``archive`` has the media files that the file refers to, if it came
-    with one. Raises what ``heartbeat`` raises.
+    with one. Raises what ``heartbeat`` raises, or sqlite3.OperationalError where that ends a query.
     """
     selected_question = None
     if not mapping.use_file_questions:

@@ -56,7 +56,7 @@ class RecordValidator:
 
         ``questions`` are the project's questions by key. ``selected_question`` is the key of the
         one question that all ratings answer, or None if the file names the question of each rating.
-        ``columns`` has the file's names of item, rater, label, rated_at, comment and question, for
+        ``columns`` has the file's names of item, rater, label, gold and so on, by role, for
         messages. ``allow_free_text``: nobody selected the column of labels, so free texts are
         skipped instead of reported. ``project_rater_keys`` and ``project_question_keys`` map keys
         of the file to the project's keys where these differ.

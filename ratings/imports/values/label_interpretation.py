@@ -348,7 +348,7 @@ def quote_labels(labels: Collection[str]) -> str:
 def parse_label_list(text: str) -> list[str]:
     """Return the labels of a comma-separated list; double quotes protect commas.
 
-    Raises ValueError if a quote is not closed.
+    Raises ValueError if a quote is not closed, or if text other than a comma follows its end.
     """
     try:
         rows = list(csv.reader([text], skipinitialspace=True, strict=True))

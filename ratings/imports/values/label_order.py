@@ -109,7 +109,10 @@ def guess_order(labels: Iterable[str]) -> LabelOrder:
 
 
 def find_known_scale(labels: Collection[str]) -> dict[str, float] | None:
-    """Return label -> step on a known scale that contains all of the labels, or None."""
+    """Return label -> step on a known scale that contains all of the labels, or None.
+
+    None for a single label. Labels share a step only if they are spellings of one phrase.
+    """
     phrases = {label: normalize_phrase(label) for label in labels}
     if len(phrases) < 2:
         return None
@@ -123,7 +126,10 @@ def find_known_scale(labels: Collection[str]) -> dict[str, float] | None:
 
 
 def is_known_scale(labels: Collection[str]) -> bool:
-    """Return whether three or more labels are steps of one scale of words, grades or signs."""
+    """Return whether three or more labels are steps of one scale.
+
+    The steps may be words, grades, signs or Roman numerals; numbers do not count.
+    """
     is_scale = guess_order(labels).basis in (KNOWN_SCALE, GRADES, SIGNS, ROMAN_NUMERALS)
     return len(labels) > 2 and is_scale
 
@@ -199,7 +205,7 @@ def _get_rank(match: re.Match[str], before: str, after: str) -> float:
 
 
 def _are_in_same_position(frames: list[tuple[str, str]]) -> bool:
-    """Return whether the numbers are first or last in all labels, or between the same words.
+    """Return whether the numbers are first or last in all labels, or behind the same words.
 
     ``frames`` are (text before, text after) the number. Signs and words for less and more before a
     number are ignored.
@@ -273,9 +279,9 @@ def _parse_roman(numeral: str) -> int:
 def _rank_grades(labels: Collection[str]) -> dict[str, float] | None:
     """Rank letter grades, the best last: F, D, C-, C, C+, B, A.
 
-    Bare letters may be names of options, so there must be a plus or minus, or F without E. Grades
-    in numbers keep the order of the numbers, the best first, and at least one has a minus. None for
-    other labels.
+    Bare letters may be names of options, so there must be a plus or minus, A and F without E, or a
+    credit grade of several letters (AA). Grades in numbers keep the order of the numbers, the best
+    first, and at least one has a minus. None for other labels.
     """
     texts = {
         label: label.strip().replace("\u2212", "-").replace("\u2013", "-").lower()

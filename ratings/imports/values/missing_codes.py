@@ -166,7 +166,10 @@ def _is_number_far_from_scale(label: str, labels: Collection[str]) -> bool:
 
 
 def _is_beside_scale(label: str, labels: Collection[str]) -> bool:
-    """Return whether the labels are ordered without those of no opinion, and not with this one."""
+    """Return whether the labels are ordered without those of no opinion, and not with this one.
+
+    This one may have a place in the order if it has a number: 9 = don't know.
+    """
     opinions = [answer for answer in labels if not _is_no_opinion(answer)]
     is_scale = guess_order(opinions).scale == "ordinal"
     has_value = _remove_value(label) != label
@@ -193,7 +196,8 @@ def _is_minus_one(label: str, counts: Mapping[str, int]) -> bool:
 def _classify_none(label: str, answers: Collection[str]) -> CodeStatus:
     """Return whether "None" is Python's missing value or an answer beside the other answers.
 
-    It is an answer if a known scale has it, and if it is not written as Python writes it. Beside
+    Beside numbers alone it is missing, however it is written. Otherwise it is an answer if a known
+    scale has it, if it is not written as Python writes it, and if there is no other answer. Beside
     capitalized words it may be either.
     """
     if not answers:

@@ -126,8 +126,9 @@ KEY_PATTERN = re.compile(
 class MatchingForm(forms.Form):
     """Form that matches questions and raters of the file with those of the project.
 
-    The fields are ``question_N`` and ``rater_N``, in the order of the file. False in a Boolean
-    context without fields.
+    The fields are ``question_N``, in the order of the file, and ``rater_N``: raters who are matched
+    already, then those with a suggested match, then the others whom the project does not have.
+    False in a Boolean context without fields.
     """
 
     def __init__(self, data: Any, *, run: ImportRun, mapping: ImportMapping) -> None:

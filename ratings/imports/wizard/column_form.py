@@ -23,14 +23,14 @@ from ratings.models import ImportRun
 
 from .forms import ImportOptionsForm
 
-# Layouts in which every column without a role holds labels.
+# Layouts in which every column without a role holds labels, or their counts.
 VALUE_LAYOUTS = ("wide", "counts", "crossed", "combinations", "raters")
 KEYLESS_LAYOUTS = ("crossed", "combinations", "raters")  # no column has the IDs of items
 NEW_QUESTION = "new"  # choice: a new question
 EVERY_QUESTION = "every"  # choice: the questions named in the file
 # Names of label columns that are no question.
 GENERIC_COLUMN_NAMES = {"annotation", "answer", "category", "class", "label", "labels", "rating"}
-# Roles that columns of a layout can have, and those that it requires.
+# Roles that single columns of a layout can have.
 ROLES_BY_LAYOUT = {
     "long": ROLES,
     "wide": ("item", *CONTENT_ROLES, "gold"),

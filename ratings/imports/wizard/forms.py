@@ -180,7 +180,7 @@ class ImportOptionsForm(forms.Form):
         return cleaned_data
 
     def apply_to_mapping(self) -> ImportMapping:
-        """Write project, time zone and default rater into the form's mapping and return it."""
+        """Write the options of the form into its mapping and return it."""
         cleaned_data = self.cleaned_data
         mapping = self.mapping
         mapping.create_missing = cleaned_data.get("create_missing", True)

@@ -39,7 +39,7 @@ SPACE = " "  # several stand for one, as in the tables that R prints
 
 
 class CsvRecords:
-    """Iterable of (line, cells) of a file without blank lines; ``bytes_read`` is the progress.
+    """Iterable of (line, cells) of a file without empty rows; ``bytes_read`` is the progress.
 
     ``line`` is the line on which the record begins, from 1, even if quoted cells span several
     lines. Iterating may raise UnreadableFileError.
@@ -200,8 +200,9 @@ def _is_separated_by_spaces(path: Path, *, encoding: str) -> bool:
 
 
 def read_stated_delimiter(path: Path, *, encoding: str) -> str:
-    """Return the delimiter that a first line such as `sep=;` states; "" without one.
+    """Return the delimiter that a first line such as `sep=;` states.
 
+    "" without such a line, and if it states another character than those of DELIMITERS.
     Raises UnreadableFileError if the file is missing.
     """
     try:

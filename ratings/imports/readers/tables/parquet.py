@@ -38,7 +38,7 @@ class ParquetSource(TableSource):
 
 
 class ParquetLines(CountedLines):
-    """Rows as lines of cells; the line of a row is its number below the header."""
+    """Rows as lines of cells: the names of the columns are line 1, the first row is line 2."""
 
     def __iter__(self) -> Iterator[TableLine]:
         if not has_parquet():

@@ -21,7 +21,7 @@ _TOTAL = re.compile(
 
 
 class TableEnd:
-    """The last rows of a table; `remove` moves totals, results and notes to `removed`.
+    """The last rows of a table; `remove_totals_and_notes` moves what is no data to `removed`.
 
     ``rows_above`` are rows of the same table above the last ones.
     """

@@ -359,7 +359,7 @@ class TableParser:
     def _parse_item(self, line: int, cells: Cells, key: str) -> Generator[Record, None, str]:
         """Yield the records of a row's item, and return the item's key.
 
-        The key is empty if the row has neither key nor content; the row is then skipped.
+        It is empty if the row has no key and no content (it is skipped), or an empty item cell.
         """
         body = {}
         for name, index in self.content:

@@ -1,4 +1,4 @@
-"""Excel workbooks (.xlsx): the first sheet with a table, read row by row.
+"""Excel workbooks (.xlsx): the sheet that most likely has the table, read row by row.
 
 Only values are read: a formula has the value that the spreadsheet program stored last, and links to
 other files are never followed.
@@ -80,10 +80,10 @@ def is_workbook(path: Path) -> bool:
 
 
 class XlsxLines(CountedLines):
-    """Rows of a workbook's sheet as lines of cells, without trailing empty cells.
+    """Rows of a workbook's sheet as lines of cells; rows without a value are left out.
 
-    ``title`` selects the sheet; without it, the first sheet with a table is read, and the others
-    are reported.
+    A row has as many cells as the widest one so far. ``title`` selects the sheet; without it, the
+    sheet that ranks first (`_rank_visible_sheet`) is read, and the others are reported.
     """
 
     has_blank_lines = True

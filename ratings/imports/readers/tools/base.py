@@ -284,7 +284,10 @@ def parse_seconds(value: Any) -> float | None:
 
 
 def parse_json(value: Any) -> Any:
-    """Return the value of a CSV cell that contains JSON, or None if it does not."""
+    """Return the value of a CSV cell that contains JSON, or None if it does not.
+
+    A value that is no text is returned unchanged.
+    """
     if not isinstance(value, str):
         return value
     try:
@@ -311,7 +314,9 @@ def parse_list(value: Any) -> list[Any]:
 def build_body(fields: Mapping[str, Any]) -> Fields:
     """Return a tool's fields as the body of an item.
 
-    Image, audio and video are recognized by their URLs; all other fields keep their names.
+    The first image, audio and video are recognized by their URLs. All other fields keep their
+    names, with `_data` behind those of text, HTML and media that have another type of value. Empty
+    values are left out.
     """
     body: Fields = {}
     for name, value in fields.items():
