@@ -276,7 +276,6 @@ TEMPLATES = [
             "builtins": [
                 "core.web.dates",
                 "core.web.links",
-                "core.web.punctuation",
                 "core.web.table_tags",
                 "agreement_site.middleware.static_bundles",
             ],
