@@ -19,7 +19,7 @@ from scipy import special
 
 from metrics.agreement import estimate_coefficient
 from metrics.agreement.coefficients import cohen, groups
-from metrics.agreement.coefficients.cohen import PairKappas, mean_kappa_by_items
+from metrics.agreement.coefficients.cohen import PairKappas, mean_kappa_weighted_by_items
 from metrics.agreement.counts.tally import count_pair_tables, count_patterns
 from metrics.agreement.estimate import Estimate
 from metrics.agreement.weights import build_weightings
@@ -188,7 +188,7 @@ def measure_mean_pairwise(design: Design, studies: int, rng: np.random.Generator
         pair_kappas = PairKappas(
             pairs.rater_a, pairs.rater_b, pairs.tables.sum(axis=(1, 2)), kappas
         )
-        estimates.append(mean_kappa_by_items(pair_kappas, tally.counts, tally.n_items)[0])
+        estimates.append(mean_kappa_weighted_by_items(pair_kappas, tally.counts, tally.n_items)[0])
     columns = (
         np.array([float(getattr(estimate, column.name)) for estimate in estimates])
         for column in fields(StudyEstimates)

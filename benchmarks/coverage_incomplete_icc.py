@@ -13,7 +13,7 @@ import argparse
 
 import numpy as np
 
-from metrics.agreement.coefficients.intraclass.incomplete import compute_incomplete_icc
+from metrics.agreement.coefficients.intraclass.incomplete_icc import compute_incomplete_icc
 
 DESIGNS = (  # items, raters, ratings an item (None: each rater with probability 1/2), grades
     (20, 5, 2, False),

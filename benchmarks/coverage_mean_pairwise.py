@@ -12,7 +12,7 @@ import sys
 import numpy as np
 
 from metrics.agreement.coefficients import cohen
-from metrics.agreement.coefficients.cohen import PairKappas, mean_kappa_by_items
+from metrics.agreement.coefficients.cohen import PairKappas, mean_kappa_weighted_by_items
 from metrics.agreement.counts.tally import count_pair_tables, count_patterns
 from metrics.agreement.estimate import Estimate
 
@@ -42,7 +42,7 @@ def estimate_mean_kappa(ratings: tuple[np.ndarray, ...]) -> Estimate:
     shared = pairs.tables.sum(axis=(1, 2))
     tally = count_patterns(item, code, K)
     pair_kappas = PairKappas(pairs.rater_a, pairs.rater_b, shared, kappas)
-    estimate, _n = mean_kappa_by_items(pair_kappas, tally.counts, tally.n_items)
+    estimate, _n = mean_kappa_weighted_by_items(pair_kappas, tally.counts, tally.n_items)
     return estimate
 
 

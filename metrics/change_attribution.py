@@ -36,7 +36,7 @@ from metrics.results.headline import trends
 from metrics.results.intervals import QuestionClusters
 from projects.models import Item, Question
 from ratings.models import NO_CODE, Rating
-from ratings.services.rating_times import EPOCH
+from ratings.services.rating_timestamps import EPOCH
 
 MAX_RATERS = 100  # in a result: those that explain most
 MAX_ATTRIBUTE_VALUES = (

@@ -23,7 +23,7 @@ from django.utils.translation import gettext as _
 from core.text import get_list_separator, has_control_character
 from projects.models import Rater
 from ratings.models import Assignment
-from ratings.services.rating_times import EPOCH
+from ratings.services.rating_timestamps import EPOCH
 
 EVERY_KIND = "all"  # people and models together, which are otherwise shown separately
 ITEM_PREFIX = "item."  # the parameter item.language=de selects items by their attribute "language"

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from metrics.agreement.estimate import Value
-from ratings.services.rating_times import EPOCH, date_from_day
+from ratings.services.rating_timestamps import EPOCH, date_from_day
 
 SPANS = ("day", "week", "month")
 MAX_DAYS = {"day": 1, "week": 7, "month": 31}  # days

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from metrics.agreement import Estimate, batch, registry
+from metrics.agreement import Estimate, registry, scale_coefficients
 from metrics.agreement.coefficients import cohen
 from metrics.agreement.counts.score_intervals import solve_together
 from metrics.agreement.counts.tally import PatternCounts, PeerTables
@@ -166,7 +166,7 @@ class QuestionScale:
         ``counts``: patterns (P, k) in declared order; ``n_items`` (..., P): numbers of items;
         ``names``: compute these only, all when None; ``interval``: False for values alone.
         """
-        return batch.pattern_coefficients(
+        return scale_coefficients.pattern_coefficients(
             counts,
             n_items,
             scale=self.kind,
@@ -198,7 +198,7 @@ class QuestionScale:
 
         ``peers``: G peer tables in declared order; ``names``: compute these only, all when None.
         """
-        return batch.compute_peer_coefficients(
+        return scale_coefficients.compute_peer_coefficients(
             peers.tables,
             peers.moments,
             peers.n_items,
@@ -213,7 +213,7 @@ class QuestionScale:
         ``tables`` (T, k, k): the pair's table of each period, in declared order.
         """
         weights = self.build_weight_matrices()
-        return batch.compute_pair_trend(
+        return scale_coefficients.compute_pair_trend(
             tables, scale=self.kind, weights=weights, values=self.values
         )
 

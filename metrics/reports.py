@@ -20,7 +20,7 @@ from django.utils.translation import gettext as _
 from core.jobs.on_demand import OnDemandJob
 from metrics.agreement import registry
 from metrics.agreement.counts import tally
-from metrics.agreement.counts.additive import PatternCounts
+from metrics.agreement.counts.additive_counts import PatternCounts
 from metrics.agreement.estimate import Value
 from metrics.agreement.weights import get_weighted_name
 from metrics.models import Report

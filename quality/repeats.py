@@ -30,7 +30,7 @@ from projects.models import Question, Rater
 from quality import recomputation
 from quality.models import RepeatScore, RepeatState
 from ratings.models import Assignment, CheckAnswer
-from ratings.services.rating_times import day_number
+from ratings.services.rating_timestamps import day_number
 
 BATCH_SIZE = 500
 REPEAT = Assignment.Kind.REPEAT

@@ -34,7 +34,7 @@ SQL_MODULES = {
     "ratings/annotation/assignments/hidden_checks.py",
     "ratings/annotation/assignments/queue.py",
     "ratings/annotation/rater_progress.py",
-    "ratings/annotation/remaining.py",
+    "ratings/annotation/remaining_items.py",
     "ratings/annotation/rater_selectors.py",
     "ratings/api/row_lookup.py",
     "ratings/imports/staging/database.py",

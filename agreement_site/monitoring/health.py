@@ -40,7 +40,7 @@ from metrics.counting import backlog
 from metrics.integrity import schedule
 from metrics.jobs.heartbeat import LATE_SECONDS
 from metrics.models import CountState
-from ratings.services import uncounted as services_uncounted
+from ratings.services import uncounted_ratings
 
 # Results follow within seconds: until then nothing is recorded.
 GRACE_PERIOD = datetime.timedelta(seconds=5)
@@ -68,7 +68,7 @@ class ResultLag:
 
 def record_and_measure_lag(now: datetime.datetime) -> ResultLag:
     """Store which questions are stale at ``now``, and return the lag of their results."""
-    uncounted, oldest_uncounted = services_uncounted.get_backlog()
+    uncounted, oldest_uncounted = uncounted_ratings.get_backlog()
     stale_counts = dict(
         CountState.objects.filter(unrefreshed__gt=0).values_list("pk", "unrefreshed")
     )
@@ -77,7 +77,7 @@ def record_and_measure_lag(now: datetime.datetime) -> ResultLag:
         question_id for question_id, moment in stale_since.items() if moment <= now - LATE_AFTER
     }
     if oldest_uncounted is not None and oldest_uncounted <= now - LATE_AFTER:
-        late = services_uncounted.get_ratings().filter(changed_at__lte=now - LATE_AFTER).order_by()
+        late = uncounted_ratings.get_ratings().filter(changed_at__lte=now - LATE_AFTER).order_by()
         failing.update(late.values_list("question_id", flat=True).distinct())
     times = [moment for moment in (oldest_uncounted, *stale_since.values()) if moment is not None]
     oldest_change = min(times, default=None)

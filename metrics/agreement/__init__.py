@@ -32,11 +32,11 @@ It imports no other module of metrics.
 """
 
 from .all_statistics import report
-from .batch import estimate_coefficient, pattern_coefficients, table_coefficients
 from .coefficients.declaration import Coefficient
 from .estimate import REASONS, Estimate, Value
 from .outliers import detect_alerted_raters
 from .registry import COEFFICIENTS
+from .scale_coefficients import estimate_coefficient, pattern_coefficients, table_coefficients
 
 __all__ = [
     "COEFFICIENTS",

@@ -15,18 +15,18 @@ import numpy.typing as npt
 
 from metrics.agreement.scales import validate_category_count, validate_codes, validate_values
 
-from .batch import compute_pattern_formula
 from .coefficients import cohen, marginal_tests
 from .coefficients.conger import RatedItems
 from .coefficients.declaration import Coefficient, Formula
 from .coefficients.intraclass.icc import Icc
-from .coefficients.intraclass.incomplete import compute_incomplete_icc, icc_of_ratings
+from .coefficients.intraclass.incomplete_icc import compute_incomplete_icc, icc_of_ratings
 from .coefficients.marginal_tests import ChiSquareTest
 from .counts.grouping import Ints
 from .counts.pattern_sums import build_pattern_sums
 from .counts.tally import PairTables, count_pair_tables, count_patterns
 from .estimate import NORMAL_QUANTILE, REASONS, Estimate, Floats, to_finite_float
 from .registry import COEFFICIENTS
+from .scale_coefficients import compute_pattern_formula
 from .weights import UNWEIGHTED, build_weightings, validate_weight_matrix
 
 ReportDict = dict[str, Any]

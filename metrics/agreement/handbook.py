@@ -78,11 +78,11 @@ Concord shows four rules side by side (`metrics/agreement/explain/headline_diffe
 
 Coefficients of two raters use the items that both rated. ICCs and Kendall's W use the items that
 all raters rated. ICC(1,1) does not need to know who rated; with fewer than two complete items it is
-that of all rated items (`metrics/agreement/coefficients/intraclass/incomplete.py`). For incomplete
-designs, report, *All coefficients*, API and `manage.py agreement` also have correlations from
-variance components (ten Hove, Jorgensen & van der Ark 2024, Psychological Methods 29, 967-979),
-which equal the classical forms on complete data. The components come from least squares fits of
-items and raters (Henderson's method 3; Searle, Casella & McCulloch 1992), and the intervals
+that of all rated items (`metrics/agreement/coefficients/intraclass/incomplete_icc.py`). For
+incomplete designs, report, *All coefficients*, API and `manage.py agreement` also have correlations
+from variance components (ten Hove, Jorgensen & van der Ark 2024, Psychological Methods 29,
+967-979), which equal the classical forms on complete data. The components come from least squares
+fits of items and raters (Henderson's method 3; Searle, Casella & McCulloch 1992), and the intervals
 (`.ci_low`, `.ci_high`) are generalized confidence intervals (Weerahandi 1993, JASA 88, 899-905).
 For their measured coverage, see the end of this page.
 

@@ -1,4 +1,4 @@
-"""Registry of all coefficients, for batch, report(), pages, API, command and handbook.
+"""Registry of all coefficients, for scale_coefficients, report(), pages, API, command and handbook.
 
 To add a coefficient, write its formula and declaration in a module of coefficients/ and list its
 name here.

@@ -31,7 +31,7 @@ from core.jobs.lease import (
 from metrics.models import BacklogRange, CountState
 from metrics.question_scale import QuestionScale
 from projects.models import Question
-from ratings.services import uncounted
+from ratings.services import uncounted_ratings
 
 from . import question_counting, rating_rows
 from .question_counting import CountChange
@@ -63,7 +63,7 @@ def start_backlog(question_id: int) -> None:
     if state.backlog_from is not None:
         return
     state.backlog_from = state.backlog_done = 0
-    state.backlog_to, state.backlog_total = uncounted.get_last_item_and_count(question_id)
+    state.backlog_to, state.backlog_total = uncounted_ratings.get_last_item_and_count(question_id)
     state.refreshed_at = timezone.now()
     state.save()
 
@@ -137,7 +137,7 @@ def _list_next_items(question_id: int, after: int, last: int) -> np.ndarray:
     They are items with an uncounted rating, above ``after`` and up to ``last``, and as many as one
     range may have.
     """
-    pairs = uncounted.list_next_items(
+    pairs = uncounted_ratings.list_next_items(
         question_id, after=after, last=last, limit=MAX_ITEMS_PER_RANGE
     )
     items, ratings = np.array(pairs, np.int64).reshape(-1, 2).T
@@ -147,7 +147,7 @@ def _list_next_items(question_id: int, after: int, last: int) -> np.ndarray:
 
 def tally_range(item_range: BacklogRange) -> CountChange:
     """Return the change of counts by the range's items, read without any lock."""
-    noted = uncounted.get_batch(
+    noted = uncounted_ratings.get_batch(
         item_range.question_id, first=item_range.first_item_id, last=item_range.last_item_id
     )
     rows = rating_rows.load_ratings_of_items(item_range.question_id, noted.item_ids)

@@ -21,7 +21,7 @@ from metrics.models import CountState
 from metrics.question_scale import QuestionScale
 from projects.models import Question
 from ratings.models import NO_CODE
-from ratings.services import uncounted
+from ratings.services import uncounted_ratings
 
 from . import peer_store, rating_rows, store
 from .rater_kinds import PatternsByPopulation, RaterKinds, RatingColumns
@@ -64,8 +64,8 @@ class CountChange:
     """Change of a question's counts by some items, with their ratings as they were read.
 
     ``rows``: array of rating_rows.ROW. ``notes``: ids of the notes that marked these items as
-    uncounted (ratings.services.uncounted). ``own_counts`` (n, 3): rater, day, change in the number
-    of ratings which the rater gave on that day. ``kinds``: which raters are tallied as models.
+    uncounted (ratings.services.uncounted_ratings). ``own_counts`` (n, 3): rater, day, change in the
+    number of ratings which the rater gave on that day. ``kinds``: the raters tallied as models.
     """
 
     question_id: int
@@ -130,7 +130,7 @@ def count_items(question_id: int, *, limit: int | None = None) -> CountingProgre
     try:
         state = lock_count_state(question_id)
     except Question.DoesNotExist:
-        uncounted.delete_question_notes(question_id)
+        uncounted_ratings.delete_question_notes(question_id)
         return CountingProgress(0, has_more=False)
     if state.backlog_from is not None:
         return CountingProgress(0, has_more=True)
@@ -139,7 +139,7 @@ def count_items(question_id: int, *, limit: int | None = None) -> CountingProgre
     if not build_uncounted_mask(
         rows
     ).any():  # the noted ratings were counted by another worker, or undone
-        uncounted.delete_notes(notes)
+        uncounted_ratings.delete_notes(notes)
         return CountingProgress(0, has_more=bool(rows.size))
     # Read while the lock is held, and after the rows, so that the scale has every code in them.
     scale = QuestionScale.for_question(Question.objects.get(pk=question_id))
@@ -199,7 +199,7 @@ def _mark_pair_changes_stale(change: CountChange) -> None:
 
 def load_ratings_of_uncounted_items(question_id: int, limit: int) -> tuple[np.ndarray, list[int]]:
     """Return all ratings (rating_rows.ROW) of up to ``limit`` uncounted items, and note ids."""
-    noted = uncounted.get_batch(question_id, limit=limit)
+    noted = uncounted_ratings.get_batch(question_id, limit=limit)
     return rating_rows.load_ratings_of_items(question_id, noted.item_ids), noted.note_ids
 
 
@@ -243,4 +243,4 @@ def mark_change_counted(change: CountChange) -> None:
     rating_rows.mark_rows_counted(
         change.question_id, change.rows[build_uncounted_mask(change.rows)]
     )
-    uncounted.delete_notes(change.notes)
+    uncounted_ratings.delete_notes(change.notes)

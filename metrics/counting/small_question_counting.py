@@ -22,7 +22,7 @@ from metrics.models import CountState, Population
 from metrics.question_scale import QuestionScale
 from projects.models import Category, Question, Rater
 from ratings.models import NO_CODE
-from ratings.services import uncounted
+from ratings.services import uncounted_ratings
 
 from . import peer_store, question_counting, rater_kinds, rating_rows, store
 from .rater_kinds import RaterKinds
@@ -58,7 +58,7 @@ def list_small_uncounted_questions(skip: Collection[int]) -> list[int]:
 
     Questions in ``skip`` are left out. Empty if there are fewer than two.
     """
-    numbers = uncounted.count_by_question(MAX_NOTES)
+    numbers = uncounted_ratings.count_by_question(MAX_NOTES)
     small = [pk for pk, number in numbers.items() if number <= MAX_RATINGS and pk not in skip]
     if len(small) < 2:
         return []
@@ -145,7 +145,7 @@ def count_uncounted_items(
     which the caller has to mark, and the ids of their notes. Questions with too many uncounted
     items, or that a model has rated, are left out.
     """
-    items_by_question, notes_by_question = uncounted.get_batches(states, MAX_NOTES)
+    items_by_question, notes_by_question = uncounted_ratings.get_batches(states, MAX_NOTES)
     rows = rating_rows.load_ratings_of_keys(
         [(pk, item) for pk, items in items_by_question.items() for item in items]
     )
@@ -317,4 +317,4 @@ def _note_changed_days_and_raters(
 def mark_ratings_counted(rows: np.ndarray, notes: list[int]) -> None:
     """Mark ratings (array of rating_rows.ROW) as counted as they were read; delete the notes."""
     rating_rows.mark_rows_of_questions_counted(rows)
-    uncounted.delete_notes(notes)
+    uncounted_ratings.delete_notes(notes)

@@ -12,10 +12,10 @@ from typing import Any, Self, cast
 
 import numpy as np
 
-from metrics.agreement import batch, registry
+from metrics.agreement import registry, scale_coefficients
 from metrics.agreement.coefficients import fleiss
 from metrics.agreement.coefficients.conger import RatedItems
-from metrics.agreement.coefficients.intraclass.incomplete import (
+from metrics.agreement.coefficients.intraclass.incomplete_icc import (
     compute_incomplete_icc,
     icc_of_ratings,
 )
@@ -195,7 +195,7 @@ def _compute_rater_coefficients(ratings: np.ndarray, scale: QuestionScale) -> Va
     if len(np.unique(ratings["item"])) * scale.k > MAX_CELLS:
         return {name: build_undefined_value("too_many_items") for name in names}
     rated = RatedItems.from_ratings(ratings["item"], ratings["rater"], ratings["code"], scale.k)
-    estimates = batch.compute_rating_coefficients(
+    estimates = scale_coefficients.compute_rating_coefficients(
         rated, scale=scale.kind, values=scale.values, weight_matrix=scale.matrix
     )
     values: Values = {name: estimate.to_value() for name, estimate in estimates.items()}

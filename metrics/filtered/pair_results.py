@@ -15,7 +15,7 @@ from metrics.question_scale import QuestionScale
 from metrics.results.intervals import QuestionClusters
 from metrics.results.pair_results import PairAgreement
 from projects.models import Rater
-from ratings.services.rating_times import date_from_day
+from ratings.services.rating_timestamps import date_from_day
 
 from .compact_values import (
     MAX_CELLS,

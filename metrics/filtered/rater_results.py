@@ -20,7 +20,7 @@ from metrics.results.rater_periods import list_period_values
 from metrics.results.rater_results import RaterAgreement, add_sample_sizes, sum_by_period
 from metrics.results.stored_values import Values
 from projects.models import Rater
-from ratings.services.rating_times import date_from_day
+from ratings.services.rating_timestamps import date_from_day
 
 from .compact_values import (
     MAX_CELLS,
@@ -36,11 +36,17 @@ SPARK_WEEKS = 26
 MAX_PAIRS = 100  # of one rater
 PEERS_ONLY = np.iinfo(np.int64).min  # the day of ratings that serve as peers only
 
-Weeks = dict[str, list[float | None]]  # values of the newest weeks, by coefficient
+# Coefficient -> values of the newest weeks, oldest first; None for a week with too few items
+Weeks = dict[str, list[float | None]]
 
 
 class RaterRow(TypedDict):
-    """A rater in a dashboard: number of ratings, median seconds, values, and weekly values."""
+    """A rater in a dashboard: number of ratings, median seconds, values, and weekly values.
+
+    ``seconds`` is None if no rating has them. ``coefficients`` are those against the peers and the
+    means over pairs, by name; ``weekly_values`` those against the peers, empty for a rater beyond
+    the first MAX_SPARK_RATERS or without shared items in these weeks.
+    """
 
     id: int
     n: int
@@ -127,7 +133,7 @@ def build_rater_rows(
 def _select_raters(peers: PeerTables, raters: np.ndarray) -> PeerTables:
     """Return the tables of these raters (R,), ascending; zeros for those without shared items.
 
-    ``peers``: counted over all days.
+    ``peers``: counted over all days. The moments are None if ``peers`` has none.
     """
     counted = peers.select(np.isin(peers.rater, raters))
     rows = np.searchsorted(raters, counted.rater)
@@ -147,6 +153,7 @@ def _compute_weekly_values(
     """Return rater -> coefficient -> values of the newest SPARK_WEEKS weeks, oldest first.
 
     None for a week with too few items. Ratings of other raters and weeks serve as peers only.
+    ``is_peer`` (M,): mask of the ratings to compare with, None for all.
     """
     if not len(ratings):
         return {}
@@ -170,7 +177,8 @@ def _count_peers_by_day(
 ) -> PeerTables:
     """Return the peer tables of the ratings (M,) by rater and ``day`` (M,).
 
-    Ratings whose day is PEERS_ONLY are compared with, but have no table of their own.
+    Ratings whose day is PEERS_ONLY are compared with, but have no table of their own. ``is_peer``
+    (M,): mask of the ratings to compare with, None for all.
     """
     columns = ratings["item"], ratings["rater"], ratings["code"]
     peers = tally.count_peer_tables(*columns, scale.k, day=day, others=is_peer)

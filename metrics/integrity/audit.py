@@ -26,7 +26,7 @@ from metrics.results.patterns import AllTimePatterns
 from metrics.results.stored_values import Values
 from projects.models import Question
 from ratings.models import Rating
-from ratings.services import uncounted as services_uncounted
+from ratings.services import uncounted_ratings
 
 from .recount import (
     PeerRows,
@@ -81,7 +81,7 @@ def audit_question(question_id: int, *, rater_id: int | None = None) -> AuditFin
         question = Question.objects.get(pk=question_id)
         state = CountState.objects.filter(pk=question_id).first() or CountState(question=question)
         scale = QuestionScale.for_question(question)
-        findings = AuditFindings(n_uncounted=services_uncounted.get_ratings([question_id]).count())
+        findings = AuditFindings(n_uncounted=uncounted_ratings.get_ratings([question_id]).count())
         recount = Recount.for_question(
             question_id, scale.width, RaterKinds.from_state(state), rater_id
         )

@@ -24,7 +24,7 @@ from metrics.results import pair_means, rater_results
 from metrics.results.headline.headline_computation import CountedRaters, HeadlineBuilder
 from metrics.results.patterns import GroupedPatterns, iter_values_by_name
 from ratings.models import NO_CODE, Rating
-from ratings.services.rating_times import date_from_day
+from ratings.services.rating_timestamps import date_from_day
 
 RATINGS_AT_ONCE = 200_000
 

@@ -36,7 +36,7 @@ from projects import locks
 from projects.models import Question
 from ratings.imports import leases
 from ratings.models import NO_CODE, Rating
-from ratings.services import uncounted
+from ratings.services import uncounted_ratings
 
 from . import hints
 
@@ -76,7 +76,7 @@ def update_small_questions(*, excluded: set[int]) -> int:
 def _update_candidates(candidates: list[int]) -> int:
     """Count and refresh the candidates that are still small and pending; return their number."""
     # On SQLite, another worker may have counted some while this transaction waited for its turn.
-    still_uncounted = uncounted.get_question_ids().intersection(candidates)
+    still_uncounted = uncounted_ratings.get_question_ids().intersection(candidates)
     states = counting.lock_states_of_small_questions(still_uncounted, QUESTIONS_AT_ONCE)
     versions = {pk: state.version for pk, state in states.items()}
     groups, rows, notes = counting.count_uncounted_items(states)
@@ -215,7 +215,7 @@ def _refresh_if_due(question_id: int) -> None:
 
 def has_pending_work(question_id: int) -> bool:
     """Return True if the question has uncounted ratings or stale results; two short queries."""
-    if uncounted.has_uncounted(question_id):
+    if uncounted_ratings.has_uncounted(question_id):
         return True
     return CountState.objects.filter(_build_stale_results_filter(), pk=question_id).exists()
 
@@ -236,7 +236,7 @@ def list_pending_questions() -> list[int]:
 
     Questions that an import is filling are left out until it is over.
     """
-    question_ids = uncounted.get_question_ids()
+    question_ids = uncounted_ratings.get_question_ids()
     for model in (PatternTally, PeerTally):
         stale = model.objects.filter(stale=True).order_by()
         question_ids = question_ids.union(stale.values_list("question_id", flat=True).distinct())
@@ -277,7 +277,7 @@ def count_pending_ratings_of_questions(
             is_stale |= state.cumulative_from is not None
             is_stale |= state.scale_version != question.scale_version
     if without_backlog:
-        n_pending += uncounted.get_ratings(without_backlog).count()
+        n_pending += uncounted_ratings.get_ratings(without_backlog).count()
     return n_pending or int(is_stale)
 
 
@@ -345,7 +345,7 @@ def delete_counts_and_results(question: Question) -> None:
     Rating.objects.filter(question=question).exclude(counted=NO_CODE, code__gte=0).update(
         counted=NO_CODE
     )
-    uncounted.rebuild_notes(question.pk)
+    uncounted_ratings.rebuild_notes(question.pk)
     for model in (PatternTally, PairTally, PeerTally, Result, RaterResult, Diagnosis):
         model.objects.filter(question=question).delete()
     rater_kinds.reset_kinds(state, question)

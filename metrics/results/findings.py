@@ -42,7 +42,9 @@ MAX_CONFUSIONS = 5  # pairs of categories
 
 # Findings that pages show in sentences of their own.
 OUTLYING_RATERS = "outlying_raters"
+OTHER_RATERS = "other_raters"  # those that were tested, and are no outlying ones
 RECENT_CHANGE = "recent_change"
+WITHOUT_INSIGHT = (OUTLYING_RATERS, OTHER_RATERS, RECENT_CHANGE)
 
 
 # Most important first: pages show the first three immediately.
@@ -61,6 +63,7 @@ ORDER = (
     "confused_categories",
     "rater_bias",
     OUTLYING_RATERS,
+    OTHER_RATERS,
     RECENT_CHANGE,
 )
 # Ratings of the newest items from which outlying raters are found.
@@ -201,13 +204,13 @@ def _read_newest_ratings(all_time: AllTimePatterns) -> np.ndarray:
 def diagnose_outlying_raters(
     displayed: DisplayedRatings, scale: QuestionScale, headline_weights: str
 ) -> Findings:
-    """Return a list of one finding with the outlying raters, or an empty list.
+    """Return the findings with the outlying raters and with the other tested raters, if any.
 
     An outlying rater agrees less with the others than the others do with each other, on the same
     items. ``headline_weights``: the weighting of the headline's kappa.
     """
     ratings = displayed.ratings
-    raters = outlying_raters.find_outlying_raters(
+    tests = outlying_raters.compare_raters(
         ratings["item"],
         ratings["rater"],
         ratings["code"],
@@ -215,10 +218,16 @@ def diagnose_outlying_raters(
         weights=scale.build_weight_matrices().get(headline_weights),
         clusters=displayed.clusters,
     )
-    if not raters:
-        return []
-    rows = [[rater.rater, rater.difference, rater.n_items] for rater in raters]
-    return [{"name": OUTLYING_RATERS, "figures": {"raters": rows}}]
+    findings: Findings = []
+    for name, is_below in ((OUTLYING_RATERS, True), (OTHER_RATERS, False)):
+        rows = [
+            [test.rater, test.difference, test.n_items]
+            for test in tests
+            if test.is_below == is_below
+        ]
+        if rows:
+            findings.append({"name": name, "figures": {"raters": rows}})
+    return findings
 
 
 def is_band_withheld(findings: Findings) -> bool:
@@ -226,15 +235,24 @@ def is_band_withheld(findings: Findings) -> bool:
     return any(finding["name"] in diagnosis.FINDINGS_WITHOUT_BAND for finding in findings)
 
 
-def get_outlying_raters(findings: Findings) -> dict[int, tuple[float, int]]:
-    """Return {rater id: (mean difference, number of items)} of outlying raters in stored findings.
+TestedRaters = dict[int, tuple[float, int]]  # rater id -> mean difference, number of items
 
-    Those with the greatest impact come first.
-    """
+
+def get_outlying_raters(findings: Findings) -> TestedRaters:
+    """Return the outlying raters in stored findings, those with the greatest impact first."""
+    return _get_tested_raters(findings, OUTLYING_RATERS)
+
+
+def get_other_raters(findings: Findings) -> TestedRaters:
+    """Return the raters in stored findings that were tested and do not agree less."""
+    return _get_tested_raters(findings, OTHER_RATERS)
+
+
+def _get_tested_raters(findings: Findings, name: str) -> TestedRaters:
     return {
         rater: (difference, n_items)
         for finding in findings
-        if finding["name"] == OUTLYING_RATERS
+        if finding["name"] == name
         for rater, difference, n_items in finding["figures"]["raters"]
     }
 

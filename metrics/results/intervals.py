@@ -24,7 +24,7 @@ from metrics.agreement import bootstrap as agreement_bootstrap
 from metrics.agreement import registry
 from metrics.agreement.coefficients import fleiss
 from metrics.agreement.counts import tally
-from metrics.agreement.counts.additive import PatternCounts
+from metrics.agreement.counts.additive_counts import PatternCounts
 from metrics.agreement.counts.wider_intervals import (
     MIN_CLUSTERS,
     compute_cluster_effects,

@@ -108,7 +108,7 @@ class RatedPairs:
             kappas = cohen.PairKappas(
                 pairs.rater_a, pairs.rater_b, pairs.n_items, pairs.kappas[name]
             )
-            mean, n_pairs = cohen.mean_kappa_by_items(kappas, counts, n_items, weights)
+            mean, n_pairs = cohen.mean_kappa_weighted_by_items(kappas, counts, n_items, weights)
             means[get_weighted_name(MEAN_BY_ITEMS, name)] = {**mean.to_value(), "n_pairs": n_pairs}
         return means
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from django.db.models import Q, QuerySet
 
-from metrics.agreement import COEFFICIENTS, batch
+from metrics.agreement import COEFFICIENTS, scale_coefficients
 from metrics.agreement.coefficients import cohen, marginal_tests
 from metrics.agreement.counts.tally import PairTables
 from metrics.agreement.estimate import REASONS, Value, to_finite_float
@@ -327,7 +327,7 @@ def _compute_other_coefficients(table: np.ndarray, scale: QuestionScale) -> dict
 
     Kappas are not included.
     """
-    estimates = batch.table_coefficients(
+    estimates = scale_coefficients.table_coefficients(
         table, scale=scale.kind, values=scale.values, weight_matrix=scale.matrix
     )
     values = {}

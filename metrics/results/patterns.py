@@ -21,7 +21,7 @@ from metrics.counting import store
 from metrics.models import ALL_DAYS, CountState, PatternTally, Population
 from metrics.question_scale import QuestionScale
 from metrics.results.intervals import Intervals, QuestionClusters, compute_intervals
-from ratings.services.rating_times import date_from_day
+from ratings.services.rating_timestamps import date_from_day
 
 from .stored_values import Values
 

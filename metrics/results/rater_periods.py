@@ -34,7 +34,7 @@ from metrics.results.rater_results import (
 )
 from projects.models import Question, Rater
 from ratings.models import ImportRun
-from ratings.services.rating_times import EPOCH, date_from_day
+from ratings.services.rating_timestamps import EPOCH, date_from_day
 
 # --- days of the periods
 

@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from core.db import bulk
 from metrics import periods
-from metrics.agreement.counts.additive import MAX_MOMENT_CATEGORIES
+from metrics.agreement.counts.additive_counts import MAX_MOMENT_CATEGORIES
 from metrics.agreement.counts.tally import PeerTables
 from metrics.counting import store
 from metrics.counting.store import CountScope

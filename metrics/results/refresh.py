@@ -46,7 +46,7 @@ from metrics.question_scale import QuestionScale
 from metrics.results import findings
 from metrics.results.intervals import QuestionClusters
 from projects.models import Question
-from ratings.services import uncounted
+from ratings.services import uncounted_ratings
 
 from . import pair_means, question_results, rater_results
 from .headline import random_sample
@@ -223,7 +223,7 @@ def refresh_deferred_results(*, seconds: float = math.inf) -> None:
     )
     random.shuffle(ids)
     for question_id in ids:
-        if time.monotonic() > deadline and uncounted.get_question_ids():
+        if time.monotonic() > deadline and uncounted_ratings.get_question_ids():
             return
         try:
             recompute_deferred_results(question_id)

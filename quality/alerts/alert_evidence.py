@@ -17,7 +17,7 @@ from metrics.views.common import vega_lite
 from projects.models import Item, Rater
 from quality.models import Alert, AlertMeasure
 from ratings.models import Rating
-from ratings.services.rating_times import EPOCH
+from ratings.services.rating_timestamps import EPOCH
 
 MAX_RATINGS_READ = 1_000  # newest ratings of the rater since the onset
 MAX_RATINGS_SHOWN = 20

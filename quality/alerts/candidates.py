@@ -18,7 +18,7 @@ import numpy.typing as npt
 from metrics.agreement import drift, outliers
 from metrics.question_scale import QuestionScale
 from quality.models import AlertKind, AlertMeasure
-from ratings.services.rating_times import date_from_day
+from ratings.services.rating_timestamps import date_from_day
 
 MAX_GAP_DAYS = 14  # days between two periods that may still have one cause
 OPEN_END = 2**31  # day number after every real day

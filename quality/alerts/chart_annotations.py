@@ -1,4 +1,8 @@
-"""Annotations for charts and rater tables: unresolved alerts and proposed gold interventions."""
+"""Annotations for charts and rater tables: alerts and proposed gold interventions.
+
+Charts have the confirmed alerts as well, because their finding stays true; the tables link to what
+a lead still has to do.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,7 @@ from django.utils.translation import pgettext
 
 from projects.models import Question, Rater
 from projects.models.roles import Capability, may
-from quality.models import Alert, AlertState, GoldIntervention
+from quality.models import Alert, AlertCause, AlertState, GoldIntervention
 
 from .kinds import KINDS
 
@@ -19,16 +23,15 @@ MAX_ANNOTATIONS = 4  # per chart, the newest: more would cover it
 
 
 def list_chart_annotations(question: Question, rater: Rater | None) -> list[tuple[str, str]]:
-    """Return (day, text) of the newest open or acknowledged alerts of the question.
+    """Return (day, text) of the newest alerts of the question that are unresolved or confirmed.
 
     ``rater``: only alerts about this rater. The day is that of the onset, or of the detection for
     kinds without an onset (``from_start``).
     """
-    alerts = Alert.objects.filter(
-        question=question,
-        state__in=(AlertState.OPEN, AlertState.ACKNOWLEDGED),
-        kind__in=CHART_KINDS,
+    is_shown = Q(state__in=(AlertState.OPEN, AlertState.ACKNOWLEDGED)) | Q(
+        state=AlertState.RESOLVED, cause=AlertCause.REAL, supported=True
     )
+    alerts = Alert.objects.filter(is_shown, question=question, kind__in=CHART_KINDS)
     if rater is not None:
         alerts = alerts.filter(Q(rater=rater) | Q(other_rater=rater))
     newest = alerts.select_related("rater").defer("chart").order_by("-pk")[:MAX_ANNOTATIONS]

@@ -82,8 +82,8 @@ def list_outlier_basis(alert: Alert) -> list[str]:
         _("Based on %(n)s shared items up to %(noticed)s."),
         # With the others' levels removed it is no longer a coefficient and has no lower bound.
         _(
-            "Mean agreement score, adjusted for the others: %(at)s (95%% interval %(low)s to "
-            "%(high)s; median %(middle)s)."
+            "Mean agreement score (own scale), adjusted for the others: %(at)s "
+            "(95%% interval %(low)s to %(high)s; median %(middle)s)."
         ),
         _("Not flagged: %(bound)s or above."),
     ]
@@ -113,8 +113,8 @@ def list_newcomer_basis(alert: Alert) -> list[str]:
     texts = [
         _("Based on %(n)s shared items up to %(noticed)s."),
         _(
-            "Mean agreement score, adjusted for the others: %(at)s (95%% interval %(low)s to "
-            "%(high)s; median %(middle)s)."
+            "Mean agreement score (own scale), adjusted for the others: %(at)s "
+            "(95%% interval %(low)s to %(high)s; median %(middle)s)."
         ),
         _("Rarely flagged: newcomers at %(bound)s or above."),
     ]
@@ -183,7 +183,8 @@ def build_drift_brief_text(alert: Alert, rater: int) -> str:
         text = _("has rated lower since %(since)s, by about %(size)s categories")
     else:
         text = _("has rated higher since %(since)s, by about %(size)s categories")
-    return text % build_text_params(alert)
+    # The bias on the rater's page has another size: it depends on whom the rater is compared with.
+    return _("%(text)s, adjusted for the others") % {"text": text % build_text_params(alert)}
 
 
 def list_drift_basis(alert: Alert) -> list[str]:

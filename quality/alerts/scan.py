@@ -21,7 +21,7 @@ from projects.models.item import AVAILABLE
 from quality.alerts import sensitivity
 from quality.models import Alert, AlertCause, AlertKind
 from ratings.models import Rating
-from ratings.services.rating_times import EPOCH, date_from_day, day_number
+from ratings.services.rating_timestamps import EPOCH, date_from_day, day_number
 
 from .candidates import (
     AlertCandidate,

@@ -26,7 +26,7 @@ from quality.models import (
     DriftState,
 )
 from ratings.models import ImportRun
-from ratings.services.rating_times import date_from_day
+from ratings.services.rating_timestamps import date_from_day
 
 from .candidates import OPEN_END, AlertCandidate, AlertPeriod, build_pair_subject, match_periods
 from .scan import ScanResult, to_day_number

@@ -18,7 +18,7 @@ from metrics.views.common.number_formats import (
 from projects.models import GuidelineVersion
 from quality.alerts.sensitivity import DEFAULT_LEVEL, WORKING_DAYS_PER_YEAR
 from quality.models import Alert
-from ratings.services.rating_times import date_from_day, day_number
+from ratings.services.rating_timestamps import date_from_day, day_number
 
 
 def format_day(date: datetime.date) -> str:

@@ -266,10 +266,10 @@ class GateVerdictView(ApiView):
         may_be_pending=True,
     )
     def get(self, request: Request, project_id: int, gate_name: str) -> Response:
-        """Return the verdict, which is always the same for the same moment.
+        """Return the verdict at a moment (see compute_verdict).
 
-        For a question with more than 20,000 ratings a worker computes it; until then the response
-        is 202.
+        For a question with more than 20,000 ratings, divided by the number of different filters of
+        the rules, a worker computes it; until then the response is 202.
         """
         project = self.get_project(request, project_id, role=VIEWER)
         query = parse_query_parameters(request, ("as_of",))

@@ -24,15 +24,12 @@ from quality.consensus import fit
 from quality.gold import answers, suspected_answers
 from quality.models import Alert, AlertState, AlertStep, Consensus
 from ratings.models import Assignment, CheckAnswer
-from ratings.services.rating_times import day_number
+from ratings.services.rating_timestamps import day_number
 
 
 @dataclass(frozen=True)
 class ItemCoverage:
-    """The number of items, of those with enough ratings, and of the ratings of these items.
-
-    ``n_ratings`` counts the ratings of all ``n_items`` items.
-    """
+    """The numbers of items, of those with enough ratings, and of the ratings of all items."""
 
     n_items: int
     n_covered: int

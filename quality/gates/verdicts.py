@@ -29,7 +29,8 @@ from .signing import Document
 def compute_measure(rule: Rule, inputs: GateInputs) -> tuple[str, Value]:
     """Return (name, value): the quantity that a rule measures, and its value with the 95% interval.
 
-    For the measure HEADLINE, the name is that of the current headline coefficient.
+    The interval of coverage and of open alerts, which are exact, is their value. For the measure
+    HEADLINE, the name is that of the headline coefficient, or HEADLINE if there are no ratings.
     """
     name = rule.measure.name
     if name == GOLD_ACCURACY:
@@ -79,9 +80,9 @@ def compute_verdict(
 ) -> Document:
     """Return the signed verdict on a gate at a moment, which must not be in the future.
 
-    It is the same whenever it is computed, if the ratings, scale, gold answers, decisions and
-    alerts of that moment, and the question's present tolerance, are the same. ``inputs``: those of
-    the moment, if they are loaded already; None: load them.
+    It is the same whenever it is computed, unless something has changed that has no history: the
+    gate's rules, the question's tolerance, and what quality.gates.inputs names. ``inputs``: those
+    of the moment, if they are loaded already; None: load them.
     """
     inputs = inputs or GateInputs(gate.question, moment)
     rules = [Rule.from_stored(stored) for stored in gate.rules]

@@ -15,7 +15,7 @@ from projects.models import GoldAnswer, Question, Rater
 from projects.services.gold import get_right_codes
 from quality.models import GoldReview
 from ratings.models import Assignment, CheckAnswer, Exam, Rating
-from ratings.services.rating_times import day_number
+from ratings.services.rating_timestamps import day_number
 
 CHUNK_SIZE = 20_000
 
@@ -63,7 +63,10 @@ class GoldResponse:
 def get_current_gold(
     question: Question, scale: QuestionScale, *, moment: datetime.datetime | None = None
 ) -> dict[int, CurrentGold]:
-    """Return {item id: gold answer}, as of now (None) or as of a past ``moment``."""
+    """Return {item id: gold answer}, as of now (None) or as of a past ``moment``.
+
+    The tolerance is today's even for a past moment: it has no history.
+    """
     index_of_code = {int(code): index for index, code in enumerate(scale.codes)}
     confirmations = GoldReview.objects.filter(gold=OuterRef("pk"), verdict=GoldReview.Verdict.KEEP)
     if moment is None:
@@ -88,6 +91,7 @@ def get_current_gold(
 def list_gold_responses(question: Question, scale: QuestionScale) -> list[GoldResponse]:
     """Return all raters' answers to items with gold, in the order in which they were given.
 
+    Without answers of undeclared categories.
     Where a rater both rated an item and gave a check answer to it, only the check answer counts.
     """
     gold = GoldAnswer.objects.in_force().filter(question=question).values("item")

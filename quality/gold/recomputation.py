@@ -310,7 +310,10 @@ def _compute_totals(
 def _store_results(
     row: GoldState, gold_scores: list[GoldScore], items: list[GoldItem], summary: dict[str, int]
 ) -> None:
-    """Replace all stored results of the question. Raises LeaseLost if the lease was lost."""
+    """Replace all stored results of the question, and create the interventions that they call for.
+
+    Raises LeaseLost if the lease was lost.
+    """
     metadata = {
         "input_version": row.input_version,
         "duration_seconds": row.duration_seconds,

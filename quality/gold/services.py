@@ -44,8 +44,8 @@ def set_gold_rules(
     ``pass_mark``: an accuracy; ``rule``: GoldState.Rule; ``tolerance``: Question.gold_tolerance;
     None leaves a value unchanged. The next sweep recomputes scores and evidence; earlier answers in
     exams keep their outcome. Records a security event. Raises ValueError for a pass mark outside
-    0.05 to 0.99, for an unknown rule, and for a tolerance on a scale without order or so large that
-    every answer is right.
+    0.05 to 0.99, for an unknown rule, and for a tolerance other than 0 on a scale without order,
+    below 0, or so large that every answer is right.
     """
     if rule is not None and rule not in GoldState.Rule.values:
         raise ValueError(_("Choose an action."))
@@ -80,8 +80,8 @@ def _parse_number(text: str | float) -> float:
 def _parse_tolerance(text: str | float, question: Question) -> float:
     """Return the tolerance as a number.
 
-    Raises ValueError on a scale without order, and for a tolerance that makes every answer
-    right.
+    Raises ValueError for another than 0 on a scale without order, and for one that is not a number,
+    is negative or makes every answer right.
     """
     tolerance, positions = _parse_number(text), get_positions(question).values()
     span = max(positions, default=0.0) - min(positions, default=0.0)
@@ -127,6 +127,7 @@ def create_interventions(
 ) -> list[GoldIntervention]:
     """Create the warnings and pauses that the evidence calls for, unless they exist; return them.
 
+    Only people are warned or paused, and nobody is warned whose pause is proposed or in force.
     ``rule``: a GoldState.Rule, whether they are proposed, carried out at once, or not created. Call
     it in the transaction that stores the scores.
     """
@@ -177,8 +178,9 @@ def override_intervention(
 ) -> GoldIntervention:
     """Override all interventions against the intervention's rater in its question; return it.
 
-    The rater may continue, and the evidence starts again. Raises InvalidIntervention for an empty
-    or too long reason, and if it was overridden before.
+    The rater may continue, unless a pause by gold of another question is in force, and the evidence
+    starts again. Raises InvalidIntervention for an empty or too long reason, and if it was
+    overridden before.
     """
     reason = reason.strip()
     if problem := find_required_reason_error(reason, max_length=MAX_REASON_LENGTH):

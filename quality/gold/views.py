@@ -26,7 +26,7 @@ from projects.models import GoldAnswer, Item, Member, Question, Rater, Scale
 from projects.permissions import get_project
 from quality.gold import recomputation, services, suspected_answers
 from quality.models import GoldIntervention, GoldItem, GoldScore, GoldState
-from ratings.services.rating_times import date_from_day
+from ratings.services.rating_timestamps import date_from_day
 
 RATERS_PER_PAGE = 50
 ITEMS_PER_PAGE = 25
@@ -140,7 +140,7 @@ def _build_score_row(score: GoldScore) -> ScoreRow:
 
 
 def _list_interventions(question: Question) -> list[GoldIntervention]:
-    """Return the interventions that were not overridden: proposed ones first, then by age."""
+    """Return the newest MAX_INTERVENTIONS that were not overridden: proposed, then newest first."""
     rows = GoldIntervention.objects.filter(question=question).exclude(
         state=GoldIntervention.State.OVERRIDDEN
     )

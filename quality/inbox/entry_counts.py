@@ -108,7 +108,8 @@ def get_entries_by_question(
 ) -> dict[int, list[EntryCount]]:
     """Return {question id: inbox entries that the reader (``project.role``) may see}; one query.
 
-    Uncertain items are included for those who may decide them.
+    Uncertain items are included for those who may decide them; what concerns the whole project is
+    not. Questions without entries are left out.
     """
     capabilities = may(project.role, Capability.MANAGE), may(project.role, Capability.REVIEW)
     ids = {question.key: question.pk for question in questions}

@@ -2,8 +2,10 @@
 
 One SQL query selects them, most impact first, whatever the number of projects. The impact of an
 alert or a rater is the rater's impact in the list of raters, that of uncertain items the expected
-number of wrong labels. Otherwise it is the number of affected people, items or requests. Raters to
-check are one entry per question, with the impact of the first.
+number of wrong labels, and that of proposed warnings and pauses the number of answers on which they
+are based. Otherwise it is the number of affected people, items or requests. A rater whose answers
+on gold call for a pause is an entry; other raters to check are one entry per question, with the
+impact of the first.
 """
 
 from __future__ import annotations

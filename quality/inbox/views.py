@@ -162,5 +162,5 @@ def _describe_action(action: str, n: int) -> str:
     elif action == "dismiss":
         text = ngettext("%(n)s alert dismissed.", "%(n)s alerts dismissed.", n)
     else:
-        text = ngettext("%(n)s alert resolved.", "%(n)s alerts resolved.", n)
+        text = ngettext("%(n)s alert confirmed.", "%(n)s alerts confirmed.", n)
     return text % {"n": format_count(n)}

@@ -27,7 +27,7 @@ from quality.models import AlertMeasure, DriftState
 
 from .reasons import RaterStatus, ReasonCode, StatusReason
 from .status import RaterSummary, build_undefined_value, list_rater_summaries
-from .status_texts import get_reason_text
+from .status_texts import describe_note, get_reason_text
 
 
 class DriftStateOut(serializers.Serializer):
@@ -65,6 +65,10 @@ class RaterStatusOut(serializers.Serializer):
         " null before the items have labels",
     )
     reasons = StatusReasonOut(many=True, help_text="Reasons for the status")
+    note = serializers.CharField(
+        allow_blank=True,
+        help_text="A confirmed alert, or why a rater who seems to differ is OK; else empty",
+    )
     ratings = serializers.IntegerField()
     seconds = serializers.FloatField(allow_null=True, help_text="Median seconds per item")
     peers = ValueOut(help_text="Kappa with the others, under the question's weights")
@@ -133,6 +137,7 @@ def _serialize_rater_status(summary: RaterSummary) -> dict[str, object]:
         "status": summary.status.value,
         "impact": summary.impact,
         "reasons": [_serialize_reason(reason, summary.rater.pk) for reason in summary.reasons],
+        "note": describe_note(summary.note, summary.rater.pk),
         "ratings": summary.n_ratings,
         "seconds": summary.seconds,
         "peers": summary.peers,

@@ -6,18 +6,19 @@ Pages of thousands of raters read it at once (quality.rater_status.recomputation
 from __future__ import annotations
 
 import datetime
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+import numpy as np
 from django.db.models import F
 
 from metrics.agreement.rater_quality import between_raters
-from metrics.results.findings import get_outlying_raters
+from metrics.results.findings import get_other_raters, get_outlying_raters
 from projects.models import Question
 from quality.models import RaterConfusion, StoredRaterComparison
 
-BODY_FORMAT = 11  # version of the stored body; bodies of older releases are ignored
+BODY_FORMAT = 12  # version of the stored body; bodies of older releases are ignored
 MIN_ITEMS = 30  # compared items below which a rater's result is not interpreted
 
 
@@ -31,7 +32,9 @@ class ComparedRater(NamedTuple):
     ``share``: its share in their answers; ``peers``: its share in the others' answers on the same
     items; ``contrast``: the same three of the category whose two shares differ most; ``level``:
     distance from the median level without the levels of the others, None where the bias is within
-    chance; ``repeats_answer``: see between_raters.find_repeating_raters.
+    chance; ``repeats_answer``: see between_raters.find_repeating_raters; ``has_one_answer``: the
+    same, also where the others hardly give other answers; ``is_scattered``: a bias leaves most of
+    the disagreement (between_raters.select_scattered_raters).
     """
 
     rater: int
@@ -53,6 +56,8 @@ class ComparedRater(NamedTuple):
     level: float | None = None
     repeats_answer: bool = False
     is_reversed: bool = False
+    has_one_answer: bool = False
+    is_scattered: bool = False
 
     @property
     def has_enough_items(self) -> bool:
@@ -70,8 +75,9 @@ class RaterComparison(NamedTuple):
     ``spread``: standard deviation of one item in the funnel; ``weights``: weighting of all kappas
     here, that of the headline; ``higher_is_harsher``: whether higher categories are those of harsh
     raters, None where no label says so; ``outlying``: the raters who agree less with the others
-    than these do with each other, on the same items;
-    ``impacts``: {rater id: impact}, read with the comparison.
+    than these do with each other, on the same items; ``like_the_others``: the other raters of whom
+    this was tested; ``labels``: the active categories in declared order; ``impacts``: {rater id:
+    impact}, read with the comparison.
     """
 
     computed_at: datetime.datetime | None
@@ -81,6 +87,8 @@ class RaterComparison(NamedTuple):
     raters: dict[int, ComparedRater]
     higher_is_harsher: bool | None = None
     outlying: Mapping[int, OutlyingFigures] = MappingProxyType({})
+    like_the_others: Mapping[int, OutlyingFigures] = MappingProxyType({})
+    labels: Sequence[str] = ()
     impacts: Mapping[int, float] = MappingProxyType({})
 
     @property
@@ -89,6 +97,21 @@ class RaterComparison(NamedTuple):
         if self.middle is None or self.spread is None:
             return None
         return between_raters.Funnel(self.middle, self.spread)
+
+    def is_below_funnel(self, rater: int) -> bool:
+        """Return whether the rater's kappa is lower than chance explains, with enough items."""
+        result = self.raters.get(rater)
+        if self.funnel is None or result is None or not result.has_enough_items:
+            return False
+        low, _high = self.funnel.compute_limits(np.array([result.n_items]))
+        return result.value is not None and result.value < float(low[0])
+
+    def get_main_answer(self, rater: int) -> str:
+        """Return the label of the rater's most frequent answer; "" without a result."""
+        result = self.raters.get(rater)
+        if result is None or result.category >= len(self.labels):
+            return ""
+        return self.labels[result.category]
 
     def get_impact(self, rater: int) -> float | None:
         """Return the expected number of the rater's wrong ratings; near misses count in part.
@@ -136,4 +159,6 @@ def _parse_comparison(question: Question, row: Any) -> RaterComparison:
         raters,
         body["higher_is_harsher"],
         get_outlying_raters(row.findings or []),
+        get_other_raters(row.findings or []),
+        body["labels"],
     )

@@ -18,6 +18,7 @@ from quality.rater_status import comparison
 from quality.rater_status.status import RaterSummary, list_rater_summaries
 
 from .rater_list import parse_rater_ids
+from .status_texts import describe_note
 
 COLUMNS = (
     "rater", "status", "reasons", "ratings", "seconds", "peers", "peers_low", "peers_high",
@@ -25,7 +26,7 @@ COLUMNS = (
     "gold_right", "gold_answers", "repeats", "repeats_low", "repeats_high", "repeats_same",
     "repeats_answers", "drift_measure", "drift_since", "drift_size",
     "drift_low", "drift_high", "drift_evidence", "open_alerts", "impact",
-    "main_category", "main_share", "main_share_of_others",
+    "main_category", "main_share", "main_share_of_others", "note",
 )  # fmt: skip
 
 
@@ -106,4 +107,5 @@ def _build_row(summary: RaterSummary) -> dict[str, object]:
         "drift_high": drift.high if drift else None,
         "drift_evidence": drift.evidence if drift else None,
         "open_alerts": len(summary.alerts),
+        "note": describe_note(summary.note, summary.rater.pk),
     }

@@ -31,7 +31,7 @@ from quality.models import Alert, AlertState, Consensus
 
 from .rater_list import RaterFilter, RaterList, RaterListEntry
 from .reasons import RaterStatus
-from .status_texts import STATUS_LABELS, get_reason_text
+from .status_texts import STATUS_LABELS, describe_note, get_reason_text
 
 MAX_NAMED_RATERS = 3  # in an action
 ITEMS_PER_SITTING = 40
@@ -90,6 +90,7 @@ def _build_line(rater: RaterListEntry, filtered: FilteredAgreements | None) -> O
         rater.status == RaterStatus.ACT,
         "paused" in rater.flags,
         agreement,
+        describe_note(rater.note, rater.pk),
     )
 
 

@@ -24,20 +24,24 @@ from metrics.results.stored_values import build_uncounted_value
 from metrics.views.common.selection import get_choice
 from projects.models import Question, Rater
 from projects.selectors import MAX_SELECTED, build_selection_error
-from quality.models import Alert, AlertKind, DriftState, GoldScore, RaterCheck, RepeatScore
+from quality.models import AlertKind, DriftState, GoldScore, RaterCheck, RepeatScore
 from quality.rater_status import comparison, recomputation
 from quality.rater_status.reasons import (
+    NO_ALERTS,
     FailedExam,
+    RaterAlerts,
     RaterStatus,
     ReasonCode,
+    StatusNote,
     StatusReason,
+    find_note,
     get_status,
     list_reasons,
 )
 from quality.rater_status.status import (
     build_rank,
+    get_alerts_by_rater,
     get_failed_exams_by_rater,
-    get_unresolved_alerts_by_rater,
     load_repeat_scores,
 )
 from quality.repeats import find_inconsistent_scores
@@ -82,6 +86,7 @@ class RaterListEntry(NamedTuple):
     impact: float | None
     flags: set[str]  # keys of FLAGS
     reasons: list[StatusReason]  # the most severe first
+    note: StatusNote | None
 
     @property
     def needs_action(self) -> bool:
@@ -182,7 +187,7 @@ class RaterList:
     def raters(self) -> list[RaterListEntry]:
         """Return all people who rate, with status and flags, unordered; models are left out."""
         people = Rater.objects.filter(project=self.question.project_id, kind=Rater.Kind.HUMAN)
-        alerts = get_unresolved_alerts_by_rater(self.question)
+        alerts = get_alerts_by_rater(self.question)
         drift_states = DriftState.objects.filter(question=self.question, watched=True)
         drift_of = {row.rater_id: row for row in drift_states}
         gold_scores = GoldScore.objects.below_pass_mark().filter(question=self.question)
@@ -202,7 +207,7 @@ class RaterList:
                     gold=gold_of.get(pk),
                     repeats=repeats_of.get(pk),
                     failed_exam=failed_exams.get(pk),
-                    alerts=alerts.get(pk, []),
+                    alerts=alerts.get(pk, NO_ALERTS),
                     is_checked=pk in checked,
                 )
             )
@@ -256,13 +261,12 @@ def build_entry(
     gold: GoldScore | None,
     repeats: RepeatScore | None,
     failed_exam: FailedExam | None,
-    alerts: Sequence[Alert],
+    alerts: RaterAlerts,
     is_checked: bool,
 ) -> RaterListEntry:
-    """Return the entry of a rater.
+    """Return the entry of a rater, whose reasons follow from the keyword arguments.
 
-    ``is_checked``: whether a lead has checked the rater recently; the other keyword arguments are
-    passed to ``list_reasons``.
+    ``is_checked``: whether a lead has checked the rater recently.
     """
     result = rater_comparison.raters.get(rater.pk)
     reasons = list_reasons(
@@ -275,8 +279,8 @@ def build_entry(
         failed_exam=failed_exam,
         alerts=alerts,
     )
-    flags = _list_flags(reasons, rater, is_outlying=rater.pk in rater_comparison.outlying)
-    flags |= {flag for flag, holds in (("alert", alerts), ("checked", is_checked)) if holds}
+    is_outlying = rater.pk in rater_comparison.outlying
+    flags = _list_flags(reasons, rater, is_outlying=is_outlying, is_checked=is_checked)
     return RaterListEntry(
         rater.pk,
         rater.key,
@@ -287,17 +291,24 @@ def build_entry(
         rater_comparison.get_impact(rater.pk),
         flags,
         reasons,
+        find_note(rater.pk, rater_comparison, reasons, alerts),
     )
 
 
-def _list_flags(reasons: Sequence[StatusReason], rater: Rater, *, is_outlying: bool) -> set[str]:
-    """Return the flags by which the list shows the rater, except that of any alert."""
+def _list_flags(
+    reasons: Sequence[StatusReason], rater: Rater, *, is_outlying: bool, is_checked: bool
+) -> set[str]:
+    """Return the flags by which the list shows the rater."""
     flags = {reason.code.value for reason in reasons if _has_flag(reason)}
     if is_outlying:
         # Also where another reason comes first: the insights count the same raters.
         flags.add(ReasonCode.LOW_AGREEMENT.value)
     if rater.paused:
         flags.add("paused")
+    if is_checked:
+        flags.add("checked")
+    if any(reason.alert for reason in reasons):
+        flags.add("alert")
     return flags
 
 

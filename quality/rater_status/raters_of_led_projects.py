@@ -40,8 +40,12 @@ from ratings.models import Exam
 
 from .comparison import get_comparisons
 from .rater_list import RaterListEntry, build_entry
-from .reasons import RaterStatus
-from .status import build_rank, get_failed_exams_by_question, get_unresolved_alerts_by_question
+from .reasons import NO_ALERTS, RaterStatus
+from .status import (
+    build_rank,
+    get_alerts_by_question,
+    get_failed_exams_by_question,
+)
 from .status_texts import STATUS_LABELS, get_reason_text
 
 MAX_QUESTIONS_SHOWN = 8  # questions shown for a person: those with the most ratings
@@ -285,7 +289,7 @@ def _list_raters_with_status(question_ids: Collection[int]) -> list[RaterWithSta
         project__in={question.project_id for question in questions}, kind=Rater.Kind.HUMAN
     ):
         people_of.setdefault(rater.project_id, []).append(rater)
-    alerts = get_unresolved_alerts_by_question(questions)
+    alerts = get_alerts_by_question(questions)
     failed_exams = get_failed_exams_by_question(questions)
     drift = {
         (row.question_id, row.rater_id): row
@@ -311,7 +315,7 @@ def _list_raters_with_status(question_ids: Collection[int]) -> list[RaterWithSta
                 gold=gold.get((question.pk, rater.pk)),
                 repeats=repeats.get(rater.pk),
                 failed_exam=failed_exams.get((question.pk, rater.pk)),
-                alerts=alerts.get((question.pk, rater.pk), []),
+                alerts=alerts.get((question.pk, rater.pk), NO_ALERTS),
                 is_checked=(question.pk, rater.pk) in checked,
             )
             raters.append(RaterWithStatus(question, entry))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -9,6 +10,7 @@ from typing import Any, NamedTuple
 
 from quality.models import (
     Alert,
+    AlertCause,
     AlertKind,
     AlertState,
     DriftState,
@@ -61,7 +63,8 @@ class StatusReason:
 
     ``value``, ``low``, ``high``: the size of the alert or drift, or the accuracy on gold, with its
     95% interval; ``n``: number of items on which it is based. ``alert``: the alert that states it,
-    if any.
+    if any. ``category``: label of a repeated answer; ``lacks_evidence``: the evidence is too little
+    for an alert.
     """
 
     code: ReasonCode
@@ -71,6 +74,51 @@ class StatusReason:
     high: float | None = None
     n: int | None = None
     alert: Alert | None = None
+    category: str = ""
+    lacks_evidence: bool = False
+
+
+class ResolvedAlert(NamedTuple):
+    """An alert that a lead has confirmed or dismissed, and that ratings still support."""
+
+    alert: Alert
+    resolved_at: datetime.datetime
+
+    @property
+    def is_confirmed(self) -> bool:
+        return self.alert.cause == AlertCause.REAL
+
+
+class RaterAlerts(NamedTuple):
+    """Alerts about a rater: unresolved ones, and resolved ones that ratings still support."""
+
+    unresolved: list[Alert]
+    resolved: list[ResolvedAlert]
+
+
+NO_ALERTS = RaterAlerts([], [])
+
+
+class NoteCode(StrEnum):
+    """Subject of a note about a rater."""
+
+    CONFIRMED = "confirmed"
+    PEERS_EXPLAIN_BIAS = "peers_explain_bias"
+    LIKE_THE_OTHERS = "like_the_others"
+    UNCLEAR = "unclear"
+
+
+@dataclass(frozen=True)
+class StatusNote:
+    """A sentence beside the status: a confirmed alert, or why a rater who seems to differ is OK.
+
+    ``value``: the own level, or the difference from the others on the same items;
+    ``resolved_alert``: the confirmed one.
+    """
+
+    code: NoteCode
+    value: float | None = None
+    resolved_alert: ResolvedAlert | None = None
 
 
 class FailedExam(NamedTuple):
@@ -106,26 +154,27 @@ def list_reasons(
     gold: GoldScore | None,
     repeats: RepeatScore | None,
     failed_exam: FailedExam | None,
-    alerts: Sequence[Alert],
+    alerts: RaterAlerts,
 ) -> list[StatusReason]:
     """Return the reasons for a rater's status, the most severe ones first.
 
     ``peers``: kappa with the others; ``gold``: score annotated with its result; ``repeats``: score,
-    only of an inconsistent rater; ``alerts``: the unresolved ones; ``drift``: used if it is
-    watched.
+    only of an inconsistent rater; ``drift``: used if it is watched.
     """
     result = comparison.raters.get(rater_id)
     findings = [
         _build_gold_reason(gold),
-        *map(_build_alert_reason, alerts),
+        *map(_build_alert_reason, alerts.unresolved),
         _build_drift_reason(drift),
-        _build_same_answer_reason(result, alerts),
     ]
+    repeats_answer = _repeats_answer(rater_id, comparison, findings)
     reasons = [
         _build_reversed_reason(result, findings),
+        _build_same_answer_reason(rater_id, comparison, findings, alerts)
+        if repeats_answer
+        else None,
         *findings,
-        _build_bias_reason(result, higher_is_harsher=comparison.higher_is_harsher),
-        _build_low_agreement_reason(rater_id, comparison, alerts),
+        *([] if repeats_answer else _list_level_reasons(rater_id, comparison, alerts)),
         _build_repeat_reason(repeats),
         _build_exam_reason(failed_exam),
         _build_few_items_reason(peers),
@@ -137,6 +186,34 @@ def get_status(reasons: Sequence[StatusReason]) -> RaterStatus:
     """Return the most severe status among the reasons; OK without any."""
     implied = {reason.status for reason in reasons}
     return next((status for status in SEVERITY if status in implied), RaterStatus.OK)
+
+
+def find_note(
+    rater_id: int,
+    comparison: RaterComparison,
+    reasons: Sequence[StatusReason],
+    alerts: RaterAlerts,
+) -> StatusNote | None:
+    """Return the note about a rater, or None.
+
+    It is on the latest confirmed alert, unless an unresolved alert states the same. Of a rater
+    without a reason, it says why a bias or a low kappa is none.
+    """
+    codes = {get_alert_reason(reason.alert) for reason in reasons if reason.alert}
+    for resolved_alert in reversed(alerts.resolved):
+        if resolved_alert.is_confirmed and get_alert_reason(resolved_alert.alert) not in codes:
+            return StatusNote(NoteCode.CONFIRMED, resolved_alert=resolved_alert)
+    result = comparison.raters.get(rater_id)
+    if reasons or result is None:
+        return None
+    if result.level is not None and not result.is_biased:
+        return StatusNote(NoteCode.PEERS_EXPLAIN_BIAS, result.level)
+    if not comparison.is_below_funnel(rater_id):
+        return None
+    if rater_id in comparison.like_the_others:
+        difference, _n_items = comparison.like_the_others[rater_id]
+        return StatusNote(NoteCode.LIKE_THE_OTHERS, difference)
+    return StatusNote(NoteCode.UNCLEAR)
 
 
 # --- one reason each, or None
@@ -167,22 +244,62 @@ def _build_drift_reason(drift: DriftState | None) -> StatusReason | None:
     if drift is None or not drift.watched:
         return None
     size = drift.size, drift.low, drift.high, drift.n
-    return StatusReason(ReasonCode.DRIFT, RaterStatus.CHECK, *size)
+    return StatusReason(ReasonCode.DRIFT, RaterStatus.CHECK, *size, lacks_evidence=True)
+
+
+def _repeats_answer(
+    rater_id: int, comparison: RaterComparison, findings: Sequence[StatusReason | None]
+) -> bool:
+    """Return whether the rater almost always gives the same answer, and this is worth a check.
+
+    Where the others hardly give other answers either, it is so only as the cause of a bias or of
+    low agreement.
+    """
+    result = comparison.raters.get(rater_id)
+    if result is None or result.is_reversed:
+        return False
+    is_low = rater_id in comparison.outlying or bool(_filter_effects(findings))
+    return result.repeats_answer or (result.has_one_answer and (result.is_biased or is_low))
 
 
 def _build_same_answer_reason(
-    result: ComparedRater | None, alerts: Sequence[Alert]
+    rater_id: int,
+    comparison: RaterComparison,
+    findings: Sequence[StatusReason | None],
+    alerts: RaterAlerts,
 ) -> StatusReason | None:
-    """Return the reason for a rater who repeats one answer; None if a supported alert states it."""
-    if result is None or not result.repeats_answer:
+    """Return the reason for a repeated answer, as severe as the low agreement that it explains.
+
+    None if a supported alert states it.
+    """
+    code, result = ReasonCode.SAME_ANSWER, comparison.raters[rater_id]
+    if any(alert.supported and get_alert_reason(alert) == code for alert in alerts.unresolved):
         return None
-    if ReasonCode.SAME_ANSWER in [get_alert_reason(alert) for alert in alerts if alert.supported]:
-        return None
-    return StatusReason(ReasonCode.SAME_ANSWER, RaterStatus.CHECK, result.share, n=result.n_items)
+    status = _get_severest([RaterStatus.CHECK, *_filter_effects(findings)])
+    was_alerted = any(get_alert_reason(resolved.alert) == code for resolved in alerts.resolved)
+    return StatusReason(
+        code,
+        status,
+        result.share,
+        n=result.n_items,
+        category=comparison.get_main_answer(rater_id),
+        lacks_evidence=not was_alerted and status == RaterStatus.CHECK,
+    )
 
 
-# Reasons that a reversed scale explains.
-_EFFECTS_OF_REVERSAL = {ReasonCode.LOW_AGREEMENT, ReasonCode.NEWCOMER, ReasonCode.GOLD}
+# Reasons that a reversed scale or a repeated answer explains.
+_EFFECTS = {ReasonCode.LOW_AGREEMENT, ReasonCode.NEWCOMER}
+
+
+def _filter_effects(
+    findings: Sequence[StatusReason | None], *codes: ReasonCode
+) -> list[RaterStatus]:
+    """Return the statuses of the findings that are about low agreement, or have these codes."""
+    return [reason.status for reason in findings if reason and reason.code in {*_EFFECTS, *codes}]
+
+
+def _get_severest(statuses: Sequence[RaterStatus]) -> RaterStatus:
+    return min(statuses, key=SEVERITY.index)
 
 
 def _build_reversed_reason(
@@ -194,17 +311,45 @@ def _build_reversed_reason(
     """
     if result is None or not result.is_reversed:
         return None
-    effects = [reason for reason in findings if reason and reason.code in _EFFECTS_OF_REVERSAL]
-    status = min([*(reason.status for reason in effects), RaterStatus.CHECK], key=SEVERITY.index)
+    effects = _filter_effects(findings, ReasonCode.GOLD)
+    status = _get_severest([RaterStatus.CHECK, *effects])
     size = result.value, result.low, result.high, result.n_items
     return StatusReason(ReasonCode.REVERSED, status, *size)
 
 
-def _build_bias_reason(
-    result: ComparedRater | None, *, higher_is_harsher: bool | None
-) -> StatusReason | None:
-    if result is None or result.is_reversed or not result.is_biased:
-        return None
+def _list_level_reasons(
+    rater_id: int, comparison: RaterComparison, alerts: RaterAlerts
+) -> list[StatusReason]:
+    """Return the reasons low agreement and bias, in this order; none for opposite answers.
+
+    An unresolved alert explains low agreement.
+    """
+    result = comparison.raters.get(rater_id)
+    if result is not None and result.is_reversed:
+        return []
+    reasons = []
+    if not alerts.unresolved and _agrees_less(rater_id, comparison):
+        without_test = None, result.n_items if result else None
+        difference, n_items = comparison.outlying.get(rater_id, without_test)
+        code = ReasonCode.LOW_AGREEMENT
+        reasons.append(StatusReason(code, RaterStatus.CHECK, difference, n=n_items))
+    if result is not None and result.is_biased:
+        reasons.append(_build_bias_reason(result, comparison.higher_is_harsher))
+    return reasons
+
+
+def _agrees_less(rater_id: int, comparison: RaterComparison) -> bool:
+    """Return whether the rater agrees less with the others, by more than a bias explains.
+
+    That of a biased rater is a finding of its own if the answers hardly follow those of the others.
+    """
+    result, is_outlying = comparison.raters.get(rater_id), rater_id in comparison.outlying
+    if result is None or not result.is_biased:
+        return is_outlying
+    return result.is_scattered and (is_outlying or comparison.is_below_funnel(rater_id))
+
+
+def _build_bias_reason(result: ComparedRater, higher_is_harsher: bool | None) -> StatusReason:
     assert result.bias is not None
     is_higher = result.bias > 0
     if higher_is_harsher is None:
@@ -213,23 +358,6 @@ def _build_bias_reason(
         code = ReasonCode.HARSH if is_higher == higher_is_harsher else ReasonCode.LENIENT
     size = result.bias, result.bias_low, result.bias_high, result.n_items
     return StatusReason(code, RaterStatus.CHECK, *size)
-
-
-def _build_low_agreement_reason(
-    rater_id: int, comparison: RaterComparison, alerts: Sequence[Alert]
-) -> StatusReason | None:
-    """Return the reason for an outlier; None for others, and if something else explains it.
-
-    Explanations are unresolved alerts, and opposite, biased or repeated answers.
-    """
-    result = comparison.raters.get(rater_id)
-    is_explained = result is not None and (
-        result.is_reversed or result.is_biased or result.repeats_answer
-    )
-    if rater_id not in comparison.outlying or alerts or is_explained:
-        return None
-    difference, n_items = comparison.outlying[rater_id]
-    return StatusReason(ReasonCode.LOW_AGREEMENT, RaterStatus.CHECK, difference, n=n_items)
 
 
 def _build_repeat_reason(repeats: RepeatScore | None) -> StatusReason | None:

@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from django.utils import timezone
@@ -61,6 +61,13 @@ def _compute_and_store_comparison(row: StoredRaterComparison) -> None:
     metadata = {"input_version": input_version, "duration_seconds": time.monotonic() - started}
     if not get_leased_rows(row).update(body=body, **metadata, computed_at=timezone.now()):
         raise LeaseLost
+
+
+class _Levels(NamedTuple):
+    """Own levels of biased raters by id, and the ids of those whose answers are also scattered."""
+
+    level_of: dict[int, between_raters.RaterLevel]
+    scattered: set[int]
 
 
 @dataclass(frozen=True)
@@ -117,12 +124,16 @@ class _PeopleResults:
         """Return a mask (M,) of the raters who almost always give the same answer."""
         return between_raters.find_repeating_raters(*self.top_answers[1:], self.n_items)
 
-    def estimate_levels(
-        self, question_id: int, scale: QuestionScale
-    ) -> dict[int, between_raters.RaterLevel]:
-        """Return {rater id: own level} of the raters whose bias is more than chance.
+    @cached_property
+    def has_one_answer(self) -> np.ndarray:
+        """Return the mask (M,) of ``repeats_answer``, also where the others hardly vary."""
+        shares = self.top_answers[1:]
+        return between_raters.find_repeating_raters(*shares, self.n_items, min_other_answers=0.0)
 
-        The own level is adjusted for the levels of the raters of the same items. Raters who
+    def compare_levels(self, question_id: int, scale: QuestionScale) -> _Levels:
+        """Return the own levels of the raters whose bias is more than chance.
+
+        An own level is adjusted for the levels of the raters of the same items. Raters who
         repeat one answer are left out, also as a reference: how far they are from others
         depends on the items.
         """
@@ -135,19 +146,20 @@ class _PeopleResults:
         )
         is_biased &= ~self.repeats_answer
         if not is_biased.any():
-            return {}
+            return _Levels({}, set())
         rows = [
             row for row, repeats in zip(self.rows, self.repeats_answer, strict=True) if not repeats
         ]
         references = _select_level_raters(rows, is_biased[~self.repeats_answer])
+        tables = load_tables_among(question_id, references, scale)
         levels = between_raters.estimate_levels(
-            load_tables_among(question_id, references, scale),
-            answer_sd,
-            values=scale.values,
-            variance_factor=self.bias_variance_factor,
+            tables, answer_sd, values=scale.values, variance_factor=self.bias_variance_factor
         )
-        ids = [row[0] for row in self.rows]
-        return {ids[i]: levels[ids[i]] for i in np.flatnonzero(is_biased) if ids[i] in levels}
+        biased_ids = [self.rows[i][0] for i in np.flatnonzero(is_biased)]
+        return _Levels(
+            {rater: levels[rater] for rater in biased_ids if rater in levels},
+            between_raters.select_scattered_raters(tables, biased_ids, values=scale.values),
+        )
 
     def find_reversed(self, question_id: int, scale: QuestionScale) -> set[int]:
         """Return the ids of the raters whose answers are opposite to those of the others.
@@ -169,7 +181,7 @@ class _PeopleResults:
         )
 
     def list_compared(self, question_id: int, scale: QuestionScale) -> list[ComparedRater]:
-        levels = self.estimate_levels(question_id, scale)
+        levels, scattered_ids = self.compare_levels(question_id, scale)
         reversed_ids = self.find_reversed(question_id, scale)
         counts = (self.own_counts, self.other_counts)
         category, share, shares_of_others = self.top_answers
@@ -196,6 +208,8 @@ class _PeopleResults:
                 level=levels[rater].distance if rater in levels else None,
                 repeats_answer=bool(self.repeats_answer[i]),
                 is_reversed=rater in reversed_ids,
+                has_one_answer=bool(self.has_one_answer[i]),
+                is_scattered=rater in scattered_ids,
             )
             for i, ((rater, n_ratings, seconds), peer, bias) in enumerate(
                 zip(self.rows, self.peers, self.biases, strict=True)
@@ -218,7 +232,7 @@ def _compute_body(question: Question, scale: QuestionScale) -> dict[str, object]
     people = _PeopleResults.load(question, scale, get_weighted_name("vs_peers", weights))
     kappas, ses = (_to_array(value[field] for value in people.peers) for field in ("value", "se"))
     shape = between_raters.build_funnel(kappas, ses, people.n_items)
-    labels = (category.label for category in question.categories.all())
+    labels = [category.label for category in question.categories.all()]
     raters = people.list_compared(question.pk, scale)
     return {
         "format": BODY_FORMAT,
@@ -226,6 +240,7 @@ def _compute_body(question: Question, scale: QuestionScale) -> dict[str, object]
         "middle": shape.center if shape else None,
         "spread": shape.item_sd if shape else None,
         "raters": raters,
+        "labels": scale.labels,
         "has_findings": any(
             rater.is_biased or rater.repeats_answer or rater.is_reversed for rater in raters
         ),

@@ -10,6 +10,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from django.db.models import OuterRef, Q, Subquery
+
 from metrics.agreement.estimate import Value
 from metrics.agreement.rater_quality.gold import NO_GOLD
 from metrics.agreement.rater_quality.repeats import NO_REPEATS
@@ -22,6 +24,7 @@ from quality.models import (
     Alert,
     AlertKind,
     AlertState,
+    AlertStep,
     DriftState,
     GoldScore,
     RepeatScore,
@@ -31,11 +34,16 @@ from ratings.models import Exam
 
 from .comparison import RaterComparison, get_comparison
 from .reasons import (
+    NO_ALERTS,
     STATUS_ORDER,
     FailedExam,
+    RaterAlerts,
     RaterStatus,
     ReasonCode,
+    ResolvedAlert,
+    StatusNote,
     StatusReason,
+    find_note,
     get_status,
     list_reasons,
 )
@@ -53,7 +61,7 @@ class RaterSummary:
     ``peers``, ``bias``: stored estimates; ``gold`` and ``repeats``: scores on gold answers and on
     repeated items, None without any; ``drift``: the latest drift state; ``alerts``: unresolved
     alerts, oldest first; ``impact``: the expected number of wrong ratings, by weight; None before
-    their items have labels.
+    their items have labels; ``note``: see find_note.
     """
 
     rater: Rater
@@ -67,6 +75,7 @@ class RaterSummary:
     alerts: list[Alert] = field(default_factory=list)
     impact: float | None = None
     reasons: list[StatusReason] = field(default_factory=list)
+    note: StatusNote | None = None
 
     @property
     def gold_kappa(self) -> Mapping[str, Any]:
@@ -130,7 +139,7 @@ def list_rater_summaries(
     drifts = {row.rater_id: row for row in DriftState.objects.filter(**conditions)}
     golds = {row.rater_id: row for row in GoldScore.objects.with_result().filter(**conditions)}
     repeats = load_repeat_scores(question)  # of all raters, who are compared with each other
-    alerts = get_unresolved_alerts_by_rater(question)
+    alerts = get_alerts_by_rater(question)
     summaries = [
         RaterSummary(
             rater=rater,
@@ -138,38 +147,41 @@ def list_rater_summaries(
             gold=golds.get(rater.pk),
             repeats=repeats.get(rater.pk),
             drift=drifts.get(rater.pk),
-            alerts=alerts.get(rater.pk, []),
+            alerts=alerts.get(rater.pk, NO_ALERTS).unresolved,
             impact=comparison.get_impact(rater.pk),
         )
         for rater in people.order_by("pk")
     ]
     inconsistent = find_inconsistent_scores([*repeats.values()])
-    return _add_reasons(question, summaries, comparison, inconsistent)
+    return _add_reasons(summaries, question, comparison, inconsistent=inconsistent, alerts=alerts)
 
 
 def _add_reasons(
-    question: Question,
     summaries: list[RaterSummary],
+    question: Question,
     comparison: RaterComparison,
+    *,
     inconsistent: Mapping[int, RepeatScore],
+    alerts: Mapping[int, RaterAlerts],
 ) -> list[RaterSummary]:
     failed_exams = get_failed_exams_by_rater(question)
-    return [
-        replace(
-            summary,
-            reasons=list_reasons(
-                summary.rater.pk,
-                comparison,
-                summary.peers,
-                drift=summary.drift,
-                gold=summary.gold,
-                repeats=inconsistent.get(summary.rater.pk),
-                failed_exam=failed_exams.get(summary.rater.pk),
-                alerts=summary.alerts,
-            ),
+    with_reasons = []
+    for summary in summaries:
+        rater_id = summary.rater.pk
+        alerts_of_rater = alerts.get(rater_id, NO_ALERTS)
+        reasons = list_reasons(
+            rater_id,
+            comparison,
+            summary.peers,
+            drift=summary.drift,
+            gold=summary.gold,
+            repeats=inconsistent.get(rater_id),
+            failed_exam=failed_exams.get(rater_id),
+            alerts=alerts_of_rater,
         )
-        for summary in summaries
-    ]
+        note = find_note(rater_id, comparison, reasons, alerts_of_rater)
+        with_reasons.append(replace(summary, reasons=reasons, note=note))
+    return with_reasons
 
 
 @dataclass(frozen=True)
@@ -205,22 +217,37 @@ def _get_figures(
     return results
 
 
-def get_unresolved_alerts_by_rater(question: Question) -> dict[int, list[Alert]]:
-    """Return {rater id: unresolved alerts about the rater}, oldest first."""
-    alerts = get_unresolved_alerts_by_question([question])
+def get_alerts_by_rater(question: Question) -> dict[int, RaterAlerts]:
+    """Return {rater id: alerts about the rater}, as get_alerts_by_question."""
+    alerts = get_alerts_by_question([question])
     return {rater_id: alerts_of_rater for (_question, rater_id), alerts_of_rater in alerts.items()}
 
 
-def get_unresolved_alerts_by_question(
+def get_alerts_by_question(
     questions: Collection[Question],
-) -> dict[tuple[int, int], list[Alert]]:
-    """Return {(question id, rater id): unresolved alerts about the rater}, oldest first."""
-    alerts_of_rater: dict[tuple[int, int], list[Alert]] = defaultdict(list)
-    alerts = Alert.objects.filter(question__in=questions).exclude(state=AlertState.RESOLVED)
-    for alert in alerts.order_by("pk").select_related("rater", "other_rater").defer("chart"):
+) -> dict[tuple[int, int], RaterAlerts]:
+    """Return {(question id, rater id): alerts about the rater}, oldest first; one query.
+
+    Those that were resolved are in the order of that, without those that ratings no longer support.
+    """
+    alerts_of_rater: dict[tuple[int, int], RaterAlerts] = defaultdict(lambda: RaterAlerts([], []))
+    resolved = AlertStep.objects.filter(alert=OuterRef("pk"), state=AlertState.RESOLVED)
+    alerts = Alert.objects.filter(question__in=questions).annotate(
+        resolved_at=Subquery(resolved.order_by("-pk").values("at")[:1])
+    )
+    alerts = alerts.filter(~Q(state=AlertState.RESOLVED) | Q(supported=True)).defer("chart")
+    related = "rater", "other_rater", "question__project"
+    for alert in alerts.order_by("pk").select_related(*related):
         for rater_id in (alert.rater_id, alert.other_rater_id):
-            if rater_id is not None:
-                alerts_of_rater[alert.question_id, rater_id].append(alert)
+            if rater_id is None:
+                continue
+            unresolved, resolved_alerts = alerts_of_rater[alert.question_id, rater_id]
+            if alert.state != AlertState.RESOLVED:
+                unresolved.append(alert)
+            elif alert.resolved_at is not None:
+                resolved_alerts.append(ResolvedAlert(alert, alert.resolved_at))
+    for alerts_of_one in alerts_of_rater.values():
+        alerts_of_one.resolved.sort(key=lambda resolved_alert: resolved_alert.resolved_at)
     return alerts_of_rater
 
 

@@ -6,12 +6,13 @@ The texts of alerts are in quality.alerts.kind_texts.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from zoneinfo import ZoneInfo
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
-from core.text import lower_first
+from metrics.views.common.display_names import get_undefined_reason
 from metrics.views.common.number_formats import (
     format_count,
     format_number,
@@ -19,61 +20,73 @@ from metrics.views.common.number_formats import (
     format_signed,
 )
 from quality.alerts.kinds import get_brief_text
+from quality.alerts.text_parts import format_day
 from quality.models import AlertKind, AlertState
 from quality.rater_status import comparison
 from quality.rater_status.comparison import MIN_ITEMS
-from quality.rater_status.reasons import RaterStatus, ReasonCode, StatusReason
+from quality.rater_status.reasons import (
+    NoteCode,
+    RaterStatus,
+    ReasonCode,
+    ResolvedAlert,
+    StatusNote,
+    StatusReason,
+)
 from quality.rater_status.status import RaterSummary
 
 
 def describe_agreement(
-    comparison: comparison.RaterComparison, rater: int, *, is_outlier: bool, has_cause: bool = False
+    comparison: comparison.RaterComparison,
+    rater: int,
+    *,
+    is_outlier: bool,
+    agrees_less: bool = False,
 ) -> str:
-    """Return a sentence on the rater's agreement with the others; empty without a result.
+    """Return a sentence on the rater's agreement with the others; empty without enough items.
 
     ``is_outlier``: an unresolved alert says that the rater agrees clearly less than the others;
-    ``has_cause``: an alert or a bias states why the rater is below the median.
+    ``agrees_less``: low agreement is a reason for the status.
     """
     result = comparison.raters.get(rater)
-    if result is None:
+    if result is None or not result.has_enough_items:
         return ""
-    if not result.has_enough_items or comparison.middle is None:
-        return _describe_missing_comparison(result)
-    params = {
+    if comparison.middle is None:
+        template = _("Agreement: %(value)s. A comparison needs three raters.")
+    elif is_outlier:
+        template = _("Agrees far less than the others: %(value)s (median %(middle)s).")
+    elif agrees_less or rater in comparison.outlying:
+        # The median is of all items: on easy ones, a rater may be below the others and above it.
+        template = _("Agrees less than the others: %(value)s.")
+    else:
+        template = _("Agreement %(value)s; team median %(middle)s.")
+    return template % {
         "value": format_number(result.value),
         "middle": format_number(comparison.middle),
     }
-    if is_outlier:
-        template = _("Agrees far less than the others: %(value)s (median %(middle)s).")
-    elif rater in comparison.outlying:
-        # The median is of all items: on easy ones, a rater may be below the others and above it.
-        template = _("Agrees less than the others: %(value)s.")
-    elif result.value is not None and result.value < comparison.middle:
-        if has_cause:
-            return ""
-        template = _("Below the team’s median (%(middle)s): %(value)s, reason unclear.")
-    else:
-        template = _("Not below the team’s median (%(middle)s): %(value)s.")
-    return template % params
 
 
-def _describe_missing_comparison(result: comparison.ComparedRater) -> str:
-    """Return why a rater is not compared with the median."""
-    if result.n_items < comparison.MIN_ITEMS:
-        return _("Not enough data yet: %(n)s shared items.") % {"n": format_count(result.n_items)}
-    if result.value is None:
-        return _("Agreement is undefined: all answers are the same.")
-    return _("Agreement: %(value)s. A comparison needs three raters.") % {
-        "value": format_number(result.value)
-    }
-
-
-def describe_why_not_biased(result: comparison.ComparedRater | None) -> str:
-    """Return why a rater who rates higher or lower is not called biased; "" for other raters."""
-    if result is None or result.is_biased or result.level is None:
+def describe_note(note: StatusNote | None, rater_id: int) -> str:
+    """Return the sentence of a note about a rater; "" for None."""
+    if note is None:
         return ""
-    return _("Explained by who rated the same items; adjusted bias: %(level)s.") % {
-        "level": format_signed(result.level)
+    if note.resolved_alert is not None:
+        return _describe_confirmed_alert(note.resolved_alert, rater_id)
+    level = {"level": format_signed(note.value)}
+    if note.code == NoteCode.PEERS_EXPLAIN_BIAS:
+        return _("Explained by who rated the same items; adjusted bias: %(level)s.") % level
+    sentences = [_("Below the expected range.")]
+    if note.code == NoteCode.LIKE_THE_OTHERS:
+        sentences.append(_("No clear difference on the same items: %(level)s.") % level)
+    return " ".join(sentences)
+
+
+def _describe_confirmed_alert(resolved_alert: ResolvedAlert, rater_id: int) -> str:
+    """Return the sentence on an alert that a lead has confirmed."""
+    alert, resolved_at = resolved_alert
+    zone = ZoneInfo(alert.question.project.time_zone)
+    return _("Confirmed on %(day)s: %(text)s.") % {
+        "day": format_day(resolved_at.astimezone(zone).date()),
+        "text": get_brief_text(alert, rater_id),
     }
 
 
@@ -116,8 +129,8 @@ STATUS_LABELS: dict[str, Promise] = {
 # Texts of the reasons that no alert states.
 REASON_TEXTS: dict[str, Promise] = {
     ReasonCode.GOLD: gettext_lazy("below the pass mark on gold answers"),
-    ReasonCode.DRIFT: gettext_lazy("may be drifting (too little evidence yet)"),
-    ReasonCode.SAME_ANSWER: gettext_lazy("almost always gives the same answer"),
+    ReasonCode.DRIFT: gettext_lazy("may be drifting"),
+    ReasonCode.SAME_ANSWER: gettext_lazy("almost always answers “%(category)s”"),
     ReasonCode.REVERSED: gettext_lazy("answers the scale upside down"),
     ReasonCode.EXAM: gettext_lazy("Exam not passed"),
     ReasonCode.SELF: gettext_lazy("repeats own answers less often than the others"),
@@ -151,9 +164,13 @@ def get_reason_text(reason: StatusReason, rater_id: int) -> str:
     if reason.code in BIAS_REASONS:
         return _describe_bias_reason(reason)
     if reason.code == ReasonCode.NOT_ENOUGH and (reason.n or 0) >= MIN_ITEMS:
-        text = _("Agreement is undefined: all answers are the same.")
-        return lower_first(text).rstrip(".。")
-    return str(REASON_TEXTS[reason.code])
+        return str(get_undefined_reason("single_category"))
+    text = str(REASON_TEXTS[reason.code])
+    if reason.code == ReasonCode.SAME_ANSWER:
+        text %= {"category": reason.category}
+    if reason.lacks_evidence:
+        text = _("%(text)s (too little evidence for an alert)") % {"text": text}
+    return text
 
 
 def _describe_bias_reason(reason: StatusReason) -> str:

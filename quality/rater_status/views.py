@@ -68,8 +68,8 @@ KEPT_PARAMETERS = (
 class RaterTableRow:
     """A row of the table: the listed rater, the summary (``card``), texts and alerts.
 
-    ``other_reasons``: texts of the reasons that the alerts do not state themselves; ``note``: why a
-    rater who rates higher or lower than the others is not called biased; "" for all others.
+    ``other_reasons``: texts of the reasons that the alerts do not state themselves; ``note``: text
+    of the summary's note.
     """
 
     listed: RaterListEntry
@@ -165,7 +165,7 @@ def _build_rows(
             status=status_texts.get_status_label(summary),
             reasons=status_texts.list_reason_texts(summary),
             other_reasons=status_texts.list_other_reason_texts(summary),
-            note="" if summary.reasons else status_texts.describe_why_not_biased(rater.result),
+            note=status_texts.describe_note(summary.note, rater.pk),
             interventions=[
                 intervention for intervention in interventions if intervention.rater_id == rater.pk
             ],

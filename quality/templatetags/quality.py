@@ -31,7 +31,7 @@ from quality.rater_status.reasons import ReasonCode
 from quality.rater_status.status import RaterSummary, is_outlier, list_rater_summaries
 from quality.review.decisions import get_item_review
 from ratings.models import Assignment, CheckAnswer, RaterMessage
-from ratings.services.rating_times import date_from_day
+from ratings.services.rating_timestamps import date_from_day
 
 register = template.Library()
 register.simple_tag(get_item_review)
@@ -178,27 +178,30 @@ def describe_rater(question: Question, rater: Rater) -> RaterDescription | None:
 def _describe_agreement(
     question: Question, summary: RaterSummary, rater_comparison: comparison.RaterComparison
 ) -> str:
-    """Return sentences on a rater's bias and agreement with the others; "" without a result.
+    """Return sentences on a rater's note, bias and agreement with the others, the reason first.
 
-    Also "" for a rater who answers the scale upside down: this explains both.
+    Only the note for a rater who answers the scale upside down: this explains bias and agreement.
     """
+    rater, note = summary.rater, status_texts.describe_note(summary.note, summary.rater.pk)
     if summary.is_reversed:
-        return ""
-    rater = summary.rater
+        return note
     has_outlier_alert = rater_comparison.computed_at is not None and is_outlier(question, rater)
     result = rater_comparison.raters.get(rater.pk)
     codes = {reason.code for reason in summary.reasons}
-    # The level is of all days: beside a drift it seems to contradict it.
-    note = "" if ReasonCode.DRIFT in codes else status_texts.describe_why_not_biased(result)
     is_biased = not codes.isdisjoint(status_texts.BIAS_REASONS)
-    has_cause = is_biased or bool(summary.alerts or note)
+    agrees_less = ReasonCode.LOW_AGREEMENT in codes
     agreement = status_texts.describe_agreement(
-        rater_comparison, rater.pk, is_outlier=has_outlier_alert, has_cause=has_cause
+        rater_comparison,
+        rater.pk,
+        is_outlier=has_outlier_alert,
+        agrees_less=agrees_less,
     )
-    if result is None or not is_biased:
-        return f"{note} {agreement}".strip()
-    labels = QuestionScale.for_question(question).labels
-    return f"{status_texts.describe_bias(result, labels)} {agreement}".rstrip()
+    bias = ""
+    if result is not None and is_biased:
+        labels = QuestionScale.for_question(question).labels
+        bias = status_texts.describe_bias(result, labels)
+    sentences = [note, agreement, bias] if agrees_less else [note, bias, agreement]
+    return " ".join(filter(None, sentences))
 
 
 @register.simple_tag

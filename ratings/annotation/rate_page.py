@@ -16,7 +16,7 @@ from projects.views.form_handling import CATEGORY_PREFIX
 from ratings.items import content
 from ratings.models import Assignment, Exam
 
-from . import rater_progress, rater_selectors, remaining
+from . import rater_progress, rater_selectors, remaining_items
 from .assignments import exams
 from .forms import (
     AnswerForm,
@@ -96,7 +96,7 @@ def build_context(
     if item is not None:
         return context | _build_item_context(rater, item, **forms)
     # An exam is due, or everything is done.
-    remaining.clear_remaining_count(rater)
+    remaining_items.clear_remaining_count(rater)
     return context | {
         "message": rater_selectors.get_unread_message(rater),
         "exam_status": exams.get_exam_status(rater),

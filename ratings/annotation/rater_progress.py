@@ -1,7 +1,7 @@
 """Progress of an annotator in a project, and the state of each of their projects.
 
 Only the rater's own figures, except for the number of remaining items, of which other raters take
-their share (ratings.annotation.remaining).
+their share (ratings.annotation.remaining_items).
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from django.utils import timezone
 from core.db import bulk
 from projects.models import Member, Project, Rater
 from projects.selectors import get_item_counts
-from ratings.annotation import remaining
+from ratings.annotation import remaining_items
 from ratings.models import Assignment, CheckAnswer, Exam, ExamRules, RaterQueue, Rating
 from ratings.services import permissions
-from ratings.services.rating_times import ensure_aware
+from ratings.services.rating_timestamps import ensure_aware
 
 MAX_PROJECTS_CHECKED = 20  # projects, the newest first
 
@@ -42,7 +42,7 @@ def get_next_project(user: Any, *, exclude_project_id: int) -> Project | None:
     )
     raters = Rater.objects.filter(user=user, paused=False, project__in=list(projects))
     own_raters = list(raters.select_related("project").order_by("-project"))
-    remaining_by_rater = remaining.count_remaining_by_rater(own_raters)
+    remaining_by_rater = remaining_items.count_remaining_by_rater(own_raters)
     return next((rater.project for rater in own_raters if remaining_by_rater[rater.pk]), None)
 
 
@@ -173,7 +173,7 @@ def compute_progress(rater: Rater) -> RaterProgress:
             *count_queries,
             (_WORK_SQL, [rater.pk] * 3),
             latest_query,
-            remaining.build_counts_query([rater]),
+            remaining_items.build_counts_query([rater]),
         ]
     )
     skipped, can_go_back, daily_goal = work_row
@@ -182,7 +182,9 @@ def compute_progress(rater: Rater) -> RaterProgress:
         rated=cached_count + n_since,
         skipped=skipped,
         items=get_item_counts(rater.project).available,
-        remaining=remaining.count_remaining_items(rater, remaining.RaterCounts(*counts)),
+        remaining=remaining_items.count_remaining_items(
+            rater, remaining_items.RaterCounts(*counts)
+        ),
         pace=_compute_pace(rows),
         daily_goal=daily_goal,
         can_go_back=bool(can_go_back),
@@ -304,9 +306,9 @@ def get_rater_projects(user: Any, projects: Sequence[Project]) -> dict[int, Rate
         [rater for project_id, rater in raters.items() if project_id not in rater_projects]
     )
     ready = [rater for project_id, rater in raters.items() if project_id not in rater_projects]
-    remaining_by_rater = remaining.count_remaining_by_rater(ready)
+    remaining_by_rater = remaining_items.count_remaining_by_rater(ready)
     finished_ids = (
-        remaining.get_finished_project_ids(user, [rater.project for rater in ready])
+        remaining_items.get_finished_project_ids(user, [rater.project for rater in ready])
         if ready
         else set()
     )

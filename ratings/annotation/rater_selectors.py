@@ -17,7 +17,7 @@ from projects.models import Item, Project, Question, Rater
 from projects.permissions import MAX_ID
 from ratings.models import NO_CODE, Assignment, CheckAnswer, RaterMessage, Rating, Revision
 from ratings.services import permissions
-from ratings.services.rating_times import ensure_aware
+from ratings.services.rating_timestamps import ensure_aware
 
 from .assignments import hidden_checks, queue
 

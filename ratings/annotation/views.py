@@ -28,7 +28,7 @@ from ratings.models import Exam
 from ratings.services import permissions
 from ratings.services.judgement import UnknownCode
 
-from . import rate_page, rater_progress, rater_selectors, remaining, submission
+from . import rate_page, rater_progress, rater_selectors, remaining_items, submission
 from .assignments import queue
 from .forms import AnswerForm, SkipForm, get_questions
 from .rater_progress import get_next_project
@@ -267,7 +267,7 @@ def _get_prefetched_item(rater: Rater, shown_item_ids: list[int]) -> Item | None
     """Return another item than those on the page; None if none is left or the page has enough."""
     # The first item after the one on the screen needs no further permission.
     n_shown = len(shown_item_ids)
-    if n_shown > 1 and n_shown > remaining.get_max_prefetched_items(rater):
+    if n_shown > 1 and n_shown > remaining_items.get_max_prefetched_items(rater):
         return None
     return queue.get_next_item(rater, exclude_item_ids=shown_item_ids)
 

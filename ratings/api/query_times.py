@@ -7,7 +7,7 @@ import datetime
 from django.utils import timezone
 
 from core.api.errors import INVALID_PARAMETERS, BadRequest
-from ratings.services.rating_times import parse_rated_at
+from ratings.services.rating_timestamps import parse_rated_at
 
 
 def restore_plus_sign(text: str) -> str:

@@ -21,7 +21,7 @@ from projects.services.row_validation import build_object_problem, describe_json
 from ratings.models import NO_CODE
 from ratings.services import permissions
 from ratings.services.judgement import FIELDS, STORED_TEXTS, Judgement
-from ratings.services.rating_times import parse_rated_at
+from ratings.services.rating_timestamps import parse_rated_at
 from ratings.services.record import JudgementBatch
 
 from .row_lookup import RowLookup, look_up_keys

@@ -26,7 +26,7 @@ from core.api.errors import BadRequest
 from projects.models import Member, Project, Question
 from projects.permissions import get_project
 from ratings.files import export_files, parquet_file
-from ratings.files.ranges import build_file_response
+from ratings.files.byte_ranges import build_file_response
 from ratings.models import ExportRun
 
 from . import rating_files, services

@@ -19,8 +19,8 @@ from projects.permissions import get_project
 from projects.services.project_validation import InvalidProjectChange
 
 from . import media
+from .byte_ranges import build_file_response
 from .media_types import MEDIA_TYPES
-from .ranges import build_file_response
 from .upload_limits import limit_upload
 
 logger = logging.getLogger(__name__)

@@ -10,7 +10,7 @@ from typing import Any, TypedDict
 
 from django.utils.translation import gettext
 
-from ratings.services.rating_times import TIME_ERRORS
+from ratings.services.rating_timestamps import TIME_ERRORS
 
 from .decoding.table_times import has_ambiguous_date_order
 from .messages import ALLOWED_FORMATS, MESSAGES, NEXT_STEPS

@@ -10,7 +10,7 @@ from core.db.create_models import CreateModels
 
 UNCOUNTED = "code <> counted OR day <> counted_day"
 # PostgreSQL only: notes of uncounted items instead of a partial index, and room for updates that
-# touch no index. ratings/services/uncounted.py gives the reasons. Half of each page stays free, so
+# touch no index. ratings/services/uncounted_ratings.py gives the reasons. Half of each page stays free, so
 # that the version of a rating that stores its counted code fits beside the first version; without
 # it the table and its indexes would grow as much again.
 POSTGRESQL_STATEMENTS = (

@@ -21,7 +21,7 @@ class RatingQuerySet(models.QuerySet):
     def uncounted(self) -> RatingQuerySet:
         """Return the ratings whose code or day differs from the one in the stored counts.
 
-        Scans all ratings; ``ratings.services.uncounted`` finds the same rows quickly.
+        Scans all ratings; ``ratings.services.uncounted_ratings`` finds the same rows quickly.
         """
         return self.filter(UNCOUNTED)
 
@@ -99,7 +99,7 @@ class Rating(JudgementBase):
         ]
         indexes = [
             # Uncounted ratings. Contains uncounted rows only, so it is small and cheap. Used on
-            # SQLite; PostgreSQL has notes instead (ratings.services.uncounted).
+            # SQLite; PostgreSQL has notes instead (ratings.services.uncounted_ratings).
             models.Index(fields=["question", "item"], condition=UNCOUNTED, name="rating_uncounted"),
             # A rater's own ratings, newest first (My ratings, rater page).
             models.Index(fields=["rater", "-changed_at"], name="rating_by_rater"),
@@ -116,7 +116,7 @@ class Rating(JudgementBase):
 class UncountedItem(models.Model):
     """Note that an item has uncounted ratings; only on PostgreSQL.
 
-    Triggers write it (ratings.services.uncounted).
+    Triggers write it (ratings.services.uncounted_ratings).
     """
 
     # No foreign keys: notes of deleted rows are discarded when they are read.

@@ -22,7 +22,7 @@ from ratings.models import NO_CODE
 
 from .judgement import STORED_TEXTS, Judgement, UnknownCode
 from .permissions import ProjectArchived
-from .rating_times import ensure_aware
+from .rating_timestamps import ensure_aware
 
 
 @dataclass(frozen=True, slots=True)

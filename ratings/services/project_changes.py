@@ -22,7 +22,7 @@ from projects.models import Project, Question
 from ratings.models import Rating, TimezoneBackfill
 from ratings.services import record
 
-from .rating_times import day_number
+from .rating_timestamps import day_number
 
 RATINGS_PER_STEP = 5_000  # ratings of one step, which is one transaction
 PAUSE_SECONDS = 0.005  # between two steps, for SQLite's other writers

@@ -20,7 +20,7 @@ from ratings.models import NO_CODE
 
 from .current_ratings import QuestionState
 from .judgement import STORED_TEXTS, Judgement
-from .rating_times import day_number
+from .rating_timestamps import day_number
 
 # Up to this many history entries are sent in one round trip with all that belongs to them.
 MAX_ENTRIES_PER_ROUND_TRIP = 32

@@ -29,7 +29,7 @@ from projects.services.questions import change_categories, change_weights
 from ratings.models import NO_CODE, Rating, Revision
 from ratings.services import project_changes
 from ratings.services.judgement import Judgement
-from ratings.services.rating_times import day_number
+from ratings.services.rating_timestamps import day_number
 from ratings.services.record import record_ratings
 from tests.faults.crashes import SimulatedCrash, crash_at
 from tests.metrics import invariants

@@ -261,7 +261,7 @@ class PairKappas:
     kappa: Floats
 
 
-def mean_kappa_by_items(
+def mean_kappa_weighted_by_items(
     pairs: PairKappas,
     counts: npt.ArrayLike,
     n_items: npt.ArrayLike,

@@ -44,7 +44,8 @@ class Formula:
     """A function that computes an estimate from counts, and the options that it takes.
 
     `function` takes the counts as positional arguments and, by keyword, weights and values as
-    declared here, and the options that all formulas of the same counts take (batch.py).
+    declared here, and the options that all formulas of the same counts take
+    (scale_coefficients.py).
     """
 
     function: Callable[..., Any]

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from metrics.agreement.counts.additive import (
+from metrics.agreement.counts.additive_counts import (
     MAX_MOMENT_CATEGORIES,
     PairTables,
     PatternCounts,

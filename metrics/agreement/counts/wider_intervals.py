@@ -37,7 +37,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse, special
 
-from metrics.agreement.counts.additive import PatternCounts
+from metrics.agreement.counts.additive_counts import PatternCounts
 from metrics.agreement.counts.grouping import Ints, index_distinct, rank_rows
 from metrics.agreement.estimate import CONFIDENCE_LEVEL, NORMAL_QUANTILE, Floats, Value, t_quantile
 

@@ -26,7 +26,7 @@ import numpy.typing as npt
 from scipy import special
 
 from metrics.agreement.coefficients import fleiss
-from metrics.agreement.counts.additive import PairTables
+from metrics.agreement.counts.additive_counts import PairTables
 from metrics.agreement.counts.grouping import Ints, index_distinct, validate_ratings
 from metrics.agreement.estimate import Estimate, Floats, correct_for_chance, divide_or_nan
 from metrics.agreement.weights import as_weight_matrix

@@ -29,11 +29,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from metrics.agreement.batch import pattern_coefficients
 from metrics.agreement.coefficients import cohen, correlation, marginal_tests
 from metrics.agreement.counts.pattern_sums import PatternSums, build_pattern_sums
 from metrics.agreement.counts.tally import PairTables
 from metrics.agreement.estimate import to_finite_float
+from metrics.agreement.scale_coefficients import pattern_coefficients
 from metrics.agreement.weights import quadratic_weights, score_weights
 
 from .confusions import find_confused_pair

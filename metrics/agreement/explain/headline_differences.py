@@ -29,9 +29,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from metrics.agreement.batch import pattern_coefficients
 from metrics.agreement.coefficients.declaration import NO_PAIRABLE_ITEMS
 from metrics.agreement.estimate import Value
+from metrics.agreement.scale_coefficients import pattern_coefficients
 from metrics.agreement.scales import get_scale_type
 from metrics.agreement.weights import UNWEIGHTED, WEIGHTINGS, get_weighted_name
 

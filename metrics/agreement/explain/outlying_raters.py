@@ -55,16 +55,18 @@ _LEAST_VARIANCE = 1e-12  # of d, below which all ratings are the same
 
 
 @dataclass(frozen=True)
-class OutlyingRater:
-    """A rater who agrees less with the others than they agree with each other.
+class RaterOnSameItems:
+    """Test of whether a rater agrees less with the others than they agree with each other.
 
     difference: the rater's kappa with the others less their kappa with each other, on the same
-    items (negative, to first order); n_items: number of these items.
+    items (to first order); n_items: number of these items; is_below: the rater agrees less, by more
+    than chance explains.
     """
 
     rater: int
     difference: float
     n_items: int
+    is_below: bool
 
 
 @dataclass(frozen=True)
@@ -156,8 +158,25 @@ def find_outlying_raters(
     *,
     weights: npt.ArrayLike | None = None,
     clusters: npt.ArrayLike | None = None,
-) -> list[OutlyingRater]:
+) -> list[RaterOnSameItems]:
     """Return the raters who agree less with the others than they agree with each other.
+
+    The arguments are those of compare_raters.
+    """
+    tests = compare_raters(item, rater, code, k, weights=weights, clusters=clusters)
+    return [test for test in tests if test.is_below]
+
+
+def compare_raters(
+    item: npt.ArrayLike,
+    rater: npt.ArrayLike,
+    code: npt.ArrayLike,
+    k: int,
+    *,
+    weights: npt.ArrayLike | None = None,
+    clusters: npt.ArrayLike | None = None,
+) -> list[RaterOnSameItems]:
+    """Return the tests of all raters with enough items, those with the greatest impact first.
 
     item, rater, code (M,): ratings with 0 <= code < k; weights (k, k) or None; clusters (M,):
     number of the cluster of each rating's item, None where items are independent.
@@ -172,13 +191,14 @@ def find_outlying_raters(
     n_ratings = ratings.count_by_category().sum(axis=1)
     ratings = ratings.select(n_ratings[item_index] >= 3)
     tested = np.flatnonzero(_score_raters(ratings, raters.size).is_tested)
-    listed = []
+    tests = []
     for index in tested.tolist():
         own = ratings.select_items_of(index)
         test = _test_rater(own, index, ERROR_RATE / tested.size)
-        if test.is_below and _is_confirmed_without_each(own, index):
-            listed.append(OutlyingRater(int(raters[index]), test.difference, test.n_items))
-    return sorted(listed, key=lambda outlier: outlier.difference * outlier.n_items)
+        is_below = test.is_below and _is_confirmed_without_each(own, index)
+        rater_key = int(raters[index])
+        tests.append(RaterOnSameItems(rater_key, test.difference, test.n_items, is_below))
+    return sorted(tests, key=lambda test: test.difference * test.n_items)
 
 
 def _test_rater(own: _Ratings, rater: int, level: float) -> _TestResult:

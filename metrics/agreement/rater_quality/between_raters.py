@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse, special
 
-from metrics.agreement.counts.additive import PairTables
+from metrics.agreement.counts.additive_counts import PairTables
 from metrics.agreement.counts.grouping import Ints, index_distinct
 from metrics.agreement.estimate import NORMAL_QUANTILE, Floats
 
@@ -165,16 +165,24 @@ def _summarize_pairs(
     return n, difference, float(squares / max(int(n.sum()) - len(n), 1))
 
 
-def find_repeating_raters(share: Floats, share_of_others: Floats, n_items: Ints) -> np.ndarray:
+def find_repeating_raters(
+    share: Floats,
+    share_of_others: Floats,
+    n_items: Ints,
+    *,
+    min_other_answers: float = MIN_OTHER_ANSWERS,
+) -> np.ndarray:
     """Return a mask (R,) of the raters who nearly always give the same answer.
 
     share, share_of_others (R,): share of the rater's most frequent answer in the own answers, and
     in those of the others on the same items; n_items (R,). Such a rater gives another answer at
     most a quarter as often as the others, on one of ten items at most, and less often than chance
     explains if the others' share were the rater's own (binomial test with Bonferroni's correction).
+    The others give other answers in at least min_other_answers of theirs: where they hardly do
+    either, repeating the answer is no fault by itself.
     """
     left, left_by_others = 1 - share, 1 - share_of_others
-    is_tested = (n_items >= MIN_ITEMS) & (left_by_others >= MIN_OTHER_ANSWERS)
+    is_tested = (n_items >= MIN_ITEMS) & (left_by_others >= min_other_answers)
     p = special.bdtr(np.rint(left * n_items), np.maximum(n_items, 1), left_by_others)
     is_seldom = (share >= MIN_SHARE) & (left <= SELDOM * left_by_others)
     level = FALSE_POSITIVE_RATE / max(int(np.count_nonzero(n_items >= MIN_ITEMS)), 1)
@@ -203,31 +211,60 @@ def select_reversed_raters(
     of the others on the same items, and the others' answers by MIN_CORRELATION or more with each
     other. So nobody is selected where half of the raters answer opposite to the other half.
     """
-    k = tables.tables.shape[-1]
-    numbers = np.arange(k, dtype=float) if values is None else np.asarray(values, float)
     selected = set()
     for rater in candidates:
-        is_first, is_second = tables.rater_a == rater, tables.rater_b == rater
-        own = tables.tables[is_first].sum(axis=0) + tables.tables[is_second].sum(axis=0).T
-        others = np.union1d(tables.rater_b[is_first], tables.rater_a[is_second])
-        are_others = np.isin(tables.rater_a, others) & np.isin(tables.rater_b, others)
-        among_others = tables.tables[are_others].sum(axis=0)
-        if (
-            _compute_correlation(own, numbers) <= -MIN_CORRELATION
-            and _compute_correlation(among_others + among_others.T, numbers) >= MIN_CORRELATION
-        ):
+        own, among_others = _compute_correlations(tables, rater, values)
+        if own <= -MIN_CORRELATION and among_others >= MIN_CORRELATION:
             selected.add(rater)
     return selected
+
+
+def select_scattered_raters(
+    tables: PairTables, candidates: Collection[int], *, values: npt.ArrayLike | None = None
+) -> set[int]:
+    """Return the candidates whose answers hardly follow those of the others, who agree.
+
+    The arguments are those of select_reversed_raters. The candidate's answers correlate with those
+    of the others less than half as much as these do with each other: nearer to a guesser, whose
+    correlation is 0, than to a rater who differs from the others by a bias alone.
+    """
+    selected = set()
+    for rater in candidates:
+        own, among_others = _compute_correlations(tables, rater, values)
+        if own < among_others / 2:
+            selected.add(rater)
+    return selected
+
+
+def _compute_correlations(
+    tables: PairTables, rater: int, values: npt.ArrayLike | None
+) -> tuple[float, float]:
+    """Return the correlation of a rater with the others, and of these others with each other.
+
+    It is that of the two answers of each pair of raters to a shared item. values (k,): numbers of
+    the categories, ranks when None.
+    """
+    k = tables.tables.shape[-1]
+    numbers = np.arange(k, dtype=float) if values is None else np.asarray(values, float)
+    is_first, is_second = tables.rater_a == rater, tables.rater_b == rater
+    own = tables.tables[is_first].sum(axis=0) + tables.tables[is_second].sum(axis=0).T
+    others = np.union1d(tables.rater_b[is_first], tables.rater_a[is_second])
+    are_others = np.isin(tables.rater_a, others) & np.isin(tables.rater_b, others)
+    among_others = tables.tables[are_others].sum(axis=0)
+    return (
+        _compute_correlation(own, numbers),
+        _compute_correlation(among_others + among_others.T, numbers),
+    )
 
 
 def _compute_correlation(table: np.ndarray, numbers: np.ndarray) -> float:
     """Return the correlation of rows and columns of a table (k, k) with these numbers (k,).
 
-    0 with fewer than MIN_ITEMS comparisons, and where one side has one answer only.
+    NaN with fewer than MIN_ITEMS comparisons, and 0 where one side has one answer only.
     """
     n = table.sum()
     if n < MIN_ITEMS:
-        return 0.0
+        return np.nan
     shares = table / n
     rows, columns = (numbers - shares.sum(axis=axis) @ numbers for axis in (1, 0))
     variances = shares.sum(axis=1) @ rows**2 * (shares.sum(axis=0) @ columns**2)

@@ -15,7 +15,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from metrics.agreement import Coefficient
 from metrics.agreement.all_statistics import ReportDict, build_report
-from metrics.agreement.coefficients.intraclass.incomplete import INCOMPLETE_ICC_NAMES
+from metrics.agreement.coefficients.intraclass.incomplete_icc import INCOMPLETE_ICC_NAMES
 from metrics.agreement.explain.bands import SCHEMES, find_band, is_designed_for, is_inconclusive
 from metrics.agreement.explain.diagnosis import is_band_withheld
 from metrics.agreement.explain.headline_differences import MissingDataPolicy

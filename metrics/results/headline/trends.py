@@ -39,7 +39,7 @@ from metrics.results import rater_periods
 from metrics.results.patterns import AllTimePatterns, GroupedPatterns
 from metrics.results.stored_values import build_icc_value
 from projects.models import Question, Rater
-from ratings.services.rating_times import EPOCH, date_from_day
+from ratings.services.rating_timestamps import EPOCH, date_from_day
 
 HEADLINE_KEYS = (
     "name",
@@ -246,8 +246,8 @@ def find_recent_change(all_time: AllTimePatterns) -> list[Mapping[str, Any]]:
     """Return a list of one finding, the change between the last two periods, or an empty list.
 
     It is empty without two periods of enough items. The finding compares people only, unless models
-    are pooled or are the only raters. Figures: span, first days, and weighting -> [value before,
-    value after, whether the change is more than chance].
+    are pooled or are the only raters. Figures: span, first days, numbers of items, and weighting ->
+    [value before, value after, whether the change is more than chance].
     """
     population = Population.PEOPLE if all_time.is_people_only else Population.ALL
     column = "headline__people" if all_time.is_people_only else "coefficients"
@@ -272,6 +272,7 @@ def find_recent_change(all_time: AllTimePatterns) -> list[Mapping[str, Any]]:
         "span": span,
         "before": before_start.isoformat(),
         "after": after_start.isoformat(),
+        "n_items": [int(n_items.sum()) for _counts, n_items in (before, after)],
         "changes": changes,
     }
     return [{"name": "recent_change", "figures": figures}]

@@ -9,6 +9,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from metrics.models import Attribution
+from metrics.results.stored_values import build_undefined_value
 from metrics.views.common import vega_lite
 from projects.models import Rater
 
@@ -31,6 +32,16 @@ class Contribution:
     def is_distinct(self) -> bool:
         """Return whether the contribution clearly differs from the others; False if not tested."""
         return self.values["contribution"] is not None and bool(self.values.get("is_distinct"))
+
+    @property
+    def biases(self) -> list[Mapping[str, Any]]:
+        """Return a rater's bias in both periods, with the reason where it has no value."""
+        return [
+            bias or build_undefined_value("no_peers" if n_ratings else "no_ratings")
+            for bias, n_ratings in zip(
+                self.values.get("bias") or (None, None), self.values["n_ratings"], strict=True
+            )
+        ]
 
     @property
     def label(self) -> str:

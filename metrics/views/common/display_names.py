@@ -21,7 +21,7 @@ PERIOD_NAMES: dict[str, Promise] = {"day": _("day"), "week": _("week"), "month":
 
 UNDEFINED_REASONS: dict[str, Promise] = {
     "not_counted": _("not counted yet"),
-    "no_ratings": _("no ratings yet"),
+    "no_ratings": _("no ratings"),
     "single_category": _("all ratings are in one category"),
     "no_pairable_items": _("no item has comparable ratings"),
     "too_few_items": _("too few items"),

@@ -23,8 +23,7 @@ from metrics.agreement.explain import bands
 from metrics.models import Diagnosis
 from metrics.question_scale import QuestionScale
 from metrics.results.findings import (
-    OUTLYING_RATERS,
-    RECENT_CHANGE,
+    WITHOUT_INSIGHT,
     Confusions,
     Findings,
     get_outlying_raters,
@@ -102,8 +101,8 @@ def build_sentences(
     rater_names = {rater.pk: str(rater) for rater in raters}
     sentences = []
     for finding in findings:
-        if finding["name"] in (OUTLYING_RATERS, RECENT_CHANGE):
-            continue  # they have sentences of their own
+        if finding["name"] in WITHOUT_INSIGHT:
+            continue
         if finding["name"] == WEIGHTINGS and not can_name_bands:
             continue
         named = NamedFinding(finding["figures"], scale.labels, rater_names, scheme)

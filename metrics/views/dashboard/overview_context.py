@@ -41,7 +41,7 @@ class OverviewRater:
 
     ``status``: label of the status among all ratings; ``needs_check``: whether it calls for an
     action, ``is_severe``: for an immediate one; ``agreement``: estimate of kappa with the other
-    raters, in the selection.
+    raters, in the selection; ``note``: a sentence on what the status does not show, or "".
     """
 
     key: str
@@ -51,6 +51,7 @@ class OverviewRater:
     is_severe: bool
     is_paused: bool
     agreement: Mapping[str, object] | None
+    note: str = ""
 
 
 @dataclass(frozen=True)

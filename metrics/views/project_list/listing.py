@@ -38,7 +38,7 @@ from projects.models import Deletion, Member, Project, Question, Rater
 from projects.permissions import get_effective_role
 from projects.selectors import count_items_by_project
 from ratings.models import Rating
-from ratings.services import uncounted as services_uncounted
+from ratings.services import uncounted_ratings
 
 from .project_row import (
     PROJECT_INBOX,
@@ -361,7 +361,7 @@ def _sort_rows(rows: list[ProjectRow], sort: str) -> list[ProjectRow]:
 
 def _count_uncounted_by_project(questions: list[int]) -> dict[int, int]:
     """Return {project id: number of uncounted ratings of these questions}."""
-    rows = services_uncounted.get_ratings(questions).order_by().values_list("question__project_id")
+    rows = uncounted_ratings.get_ratings(questions).order_by().values_list("question__project_id")
     return dict(rows.annotate(Count("id")))
 
 

@@ -21,7 +21,7 @@ from django.utils.crypto import salted_hmac
 from core.db import bulk
 from projects.models import Item, Rater
 from ratings.models import Assignment, Rating
-from ratings.services.rating_times import ensure_aware
+from ratings.services.rating_timestamps import ensure_aware
 from ratings.services.slots import get_lease_time
 
 from .candidates import ACTIVE_ITEM_SQL

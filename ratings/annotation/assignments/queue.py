@@ -26,7 +26,7 @@ from core.db.prepared_query import RowMapper
 from projects.models import Item, QueueOrder, Rater
 from ratings.models import Assignment
 from ratings.services import permissions, slots
-from ratings.services.rating_times import ensure_aware
+from ratings.services.rating_timestamps import ensure_aware
 from ratings.services.slots import get_lease_time
 
 from . import candidates, exams, hidden_checks

@@ -18,7 +18,7 @@ from ratings.imports import records
 from ratings.imports.problems import ImportProblem, ProblemList, truncate_text
 from ratings.imports.records import SkippedRecordCounts
 from ratings.imports.values.label_interpretation import LabelOptions
-from ratings.services.rating_times import InvalidTime, parse_rated_at, validate_rated_at
+from ratings.services.rating_timestamps import InvalidTime, parse_rated_at, validate_rated_at
 
 from .database import (
     EncodedContent,

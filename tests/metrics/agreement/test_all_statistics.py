@@ -6,7 +6,7 @@ import krippendorff
 import numpy as np
 import pytest
 
-from metrics.agreement import batch, report
+from metrics.agreement import report, scale_coefficients
 from metrics.agreement.coefficients import marginal_tests
 
 
@@ -124,24 +124,28 @@ def test_mcnemar_needs_two_categories():
 
 def test_kappa_never_exceeds_its_maximum():
     for cells in itertools.product(range(3), repeat=4):
-        estimates = batch.table_coefficients(np.reshape(cells, (2, 2)), scale="nominal")
+        estimates = scale_coefficients.table_coefficients(
+            np.reshape(cells, (2, 2)), scale="nominal"
+        )
         if estimates["cohen_kappa"].reason == 0:
             assert estimates["cohen_kappa"].value <= estimates["kappa_max"].value + 1e-12
 
 
 def test_scale_decides_which_coefficients_are_computed():
     counts, n_items = np.array([[2, 1], [0, 3]]), np.array([4, 5])
-    nominal = batch.pattern_coefficients(counts, n_items, scale="nominal")
+    nominal = scale_coefficients.pattern_coefficients(counts, n_items, scale="nominal")
     assert not any("linear" in name or "ordinal" in name for name in nominal)
-    ordinal = batch.pattern_coefficients(counts, n_items, scale="ordinal")
+    ordinal = scale_coefficients.pattern_coefficients(counts, n_items, scale="ordinal")
     assert {"fleiss_kappa_quadratic", "krippendorff_alpha_ordinal"} <= ordinal.keys()
     assert "krippendorff_alpha_interval" not in ordinal
-    selected = batch.pattern_coefficients(counts, n_items, scale="nominal", names=["fleiss_kappa"])
+    selected = scale_coefficients.pattern_coefficients(
+        counts, n_items, scale="nominal", names=["fleiss_kappa"]
+    )
     assert list(selected) == ["fleiss_kappa"]
     with pytest.raises(ValueError, match="unknown for this scale: kappa; one of percent_agreement"):
-        batch.pattern_coefficients(counts, n_items, scale="nominal", names=["kappa"])
+        scale_coefficients.pattern_coefficients(counts, n_items, scale="nominal", names=["kappa"])
     with pytest.raises(ValueError, match="'cardinal'; one of nominal, ordinal"):
-        batch.pattern_coefficients(counts, n_items, scale="cardinal")
+        scale_coefficients.pattern_coefficients(counts, n_items, scale="cardinal")
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from scipy import special, stats
 
 from metrics.agreement import estimate_coefficient, pattern_coefficients, report
 from metrics.agreement.coefficients import cohen, fleiss, groups
-from metrics.agreement.coefficients.cohen import PairKappas, mean_kappa_by_items
+from metrics.agreement.coefficients.cohen import PairKappas, mean_kappa_weighted_by_items
 from metrics.agreement.coefficients.groups import between_group_kappa
 from metrics.agreement.counts.common_correlation import (
     CommonCorrelationModel,
@@ -340,7 +340,7 @@ def test_limits_lie_1_96_standard_errors_away_or_t_where_raters_are_few():
     pairs = PairKappas(
         np.array([0, 0, 1]), np.array([1, 2, 2]), np.full(3, 10), np.array([0.8, 0.2, 0.4])
     )
-    of_raters, _n_pairs = mean_kappa_by_items(pairs, TRIPLES, [2, 3, 3, 2])
+    of_raters, _n_pairs = mean_kappa_weighted_by_items(pairs, TRIPLES, [2, 3, 3, 2])
     assert of_raters.df < 9
     assert isinstance(of_raters.limits, ScoreLimits)
     margin = float(t_quantile(of_raters.df)) * of_raters.se

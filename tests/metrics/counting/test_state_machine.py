@@ -33,7 +33,7 @@ from projects.services.projects import change_project
 from projects.services.question_validation import NewCategory
 from projects.services.questions import change_categories, change_weights
 from ratings.models import NO_CODE, Rating
-from ratings.services import uncounted
+from ratings.services import uncounted_ratings
 from ratings.services.judgement import Judgement
 from ratings.services.record import record_ratings
 from tests.faults.crashes import SimulatedCrash, crash_at
@@ -274,8 +274,8 @@ class CountingMachine(RuleBasedStateMachine):
     @invariant()
     def check_uncounted_ratings(self) -> None:
         if hasattr(self, "question_id"):
-            uncounted_ratings = uncounted.get_ratings([self.question_id])
-            assert set(uncounted_ratings) == set(
+            listed_ratings = uncounted_ratings.get_ratings([self.question_id])
+            assert set(listed_ratings) == set(
                 Rating.objects.filter(question=self.question_id).uncounted()
             )
 

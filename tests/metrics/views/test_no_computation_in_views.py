@@ -21,7 +21,7 @@ from metrics.results import findings, pair_results, rater_periods
 from metrics.results.patterns import AllTimePatterns
 
 FORMULAS = (
-    "metrics.agreement.batch",
+    "metrics.agreement.scale_coefficients",
     "metrics.agreement.coefficients",
     "metrics.agreement.explain.attribution",
     "metrics.agreement.explain.diagnosis",

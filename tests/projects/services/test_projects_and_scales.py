@@ -21,7 +21,7 @@ from projects.services.question_validation import (
 )
 from projects.services.questions import add_question, change_categories, change_weights
 from ratings.models import Rating
-from ratings.services.rating_times import day_number
+from ratings.services.rating_timestamps import day_number
 
 pytestmark = pytest.mark.django_db
 

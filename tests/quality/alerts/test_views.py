@@ -46,7 +46,9 @@ def get_page_text(response: Any) -> str:
     return " ".join(html.unescape(response.text).split())
 
 
-SENTENCE = "dan has rated lower since 2026-08-17, by about 0.36 categories."
+SENTENCE = (
+    "dan has rated lower since 2026-08-17, by about 0.36 categories, adjusted for the others."
+)
 
 
 def test_alert_is_shown_on_every_page_about_it(alert: Any, base_url: str, client: Client) -> None:
@@ -231,7 +233,8 @@ def test_rater_statuses_as_page_and_file(
     assert {row.card.rater.key: row.status for row in response.context["rows"]} == {
         "dan": "Needs action", "ben": "Check", "ann": "OK", "cleo": "OK",
     }  # fmt: skip
-    sentence = "has rated lower since 2026-08-17, by about 0.36 categories"  # shown only once
+    # Shown only once.
+    sentence = "has rated lower since 2026-08-17, by about 0.36 categories, adjusted for the others"
     assert f'<a class="small" href="{base_url}alerts/{alert.pk}/">{sentence}</a>' in text
     assert "has an open alert" not in text
     assert "+0.30" not in text, "a size without an alert beside that of an alert"

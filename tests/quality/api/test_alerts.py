@@ -100,7 +100,8 @@ def test_rater_statuses_are_listed(
     assert row_by_rater["ann"]["reasons"] == [
         {
             "code": "drift",
-            "text": "has rated lower since 2026-08-17, by about 0.36 categories",
+            "text": "has rated lower since 2026-08-17, by about 0.36 categories, "
+            "adjusted for the others",
             "value": -0.36,
             "low": -0.5,
             "high": -0.22,

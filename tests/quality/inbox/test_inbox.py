@@ -196,7 +196,7 @@ def test_monday_round_over_four_of_44_projects_takes_eight_clicks(
         assert 'value="resolve">Confirm and resolve<' in page.text
         form = {"do": "resolve", "reason": "trained", "alert": selected}
         page = client.post("/inbox/alerts/", form, follow=True)
-        assert "4 alerts resolved." in page.text
+        assert "4 alerts confirmed." in page.text
         clicks += len(selected) + 1
     while page.context["rows"]:
         link = re.search(r'href="([^"]*)" data-open', page.text)

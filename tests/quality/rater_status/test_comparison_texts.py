@@ -5,9 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
+from quality.models import Alert
 from quality.rater_status import status_texts
 from quality.rater_status.comparison import ComparedRater, RaterComparison
+from quality.rater_status.reasons import (
+    NO_ALERTS,
+    RaterAlerts,
+    ResolvedAlert,
+    StatusReason,
+    list_reasons,
+)
 
 LABELS = ("no", "yes")
 
@@ -35,7 +44,85 @@ def make_rater(**changes: Any) -> ComparedRater:
 
 
 def make_comparison(middle: float | None = 0.7, **changes: Any) -> RaterComparison:
-    return RaterComparison(None, "none", middle, 0.5, {1: make_rater(**changes)})
+    return RaterComparison(None, "none", middle, 0.5, {1: make_rater(**changes)}, labels=LABELS)
+
+
+def list_reasons_of_rater(
+    comparison: RaterComparison, alerts: RaterAlerts = NO_ALERTS
+) -> list[StatusReason]:
+    result = comparison.raters[1]
+    return list_reasons(
+        1,
+        comparison,
+        {"value": result.value, "n_items": result.n_items},
+        drift=None,
+        gold=None,
+        repeats=None,
+        failed_exam=None,
+        alerts=alerts,
+    )
+
+
+def list_codes(comparison: RaterComparison, alerts: RaterAlerts = NO_ALERTS) -> list[str]:
+    return [reason.code.value for reason in list_reasons_of_rater(comparison, alerts)]
+
+
+OUTLYING = {"outlying": {1: (-0.3, 80)}}
+
+
+def test_bias_leads_unless_it_leaves_the_low_agreement() -> None:
+    """A guesser's low agreement is the first reason, with or without the test on the same items."""
+    harsh, guesser = make_comparison(value=0.2), make_comparison(value=0.0, is_scattered=True)
+    assert list_codes(harsh) == list_codes(harsh._replace(**OUTLYING)) == ["higher"]
+    assert list_codes(guesser) == ["low_agreement", "higher"]
+    first = list_reasons_of_rater(guesser._replace(**OUTLYING))[0]
+    assert (first.code, first.value, first.n) == ("low_agreement", -0.3, 80)
+    # Scattered answers alone are no low agreement.
+    assert list_codes(make_comparison(value=0.68, is_scattered=True)) == ["higher"]
+    assert list_codes(make_comparison(value=0.0, is_biased=False, is_scattered=True)) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_outlying", "expected"),
+    [
+        ({"repeats_answer": True, "is_biased": False}, False, ["same_answer"]),
+        ({"is_biased": True}, False, ["same_answer"]),
+        ({"is_biased": True, "is_scattered": True}, False, ["same_answer"]),
+        ({"is_biased": False}, True, ["same_answer"]),
+        # Where the others hardly give other answers, to do the same is no fault.
+        ({"is_biased": False}, False, []),
+        ({"is_biased": True, "has_one_answer": False}, False, ["higher"]),
+    ],
+)
+def test_repeated_answer_is_the_reason_whatever_else_follows_from_it(
+    changes: dict[str, Any], is_outlying: bool, expected: list[str]
+) -> None:
+    comparison = make_comparison(**({"value": 0.01, "has_one_answer": True} | changes))
+    if is_outlying:
+        comparison = comparison._replace(**OUTLYING)
+    reasons = list_reasons_of_rater(comparison)
+    assert [reason.code.value for reason in reasons] == expected
+    if expected == ["same_answer"]:
+        text = status_texts.get_reason_text(reasons[0], 1)
+        assert text == "almost always answers “no” (too little evidence for an alert)"
+
+
+def test_repeated_answer_is_as_severe_as_an_alert_that_it_explains() -> None:
+    comparison = make_comparison(value=0.01, has_one_answer=True, is_biased=False)
+    alert = Alert(kind="rater_apart", state="open", size=0.0)
+    alerts = RaterAlerts([alert], [])
+    assert list_codes(comparison, alerts) == ["same_answer", "low_agreement"]
+    reasons = list_reasons_of_rater(comparison, alerts)
+    assert {reason.status.value for reason in reasons} == {"act"}
+    assert status_texts.get_reason_text(reasons[0], 1) == "almost always answers “no”"
+
+
+def test_evidence_is_not_called_too_little_after_an_alert() -> None:
+    comparison = make_comparison(value=0.01, repeats_answer=True, is_biased=False)
+    alert = Alert(kind="rater_same_answer", state="resolved", cause="not_rater")
+    alerts = RaterAlerts([], [ResolvedAlert(alert, timezone.now())])
+    (reason,) = list_reasons_of_rater(comparison, alerts)
+    assert status_texts.get_reason_text(reason, 1) == "almost always answers “no”"
 
 
 @pytest.mark.parametrize(
@@ -43,21 +130,15 @@ def make_comparison(middle: float | None = 0.7, **changes: Any) -> RaterComparis
     [
         (make_comparison(), True, "Agrees far less than the others"),
         # The value is the same, but no alert says that it is more than chance.
-        (
-            make_comparison(),
-            False,
-            "Below the team’s median (0.70): 0.50, reason unclear.",
-        ),
-        (make_comparison(value=0.7), False, "Not below the team’s median (0.70): 0.70."),
+        (make_comparison(), False, "Agreement 0.50; team median 0.70."),
+        (make_comparison(value=0.7), False, "Agreement 0.70; team median 0.70."),
         (
             make_comparison()._replace(outlying={1: (-0.2, 80)}),
             False,
             "Agrees less than the others: 0.50",
         ),
-        (make_comparison(n_items=29), True, "Not enough data yet: 29 shared items."),
-        # 80 items are enough data: two raters have no median, and one category has no kappa.
+        # 80 items are enough data, but two raters have no median.
         (make_comparison(middle=None), True, "Agreement: 0.50. A comparison"),
-        (make_comparison(value=None), True, "Agreement is undefined"),
     ],
 )
 def test_agreement_is_called_low_only_with_an_alert(
@@ -69,14 +150,10 @@ def test_agreement_is_called_low_only_with_an_alert(
     assert status_texts.describe_agreement(comparison, 2, is_outlier=is_outlier) == ""
 
 
-def test_items_are_no_explanation_of_a_rater_with_a_known_cause() -> None:
-    assert "reason unclear." in status_texts.describe_agreement(
-        make_comparison(), 1, is_outlier=False
-    )
-    assert (
-        status_texts.describe_agreement(make_comparison(), 1, is_outlier=False, has_cause=True)
-        == ""
-    )
+@pytest.mark.parametrize("changes", [{"n_items": 29}, {"value": None}])
+def test_too_little_data_for_a_sentence(changes: dict[str, Any]) -> None:
+    """The reason for the status says so already."""
+    assert status_texts.describe_agreement(make_comparison(**changes), 1, is_outlier=True) == ""
 
 
 @pytest.mark.parametrize(

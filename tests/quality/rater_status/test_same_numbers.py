@@ -29,7 +29,7 @@ from metrics.views.dashboard.recommendation import ActionKind
 from projects.models import Member, Project, Question, Rater
 from quality import tasks
 from quality.rater_status.rater_list import RaterFilter, RaterList, RaterListEntry
-from quality.rater_status.status_texts import STATUS_LABELS
+from quality.rater_status.status_texts import STATUS_LABELS, describe_note
 from tests.cast import LABELS, make_project, rate_many
 from tests.tools.full_run import choose_number
 
@@ -129,10 +129,16 @@ def check_raters(question: Question, client: Client, entries: list[RaterListEntr
     first_entries = entries[: len(overview_raters.lines)]
     assert len(first_entries) == min(len(entries), overview_context.MAX_RATERS)
     assert [
-        (line.key, str(line.status), (line.agreement or {}).get("value"))
+        (line.key, str(line.status), (line.agreement or {}).get("value"), line.note)
         for line in overview_raters.lines
     ] == [
-        (entry.key, str(STATUS_LABELS[entry.status]), kappas[entry.key]) for entry in first_entries
+        (
+            entry.key,
+            str(STATUS_LABELS[entry.status]),
+            kappas[entry.key],
+            describe_note(entry.note, entry.pk),
+        )
+        for entry in first_entries
     ]
     assert {
         row["rater"]: float(row["peers"]) if row["peers"] else None for row in table
@@ -162,6 +168,8 @@ def check_numbers_of_raters(question: Question, client: Client) -> None:
             expected = status[column]["value"]
             assert (float(line[column]) if line[column] else None) == pytest.approx(expected)
             assert (estimate or {}).get("value") == pytest.approx(expected)
+        assert status["note"] == line["note"] == row.note
+        assert html.escape(row.note) in page.text
         texts = [reason["text"] for reason in status["reasons"]]
         assert {*texts} == {text for _alert, text in row.alerts} | {*row.other_reasons}
         for text in texts:

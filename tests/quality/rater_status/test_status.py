@@ -448,7 +448,7 @@ def test_possible_drift_is_a_reason_where_the_rater_is_watched(
         question=question, rater=rater, evidence=240.0, max_evidence=260.0, watched=is_watched, n=90
     )
     texts = list_other_reason_texts(get_statuses_by_key(question)["ann"])
-    assert ("may be drifting (too little evidence yet)" in texts) == is_watched
+    assert ("may be drifting (too little evidence for an alert)" in texts) == is_watched
 
 
 @pytest.mark.parametrize("state", ["open", "muted", "resolved"])

@@ -14,7 +14,7 @@ from projects.services.projects import change_project
 from ratings import tasks
 from ratings.models import Rating, TimezoneBackfill
 from ratings.services import project_changes
-from ratings.services.rating_times import day_number
+from ratings.services.rating_timestamps import day_number
 from tests.metrics import invariants
 
 pytestmark = pytest.mark.django_db

@@ -1228,6 +1228,8 @@ class RaterStatus:
     impact: float | None
     # Reasons for the status
     reasons: list[StatusReason]
+    # A confirmed alert, or why a rater who seems to differ is OK; else empty
+    note: str
     ratings: int
     # Median seconds per item
     seconds: float | None

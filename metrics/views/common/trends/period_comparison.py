@@ -27,7 +27,7 @@ from metrics.question_scale import get_weighted_name
 from metrics.results.findings import RECENT_CHANGE
 from metrics.results.intervals import QuestionClusters
 from metrics.views.common import display_names
-from metrics.views.common.number_formats import format_number
+from metrics.views.common.number_formats import format_count, format_number
 from metrics.views.common.selection import Selection, get_choice
 from projects.models import Question
 
@@ -264,7 +264,9 @@ def find_last_change(
         figures = finding["figures"]
         if finding["name"] == RECENT_CHANGE and name in figures["changes"]:
             before, after, _is_clear = figures["changes"][name]
-            if None not in (before, after) and abs(after - before) >= MIN_SHOWN_CHANGE:
+            if "n_items" not in figures or None in (before, after):  # older releases stored none
+                return None
+            if abs(after - before) >= MIN_SHOWN_CHANGE:
                 return _build_change(selection, name, figures)
     return None
 
@@ -272,10 +274,13 @@ def find_last_change(
 def _build_change(selection: Selection, name: str, figures: Mapping[str, Any]) -> RecentChange:
     before, after, is_clear = figures["changes"][name]
     start = datetime.date.fromisoformat(figures["after"])
+    values = (
+        _("%(value)s (%(n)s items)") % {"value": format_number(value), "n": format_count(n_items)}
+        for value, n_items in zip((before, after), figures["n_items"], strict=True)
+    )
     params = {
         "name": display_names.get_coefficient_name(name),
-        "before": format_number(before),
-        "after": format_number(after),
+        **dict(zip(("before", "after"), values, strict=True)),
         "period": format_period(figures["span"], start),
     }
     text = _("%(name)s went from %(before)s to %(after)s in %(period)s.") % params

@@ -21,7 +21,7 @@ from metrics.results.headline import trends
 from metrics.results.question_agreement import QuestionAgreement
 from metrics.results.stored_values import HeadlineResult
 from projects.models import Question, Rater
-from ratings.services.rating_times import EPOCH, date_from_day
+from ratings.services.rating_timestamps import EPOCH, date_from_day
 
 from .period_comparison import MIN_SHOWN_CHANGE, compute_clear_change
 

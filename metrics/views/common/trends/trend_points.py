@@ -27,7 +27,7 @@ from metrics.results.headline import trends
 from metrics.results.intervals import QuestionClusters
 from metrics.results.stored_values import Value
 from projects.models import Project, Question, Rater
-from ratings.services.rating_times import EPOCH, date_from_day
+from ratings.services.rating_timestamps import EPOCH, date_from_day
 
 MAX_POINTS = 400  # newest points of a chart: more cannot be distinguished on a screen
 TABLE_PERIODS = 60  # newest rows of the table of a trend; its CSV file has the points of the chart

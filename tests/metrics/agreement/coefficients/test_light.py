@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from metrics.agreement.coefficients import cohen
-from metrics.agreement.coefficients.cohen import PairKappas, mean_kappa_by_items
+from metrics.agreement.coefficients.cohen import PairKappas, mean_kappa_weighted_by_items
 from metrics.agreement.counts.tally import count_pair_tables, count_patterns
 
 RNG = np.random.default_rng(7)
@@ -24,7 +24,7 @@ def compute_mean_kappa(codes: np.ndarray, k: int = 3) -> tuple[dict, int]:
     shared = pairs.tables.sum(axis=(1, 2))
     pattern_counts = count_patterns(item, codes[item, rater], k)
     pair_kappas = PairKappas(pairs.rater_a, pairs.rater_b, shared, kappas)
-    estimate, n_pairs = mean_kappa_by_items(
+    estimate, n_pairs = mean_kappa_weighted_by_items(
         pair_kappas, pattern_counts.counts, pattern_counts.n_items
     )
     return dict(estimate.to_value()), n_pairs

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metrics.agreement import batch
+from metrics.agreement import scale_coefficients
 from metrics.agreement.coefficients import fleiss
 from metrics.agreement.counts import wider_intervals
 from metrics.agreement.counts.tally import count_patterns
@@ -22,7 +22,9 @@ Ratings = tuple[np.ndarray, np.ndarray, np.ndarray]  # item, code and cluster of
 
 
 def estimate(counts: np.ndarray, n_items: np.ndarray) -> Mapping[str, np.ndarray]:
-    estimates = batch.pattern_coefficients(counts, n_items, scale="ordinal", interval=False)
+    estimates = scale_coefficients.pattern_coefficients(
+        counts, n_items, scale="ordinal", interval=False
+    )
     values = {name: estimates[name].value for name in estimates}
     return values | {"categories": fleiss.category_kappas(counts, n_items, interval=False).value}
 
@@ -161,7 +163,7 @@ def test_clusters_of_one_item_change_nothing(rows: list[tuple[int, int, int]]) -
     item, code, _cluster = np.array(rows).T
     result = compute_effects((item, code, item))
     patterns = count_patterns(item, code, K)
-    for name, estimated in batch.pattern_coefficients(
+    for name, estimated in scale_coefficients.pattern_coefficients(
         patterns.counts, patterns.n_items, scale="ordinal"
     ).items():
         value = estimated.to_value()

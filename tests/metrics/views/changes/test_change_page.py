@@ -121,6 +121,12 @@ def test_raters_and_items_are_named_where_they_explain_the_change(
         assert not re.search(pattern, text)
 
 
+def test_missing_bias_says_whether_the_rater_rated_in_the_week() -> None:
+    """Regression: "not counted yet" was said of raters without ratings in one of the weeks."""
+    contribution = Contribution("rater", "c", {"bias": [None, None], "n_ratings": [3, 0]})
+    assert [bias["reason"] for bias in contribution.biases] == ["no_peers", "no_ratings"]
+
+
 def test_drift_of_one_rater_shows_in_biases(address: str, lead: Any, client_for: Any) -> None:
     client = client_for(lead)
     client.get(address)

@@ -32,7 +32,8 @@ def test_dashboard_shows_change_with_link_to_explanation(
     client = client_for(lead)
     findings_text = get_findings(client.get(f"/projects/{project.pk}/statistics/"))
     assert re.search(
-        r"Fleiss’ kappa, quadratic weights went from 1.00 to 0.\d\d in the week of 2026-05-11",
+        r"Fleiss’ kappa, quadratic weights went from 1.00 \(\d+ items\) "
+        r"to 0.\d\d \(\d+ items\) in the week of 2026-05-11",
         findings_text,
     )
     # c answered a step higher in 16 ratings: too few to name a rater. Alerts do (quality.alerts).
@@ -86,8 +87,8 @@ def test_a_change_that_may_be_chance_is_no_fall(
     update_question(question.pk)
     (change,) = client_for(lead).get(f"/projects/{project.pk}/").context["changes"]
     assert re.fullmatch(
-        "Fleiss’ kappa, quadratic weights went from 0.84 to 0.65 in the week of 2026-05-11. "
-        "May be chance.",
+        r"Fleiss’ kappa, quadratic weights went from 0.84 \(28 items\) to 0.65 \(28 items\) "
+        r"in the week of 2026-05-11. May be chance.",
         change.text,
     )
     # The same items again differ by nothing.

@@ -17,7 +17,7 @@ from metrics.jobs import question_updates
 from metrics.models import CountState
 from projects.models import Item, Question, Rater
 from ratings.models import Rating, UncountedItem
-from ratings.services import uncounted
+from ratings.services import uncounted_ratings
 from ratings.services.judgement import Judgement
 from ratings.services.record import record_ratings
 from tests import query_plans
@@ -46,26 +46,26 @@ def rated_question(question: Question) -> Question:
 
 
 def get_uncounted(question: Question) -> set[Rating]:
-    return set(uncounted.get_ratings([question.pk]))
+    return set(uncounted_ratings.get_ratings([question.pk]))
 
 
 @pytest.mark.sqlite_only("PostgreSQL has notes")
 def test_sqlite_never_reads_counted_ratings(question: Question) -> None:
     def run_queries() -> None:
-        rows = uncounted.get_ratings([question.pk])
+        rows = uncounted_ratings.get_ratings([question.pk])
         list(rows)
-        uncounted.get_ratings([question.pk, question.pk + 1]).count()
+        uncounted_ratings.get_ratings([question.pk, question.pk + 1]).count()
         list(rows.order_by().values_list("question__project_id").annotate(Count("id")))
-        uncounted.get_question_ids()
-        uncounted.get_backlog()
-        uncounted.get_last_item_and_count(question.pk)
-        uncounted.list_next_items(question.pk, after=0, last=9, limit=5)
-        uncounted.get_batch(question.pk)
-        uncounted.get_batch(question.pk, limit=5)
-        uncounted.get_batch(question.pk, first=1, last=9)
-        uncounted.has_uncounted(question.pk)
-        uncounted.count_by_question(5)
-        uncounted.get_batches([question.pk], 5)
+        uncounted_ratings.get_question_ids()
+        uncounted_ratings.get_backlog()
+        uncounted_ratings.get_last_item_and_count(question.pk)
+        uncounted_ratings.list_next_items(question.pk, after=0, last=9, limit=5)
+        uncounted_ratings.get_batch(question.pk)
+        uncounted_ratings.get_batch(question.pk, limit=5)
+        uncounted_ratings.get_batch(question.pk, first=1, last=9)
+        uncounted_ratings.has_uncounted(question.pk)
+        uncounted_ratings.count_by_question(5)
+        uncounted_ratings.get_batches([question.pk], 5)
 
     sql_plans = query_plans.explain_sqlite_queries(run_queries)
     assert len(sql_plans) == 13
@@ -88,9 +88,9 @@ def test_latest_ratings_have_their_own_index(question: Question) -> None:
 def test_every_change_that_leaves_a_rating_uncounted_is_found(rated_question: Question) -> None:
     """The database itself tracks this, so changes outside the application are found, too."""
     assert len(get_uncounted(rated_question)) == ITEMS * RATERS
-    assert uncounted.get_question_ids() == {rated_question.pk}
+    assert uncounted_ratings.get_question_ids() == {rated_question.pk}
     question_updates.update_question(rated_question.pk)
-    assert get_uncounted(rated_question) == uncounted.get_question_ids() == set()
+    assert get_uncounted(rated_question) == uncounted_ratings.get_question_ids() == set()
     first, second, third, *_ = ratings = list(Rating.objects.order_by("pk"))
     Rating.objects.filter(pk=first.pk).update(code=-1)
     Rating.objects.filter(pk=second.pk).update(day=second.day + 1)
@@ -104,7 +104,7 @@ def test_every_change_that_leaves_a_rating_uncounted_is_found(rated_question: Qu
         changed_at=first.changed_at, day=first.day,
     )  # fmt: skip
     assert get_uncounted(rated_question) == {first, second, third, new_rating}
-    assert set(uncounted.get_ratings()) == get_uncounted(rated_question)
+    assert set(uncounted_ratings.get_ratings()) == get_uncounted(rated_question)
     question_updates.delete_counts_and_results(
         rated_question
     )  # the counts still contain the old code of the third rating
@@ -139,12 +139,12 @@ def _get_update_counts() -> tuple[int, int]:
 @postgresql_only
 def test_rating_written_after_the_scan_keeps_its_note(rated_question: Question, rate: Any) -> None:
     """Notes are removed one by one, not per item: the newest belongs to a rating that was not read."""
-    batch = uncounted.get_batch(rated_question.pk, limit=5)
+    batch = uncounted_ratings.get_batch(rated_question.pk, limit=5)
     item = Item.objects.get(pk=batch.item_ids[0])
     rate(rated_question, item.key, "r0", "critical")
-    uncounted.delete_notes(batch.note_ids)
+    uncounted_ratings.delete_notes(batch.note_ids)
     assert {rating.item_id for rating in get_uncounted(rated_question)} >= {item.pk}
-    assert uncounted.get_batch(rated_question.pk, limit=1).item_ids == [item.pk]
+    assert uncounted_ratings.get_batch(rated_question.pk, limit=1).item_ids == [item.pk]
 
 
 @postgresql_only
@@ -155,7 +155,7 @@ def test_notes_of_reverted_changes_are_deleted(rated_question: Question) -> None
     Rating.objects.filter(pk=rating.pk).update(code=(rating.code + 1) % 3)
     Rating.objects.filter(pk=rating.pk).update(code=rating.code)
     assert not get_uncounted(rated_question)
-    assert uncounted.get_question_ids() == {rated_question.pk}
+    assert uncounted_ratings.get_question_ids() == {rated_question.pk}
     assert question_counting.count_items(rated_question.pk).n_items == 0
     assert not UncountedItem.objects.exists()
     # Nothing changed, so no page needs an update.

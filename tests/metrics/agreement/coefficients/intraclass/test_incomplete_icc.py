@@ -5,7 +5,7 @@ import pytest
 from scipy import linalg, optimize
 
 from metrics.agreement import report
-from metrics.agreement.coefficients.intraclass import icc, incomplete
+from metrics.agreement.coefficients.intraclass import icc, incomplete_icc
 
 # Shrout & Fleiss 1979, table 2.
 SHROUT_FLEISS = np.array(
@@ -47,13 +47,13 @@ def test_complete_data_give_the_classical_forms():
     """All five of Shrout and Fleiss: ICC(Q,k) is ICC(C,k) where all items have the same raters."""
     columns = list_columns(SHROUT_FLEISS.astype(float))
     expected = icc.icc(SHROUT_FLEISS)
-    result = incomplete.compute_incomplete_icc(*columns)
+    result = incomplete_icc.compute_incomplete_icc(*columns)
     assert result.agreement.value == pytest.approx(expected["icc2"].value)
     assert result.consistency.value == pytest.approx(expected["icc3"].value)
     assert result.agreement_mean.value == pytest.approx(expected["icc2k"].value)
     assert result.shared_mean.value == pytest.approx(expected["icc3k"].value)
     assert (result.k, result.q) == (4, pytest.approx(0))
-    one_way = incomplete.icc_one_way(columns[0], columns[2])
+    one_way = incomplete_icc.icc_one_way(columns[0], columns[2])
     for part in ("value", "F", "p", "ci_low", "ci_high"):
         assert getattr(one_way, part) == pytest.approx(getattr(expected["icc1"], part)), part
 
@@ -67,7 +67,7 @@ def test_rater_factor_equals_the_sum_over_pairs_of_items():
     shared = sum(
         (rated[i] & rated[j]).sum() / (m[i] * m[j]) for i in range(n) for j in range(n) if i != j
     )
-    result = incomplete.compute_incomplete_icc(*list_columns(table))
+    result = incomplete_icc.compute_incomplete_icc(*list_columns(table))
     assert result.k == pytest.approx(n / (1 / m).sum())
     assert result.k is not None
     assert result.q == pytest.approx(1 / result.k - shared / (n * (n - 1)))
@@ -81,7 +81,7 @@ def test_raters_of_one_item_each_make_the_mean_that_of_agreement():
     keys = np.unique(item * 1000 + rater)
     item, rater = keys // 1000, keys % 1000
     value = rng.normal(size=200)[item] + rng.normal(size=200)[rater] + rng.normal(size=keys.size)
-    result = incomplete.compute_incomplete_icc(item, rater, value)
+    result = incomplete_icc.compute_incomplete_icc(item, rater, value)
     assert result.shared_mean.value == pytest.approx(result.agreement_mean.value, abs=0.005)
 
 
@@ -90,7 +90,7 @@ def test_components_of_many_incomplete_ratings_are_the_true_reliabilities():
     rng = np.random.default_rng(3)
     values = 2 * rng.normal(size=(3000, 1)) + rng.normal(size=(1, 60)) + rng.normal(size=(3000, 60))
     table = np.where(rng.random((3000, 60)) < 0.1, values, np.nan)
-    result = incomplete.compute_incomplete_icc(*list_columns(table))
+    result = incomplete_icc.compute_incomplete_icc(*list_columns(table))
     assert result.agreement.value == pytest.approx(0.667, abs=0.04)
     assert result.consistency.value == pytest.approx(0.8, abs=0.02)
 
@@ -110,7 +110,7 @@ def test_report_has_icc1_where_every_item_has_other_raters():
 def test_icc1_takes_unequal_numbers_of_ratings():
     groups = [[1, 2, 1], [4, 5], [9], [3, 3, 4, 3], [7, 8]]
     item = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
-    one_way = incomplete.icc_one_way(item, np.concatenate(groups))
+    one_way = incomplete_icc.icc_one_way(item, np.concatenate(groups))
     assert one_way.value == pytest.approx(compute_one_way_slowly(groups))
     assert (one_way.n_items, one_way.n_ratings) == (5, 12)
 
@@ -124,18 +124,18 @@ def test_icc1_takes_unequal_numbers_of_ratings():
     ],
 )
 def test_undefined_icc1_has_a_reason(item, value, reason):
-    assert incomplete.icc_one_way(item, value).reason == reason
+    assert incomplete_icc.icc_one_way(item, value).reason == reason
 
 
 def test_full_agreement_is_one_without_f():
-    one_way = incomplete.icc_one_way([0, 0, 1, 1, 1], [0.1, 0.1, 0.7, 0.7, 0.7])
+    one_way = incomplete_icc.icc_one_way([0, 0, 1, 1, 1], [0.1, 0.1, 0.7, 0.7, 0.7])
     assert (one_way.value, one_way.F, one_way.p) == (1, None, 0)
     assert (one_way.ci_low, one_way.ci_high) == (1, 1)
     assert one_way.F_reason == "zero_error_variance"
 
 
 def test_raters_who_share_nothing_have_no_components():
-    result = incomplete.compute_incomplete_icc([0, 1], [0, 1], [1, 2])
+    result = incomplete_icc.compute_incomplete_icc([0, 1], [0, 1], [1, 2])
     assert (result.agreement.value, result.reason) == (None, "needs_crossed_ratings")
 
 
@@ -151,7 +151,7 @@ def test_intervals_of_complete_data_are_the_f_intervals():
     """Compare ICC(C,1) and ICC(C,k): the same distribution, up to the draws."""
     rng = np.random.default_rng(4)
     table = 2 * rng.normal(size=(40, 1)) + rng.normal(size=(1, 5)) + rng.normal(size=(40, 5))
-    result = incomplete.compute_incomplete_icc(*list_columns(table))
+    result = incomplete_icc.compute_incomplete_icc(*list_columns(table))
     classical = icc.icc(table)
     for name, own in (("icc3", result.consistency), ("icc3k", result.shared_mean)):
         assert own.ci_low == pytest.approx(classical[name].ci_low, abs=0.01), name
@@ -163,7 +163,7 @@ def test_intervals_of_incomplete_data_hold_the_true_values():
     rng = np.random.default_rng(5)
     covered = np.zeros(2)
     for _study in range(100):
-        result = incomplete.compute_incomplete_icc(*simulate_incomplete(rng))
+        result = incomplete_icc.compute_incomplete_icc(*simulate_incomplete(rng))
         for index, (own, true) in enumerate(
             ((result.agreement, 0.7), (result.consistency, 14 / 17))
         ):
@@ -177,9 +177,11 @@ def test_intervals_of_incomplete_data_hold_the_true_values():
 
 def test_order_and_names_of_ratings_do_not_matter():
     item, rater, value = simulate_incomplete(np.random.default_rng(6))
-    expected = incomplete.compute_incomplete_icc(item, rater, value)
+    expected = incomplete_icc.compute_incomplete_icc(item, rater, value)
     order = np.random.default_rng(7).permutation(item.size)
-    result = incomplete.compute_incomplete_icc(item[order] * 3 + 5, 90 - rater[order], value[order])
+    result = incomplete_icc.compute_incomplete_icc(
+        item[order] * 3 + 5, 90 - rater[order], value[order]
+    )
     for name in ("agreement", "consistency", "agreement_mean", "shared_mean"):
         for part in ("value", "ci_low", "ci_high"):
             own, other = (getattr(getattr(icc_, name), part) for icc_ in (result, expected))
@@ -200,7 +202,7 @@ def test_teams_without_common_raters_have_components():
     rng = np.random.default_rng(8)
     item, rater, value = simulate_incomplete(rng, n=400, raters=6)
     second = simulate_incomplete(rng, n=400, raters=6)
-    result = incomplete.compute_incomplete_icc(
+    result = incomplete_icc.compute_incomplete_icc(
         np.concatenate([item, second[0] + 400]),
         np.concatenate([rater, second[1] + 6]),
         np.concatenate([value, second[2] + 3]),
@@ -242,7 +244,7 @@ def test_restricted_likelihood_gives_the_same_correlations():
     complete = list_columns(rng.normal(size=(12, 1)) + rng.normal(size=(12, 4)) / 2 + np.arange(4))
     for columns, tolerance in ((complete, 1e-3), (simulate_incomplete(rng, n=60), 0.02)):
         item, rater, value = (np.asarray(column) for column in columns)
-        result = incomplete.compute_incomplete_icc(item, rater, value)
+        result = incomplete_icc.compute_incomplete_icc(item, rater, value)
         expected = compute_correlations(fit_reml_slowly(item, rater, value), result.k, result.q)
         values = [icc.value for icc in result.by_name().values()]
         assert values == pytest.approx(expected, abs=tolerance)
