@@ -18,6 +18,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from core.api.errors import Unavailable, build_error_response
+from core.text import get_list_separator
 from projects.models import Project
 from projects.permissions import get_leads, get_project
 
@@ -83,7 +84,7 @@ def _build_contact_hints(request: HttpRequest, project: Project) -> list[str]:
     names = [lead.user.get_full_name() or lead.user.get_username() for lead in leads[:MAX_LEADS]]
     if not names:
         return []
-    return [_("Ask a project lead: %(names)s.") % {"names": ", ".join(names)}]
+    return [_("Ask a project lead: %(names)s.") % {"names": get_list_separator().join(names)}]
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:

@@ -17,8 +17,8 @@ from typing import Any, NoReturn, cast
 
 from django.utils.functional import Promise, keep_lazy_text
 from django.utils.text import format_lazy
+from django.utils.translation import get_language, gettext_lazy, pgettext_lazy
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, pgettext_lazy
 
 NUL = "\x00"
 REPLACEMENT = "\ufffd"  # Unicode's replacement character
@@ -147,7 +147,7 @@ def describe_invalid_choice(value: object, allowed: Iterable[str]) -> str:
     """Return the error message for a value that is none of the allowed ones; it lists them."""
     return _("Use one of %(allowed)s, not “%(found)s”.") % {
         "found": str(value)[:40],
-        "allowed": ", ".join(allowed),
+        "allowed": get_list_separator().join(allowed),
     }
 
 
@@ -208,6 +208,16 @@ def parse_finite_float(text: str) -> float:
 
 
 # --- words in sentences
+
+
+def get_list_separator() -> str:
+    """Return the separator of list items in the reader's language."""
+    return _(", ")
+
+
+def get_sentence_separator() -> str:
+    """Return the separator of sentences in the reader's language: nothing in Chinese, else " "."""
+    return "" if (get_language() or "").startswith("zh") else " "
 
 
 @keep_lazy_text

@@ -20,7 +20,7 @@ from django.db.models.functions import Cast
 from django.http import QueryDict
 from django.utils.translation import gettext as _
 
-from core.text import has_control_character
+from core.text import get_list_separator, has_control_character
 from projects.models import Rater
 from ratings.models import Assignment
 from ratings.services.rating_timestamps import EPOCH
@@ -246,7 +246,7 @@ def join_keys(keys: Iterable[str]) -> str:
 def build_invalid_value_error(name: str, value: str, allowed: Any) -> BadRequest:
     """Return the BadRequest for an invalid value of a filter; it lists the allowed values."""
     values = [str(choice) for choice in allowed]
-    listed = ", ".join(values[:MAX_LISTED_VALUES]) + (
+    listed = get_list_separator().join(values[:MAX_LISTED_VALUES]) + (
         " …" if len(values) > MAX_LISTED_VALUES else ""
     )
     parameters = {"name": name, "value": value[:60], "allowed": listed}

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from django.db.models import Q
+
 from projects.models import Rater
 from quality.models import Alert, Appeal, GoldIntervention
 from ratings.personal_data import PersonalRecords, Record
 
 
 def iter_records(rater: Rater) -> Iterator[Record]:
-    """Yield the rater's appeals, then their warnings and pauses, then the alerts about them."""
+    """Yield the rater's appeals, then their warnings and pauses, then the alerts about them.
+
+    Alerts about a pair are about both of its raters.
+    """
     for appeal in Appeal.objects.filter(rater=rater).select_related("question", "item"):
         yield {
             "appeal": appeal.about,
@@ -31,7 +36,8 @@ def iter_records(rater: Rater) -> Iterator[Record]:
             "state": intervention.state,
             "reason": intervention.reason,
         }
-    for alert in Alert.objects.filter(rater=rater).select_related("question").order_by("pk"):
+    alerts = Alert.objects.filter(Q(rater=rater) | Q(other_rater=rater))
+    for alert in alerts.select_related("question").order_by("pk"):
         yield {
             "alert": alert.kind,
             "question": alert.question.key,

@@ -1,4 +1,4 @@
-"""Format dates and times for pages."""
+"""Format dates and times for pages, and the space between sentences."""
 
 from __future__ import annotations
 
@@ -12,12 +12,20 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from core.text import get_sentence_separator
+
 from .tables import is_exporting
 
 register = template.Library()
 
 MINUTE, HOUR, DAY = 60, 3_600, 86_400
 MAX_RELATIVE_DAYS = 7  # older (or later) times are shown as a date
+
+
+@register.simple_tag
+def word_space() -> str:
+    """Return the space after a translated text that ends in punctuation; empty in Chinese."""
+    return get_sentence_separator()
 
 
 @register.filter(expects_localtime=True)

@@ -9,7 +9,9 @@ from django import forms
 from django.http import HttpResponse, QueryDict
 from django.utils.text import Truncator
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
+LABEL_SUFFIX = gettext_noop(":")  # after the labels of forms: Django translates it by our catalogue
 MAX_VALUE_LENGTH = 100  # characters of the other value in the message
 
 

@@ -12,6 +12,12 @@ def gettext_noop(text: str) -> str:
 
 _ = gettext_noop
 
+
+def pgettext_noop(_context: str, text: str) -> str:
+    """Mark a text for translation in a context and return it unchanged."""
+    return text
+
+
 # Label and description of statistics that are not in registry.COEFFICIENTS.
 MEAN_TEXTS: dict[str, tuple[str, str]] = {
     "mean_pairwise_kappa": (
@@ -33,7 +39,9 @@ FORM_LABELS: dict[str, str] = {
     "mcnemar_exact": _("McNemar, exact"),
 }
 
-# Title and explanation of columns and marks shown with coefficients.
+# Title and explanation of columns and marks shown with coefficients. TITLE_CONTEXTS: the context
+# in which a title is translated.
+TITLE_CONTEXTS = {"band": "band of a value"}
 TERMS: dict[str, tuple[str, str]] = {
     "interval": (
         _("95% interval"),
@@ -43,7 +51,7 @@ TERMS: dict[str, tuple[str, str]] = {
         ),
     ),
     "band": (
-        _("Label"),
+        pgettext_noop("band of a value", "Label"),
         _("A conventional name for a range. Labels for kappa fit other coefficients only roughly."),
     ),
     "bar": (

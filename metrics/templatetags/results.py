@@ -15,6 +15,7 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language, ngettext
 from django.utils.translation import gettext as _
 
+from core.text import get_list_separator
 from core.web import tables
 from core.web.links import has_links
 from core.web.table_tags import span
@@ -345,7 +346,7 @@ def get_item(mapping: Mapping[str, Any] | None, key: str) -> Any:
 def category_counts(counts: Sequence[tuple[str, int]]) -> SafeString:
     """Render counts by category: "minor ×3, major ×1"."""
     return format_html_join(
-        ", ",
+        get_list_separator(),
         "{} <strong>×{}</strong>",
         ((label, number_formats.format_count(n)) for label, n in counts),
     )

@@ -168,7 +168,7 @@ def describe_level_shift(a: Rater, b: Rater, points: list[TrendPoint]) -> str:
     if shift is None:
         return ""
     higher, lower = (b, a) if shift.change < 0 else (a, b)
-    text = _("Since %(day)s, %(a)s has answered %(size)s higher relative to %(b)s.")
+    text = _("Since %(day)s, %(a)s has answered %(size)s higher relative to %(b)s than before.")
     return text % {
         "a": higher.key,
         "b": lower.key,

@@ -22,7 +22,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -141,7 +141,7 @@ PARAMETER_NAMES = {
     "heat_map": gettext_lazy("Raters of the heat map"),
     "sort": gettext_lazy("Order"),
     "from": gettext_lazy("Rated from"),
-    "to": gettext_lazy("To"),
+    "to": pgettext_lazy("last day", "To"),
     "kind": gettext_lazy("Raters"),
     "group": gettext_lazy("Group"),
     "content_version": gettext_lazy("Content"),

@@ -10,6 +10,7 @@ from django.conf import settings
 from django.core.validators import RegexValidator
 from django.utils.translation import gettext_lazy as _
 
+from core.text import get_list_separator
 from projects.models import Member, Project, Rater
 from projects.services.rater_changes import (
     MAX_GROUP_LENGTH,
@@ -78,7 +79,7 @@ class InviteForm(forms.Form):
         duplicates = sorted({name for name in names if names.count(name) > 1})
         if duplicates:
             raise forms.ValidationError(
-                _("Duplicate names: %(names)s.") % {"names": ", ".join(duplicates)}
+                _("Duplicate names: %(names)s.") % {"names": get_list_separator().join(duplicates)}
             )
         if len(names) > MAX_INVITATIONS:
             raise forms.ValidationError(_("At most %(n)s names.") % {"n": MAX_INVITATIONS})

@@ -9,6 +9,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from core.text import lower_first
 
@@ -274,7 +275,7 @@ class Approval(models.Model):
         SHARE_NAMES = "share_names", _("Share a view with names")
 
     class State(models.TextChoices):
-        OPEN = "open", _("Open")
+        OPEN = "open", pgettext_lazy("a request", "Open")
         APPROVED = "approved", _("Approved")
         REJECTED = "rejected", _("Rejected")
 

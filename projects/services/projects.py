@@ -11,6 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from core import security_log
+from core.text import get_list_separator
 from projects import hooks, locks
 from projects.models import GuidelineVersion, Item, Member, Project
 
@@ -104,7 +105,7 @@ def _require_attribute(project: Project, name: str) -> None:
     items = Item.objects.filter(project=project)
     if items.filter(attributes__has_key=name).exists() or not items.exists():
         return
-    names = ", ".join(list_attribute_names(project)[:MAX_LISTED_ATTRIBUTES])
+    names = get_list_separator().join(list_attribute_names(project)[:MAX_LISTED_ATTRIBUTES])
     raise InvalidProjectChange(
         {
             "cluster_attribute": _("No item has “%(name)s”. Available attributes: %(names)s.")

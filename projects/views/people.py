@@ -17,7 +17,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from core.text import describe_saved
+from core.text import describe_saved, get_list_separator
 from core.web.forms import add_form_errors
 from core.web.tables import get_page_size
 from projects import selectors
@@ -146,7 +146,7 @@ def _change_members(
         return ""
     if action == "remove":
         undo = membership.remove_members(project=project, members=selected_members, by=request.user)
-        names = ", ".join(member.user.get_username() for member in selected_members)
+        names = get_list_separator().join(member.user.get_username() for member in selected_members)
         message = _("Removed: %(names)s. Their ratings are kept.") % {"names": names}
     else:
         role = request.POST.get("role", "")
@@ -328,7 +328,9 @@ def invite_members(request: HttpRequest, project_id: int) -> HttpResponse:
             ]
             if known_usernames:
                 message = _("Added from existing accounts: %(names)s.")
-                messages.success(request, message % {"names": ", ".join(known_usernames)})
+                messages.success(
+                    request, message % {"names": get_list_separator().join(known_usernames)}
+                )
             links = [
                 (member.user.get_username(), _create_invitation_link(request, member))
                 for member in members_with_link

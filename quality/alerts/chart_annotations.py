@@ -11,6 +11,7 @@ from collections.abc import Collection
 from django.db.models import Q
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import pgettext
 
 from projects.models import Question, Rater
 from projects.models.roles import Capability, may
@@ -61,11 +62,9 @@ def get_rater_annotations(
         interventions = GoldIntervention.objects.filter(question=question, rater__in=raters)
         url = f"{reverse('gold', args=[question.project_id])}?question={question.key}"
         for intervention in interventions.filter(state=GoldIntervention.State.PROPOSED):
-            params = {
-                "step": intervention.get_step_display(),
-                "state": intervention.get_state_display(),
-            }
-            text = _("%(step)s, %(state)s") % params
+            text = pgettext("phrases", ", ").join(
+                (intervention.get_step_display(), intervention.get_state_display())
+            )
             annotations.setdefault(intervention.rater_id, []).append((text, url))
     return annotations
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from core.text import get_list_separator
 from metrics.views.common.number_formats import (
     format_count,
     format_number,
     format_percent,
-    get_list_separator,
 )
 from quality.models import Alert, AlertKind, AlertMeasure
 from quality.rater_status.comparison import get_comparison

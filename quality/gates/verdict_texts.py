@@ -10,6 +10,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
+from core.text import get_list_separator
 from metrics.views.common.display_names import get_undefined_reason
 from metrics.views.common.filter_bar import format_filter_part
 from metrics.views.common.number_formats import format_count, format_number
@@ -118,7 +119,9 @@ def describe_rule(rule: Mapping[str, Any]) -> str:
 def describe_filter(rule: Mapping[str, Any]) -> str:
     """Return the filter of a rule in words; "" if the rule has none."""
     parameters = parse_filter(rule.get("filter", {})).parameters
-    return ", ".join(format_filter_part(name, value) for name, value in parameters.items())
+    return get_list_separator().join(
+        format_filter_part(name, value) for name, value in parameters.items()
+    )
 
 
 def format_limit(limit: float) -> str:

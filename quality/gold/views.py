@@ -17,7 +17,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from core.text import describe_saved
+from core.text import describe_saved, get_list_separator
 from core.web.forms import SettingsForm
 from core.web.tables import Interval, get_page_size
 from metrics.agreement.rater_quality.gold import MIN_ANSWERS
@@ -156,7 +156,9 @@ def _build_suspected_answer(row: GoldItem, selection: Selection) -> SuspectedAns
     answer = row.gold.answer
     right = [labels.get(int(code), "") for code in answer]
     likely_label = labels.get(row.likely_code, "") if row.likely_code is not None else ""
-    return SuspectedAnswer(row, ", ".join(right), likely_label, row.n_passing_likely, row.n_passing)
+    return SuspectedAnswer(
+        row, get_list_separator().join(right), likely_label, row.n_passing_likely, row.n_passing
+    )
 
 
 @login_required

@@ -11,10 +11,10 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from core.text import get_list_separator
 from metrics.views.common.number_formats import (
     format_count,
     format_expected_count,
-    get_list_separator,
 )
 from metrics.views.common.selection import Selection
 from metrics.views.dashboard.overview_context import (

@@ -11,6 +11,7 @@ from django.db.models import prefetch_related_objects
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as _lazy
 
+from core.text import get_list_separator
 from projects.models import Category, Project, Question
 from projects.services.question_validation import assign_hotkeys, is_reserved_hotkey
 
@@ -81,7 +82,9 @@ class AnswerForm(forms.Form):
         super().__init__(*args, **kwargs)
         self.questions = list(questions)
         for question in self.questions:
-            labels = ", ".join(category.label for category in question.active_categories())
+            labels = get_list_separator().join(
+                category.label for category in question.active_categories()
+            )
             self.fields[get_field_name(question)] = forms.TypedChoiceField(
                 coerce=int,
                 choices=[

@@ -302,7 +302,7 @@ def _respond_after_undo(
     Submitting them unchanged redoes what was undone.
     """
     labels = rater_selectors.get_labels(get_questions(rater.project), codes) or [_("skipped")]
-    message = _("Undone: %(said)s") % {"said": "; ".join(labels)}
+    message = _("Undone: %(said)s") % {"said": _("; ").join(labels)}
     if rate_page.is_sheet_request(request):
         return rate_page.render_sheet(
             request, rater, item, selected_codes=codes, undone_message=message

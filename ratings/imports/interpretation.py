@@ -347,7 +347,7 @@ def _format_skipped_part(reason: str, parts: SkippedParts) -> str:
         "reason": SKIPPED_RECORD_REASONS[reason],
     }
     if parts.values:
-        text += _(": %(values)s") % {"values": ", ".join(parts.values)}
+        text += _(": ") + ", ".join(parts.values)
     # The numbers of sheets are no lines; sheets are quoted by name.
     if parts.lines and reason != "other_sheets":
         lines = ", ".join(map(str, parts.lines[:MAX_SHOWN_LINES]))

@@ -198,7 +198,7 @@
     if (Math.abs(seconds) < 60) return text;
     if (Math.abs(seconds) >= 7 * 86400) return exact(moment)[0];
     const [unit, length] = UNITS.find(([, least]) => Math.abs(seconds) >= least);
-    return ago.format(Math.trunc(seconds / length), unit);
+    return ago.format(Math.trunc(seconds / length), unit).replace(/(\d)(?=[\u4e00-\u9fff])/, "$1 ");
   }
 
   function formatMoments() {

@@ -35,7 +35,7 @@ UNKNOWN_ADDRESSES = [
     ("pairs/?a=nobody&b=ann", "Rater “nobody” not found.", "raters/"),
     ("pairs/?a=ann&b=ann", "Choose two different raters.", "pairs/"),
     ("?question=odd", "Question “odd” not found.", "questions/"),
-    ("?coefficient=odd", "coefficient must be one of ", ""),
+    ("?coefficient=odd", "“coefficient” must be one of ", ""),
     ("no-such-page/", "Check the address.", ""),
     ("settings/questions/odd/", "Check the address.", "settings/"),
     ("items/?attribute=odd", "Use attribute=value, such as language=de.", "items/"),

@@ -75,6 +75,19 @@ def test_every_text_about_a_rater_is_exported(rater: Rater) -> None:
     assert [(alert["alert"], alert["since"]) for alert in alerts] == [("rater_drift", "2026-08-17")]
 
 
+def test_alerts_about_a_pair_are_exported_for_both_raters(
+    question: Question, rate: Any, make_alert: Any
+) -> None:
+    for key in ("ann", "ben"):
+        rate(question, "i0", key, "none")
+    ann, ben = Rater.objects.order_by("key")
+    make_alert(question, ann, kind="pair_diverged", other_rater=ben)
+    for rater in (ann, ben):
+        records = map(json.loads, personal_data.iter_personal_data(rater))
+        kinds = [record["alert"] for record in records if "alert" in record]
+        assert kinds == ["pair_diverged"]
+
+
 @pytest.mark.parametrize("comments", [False, True])
 def test_texts_of_appeals_are_cleared_like_comments(
     rater: Rater, lead: User, comments: bool

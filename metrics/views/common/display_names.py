@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.utils.functional import Promise
 from django.utils.text import format_lazy
-from django.utils.translation import gettext, pgettext_lazy
+from django.utils.translation import gettext, pgettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
 from metrics.agreement import glossary, registry
@@ -54,9 +54,8 @@ def get_coefficient_name(name: str) -> str | Promise:
     base, _sep, weights = name.rpartition("_")
     title = _find_title(base)
     if title and weights in WEIGHTING_NAMES:
-        return format_lazy(
-            pgettext_lazy("coefficient, weights", "{}, {}"), title, _WEIGHTING_SUFFIXES[weights]
-        )
+        separator = pgettext_lazy("phrases", ", ")
+        return format_lazy("{}{}{}", title, separator, _WEIGHTING_SUFFIXES[weights])
     return name
 
 
@@ -150,7 +149,9 @@ def get_explanation(name: str) -> tuple[str | Promise, str]:
     """
     if name in glossary.TERMS:
         title, text = glossary.TERMS[name]
-        return gettext(title), gettext(text)
+        context = glossary.TITLE_CONTEXTS.get(name)
+        title = pgettext(context, title) if context else gettext(title)
+        return title, gettext(text)
     name = strip_weights(name)
     coefficient_title, text = registry.COEFFICIENT_TEXTS[name]
     return gettext(coefficient_title), gettext(text)

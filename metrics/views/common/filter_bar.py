@@ -15,7 +15,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from metrics.filtered import filtered_jobs
 from metrics.filters import (
@@ -35,7 +35,7 @@ from .selection import Selection
 
 PEOPLE, ALL, MODELS = "people", "all", "models"
 LABELS: dict[str, Promise] = {
-    PEOPLE: gettext_lazy("People"),
+    PEOPLE: pgettext_lazy("population", "People"),
     ALL: gettext_lazy("People + models"),
     MODELS: gettext_lazy("Models"),
 }

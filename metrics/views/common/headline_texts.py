@@ -8,6 +8,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from core.text import get_sentence_separator
 from metrics.agreement.counts.wider_intervals import MIN_CLUSTERS
 from metrics.results.intervals import describe_clusters
 from metrics.results.stored_values import HeadlineResult, Value
@@ -70,7 +71,7 @@ def describe_random_sample(headline: HeadlineResult) -> str:
         "coefficient": display_names.get_coefficient_name(pooled["name"]),
         "value": format_estimate(pooled["value"]),
     }
-    return " ".join((omission, _("The rest is a random sample."), pooled_text))
+    return get_sentence_separator().join((omission, _("The rest is a random sample."), pooled_text))
 
 
 def build_cluster_note(project: Project, clusters: Any, name: str) -> str:

@@ -17,6 +17,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from core.text import get_list_separator
 from core.web.links import render_link
 from metrics.agreement.explain import bands
 from metrics.models import Diagnosis
@@ -31,7 +32,7 @@ from metrics.results.pair_results import MAX_HEATMAP_RATERS
 from projects.models import Question, Rater
 
 from . import display_names
-from .number_formats import format_count, format_number, format_percent, get_list_separator
+from .number_formats import format_count, format_number, format_percent
 
 
 @dataclass(frozen=True)

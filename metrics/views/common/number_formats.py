@@ -13,8 +13,8 @@ from typing import Any
 
 from django.utils.formats import number_format
 from django.utils.translation import get_language
-from django.utils.translation import gettext as _
 
+from core.text import get_list_separator
 from core.web import tables
 from core.web.tables import Interval, export_as
 
@@ -132,9 +132,4 @@ def build_bounds_interval(value: Any) -> Interval:
 
 def format_category_counts(counts: Sequence[tuple[str, int]]) -> str:
     """Return counts by category: "minor 3, major 1"."""
-    return ", ".join(f"{label} {n}" for label, n in counts)
-
-
-def get_list_separator() -> str:
-    """Return the separator of list items in the reader's language."""
-    return _(", ")
+    return get_list_separator().join(f"{label} {n}" for label, n in counts)

@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 from django.http import Http404, HttpRequest, QueryDict
 from django.utils.translation import gettext as _
 
-from core.text import parse_id
+from core.text import get_list_separator, parse_id
 from metrics import periods
 from metrics.agreement.weights import UNWEIGHTED, list_applicable_weightings
 from metrics.filters import RatingFilter
@@ -187,7 +187,7 @@ def get_choice(parameters: QueryDict, name: str, allowed: Collection[str]) -> st
         message = _("“%(name)s” must be one of %(allowed)s, not “%(value)s”.") % {
             "name": name,
             "value": value[:60],
-            "allowed": ", ".join(allowed),
+            "allowed": get_list_separator().join(allowed),
         }
         raise UnknownSelectionError(message)
     return value

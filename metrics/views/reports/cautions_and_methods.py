@@ -10,7 +10,7 @@ from django.utils import translation
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from core.text import lower_first
+from core.text import get_list_separator, get_sentence_separator, lower_first
 from metrics.agreement import registry
 from metrics.agreement.explain import bands
 from metrics.agreement.headline import COHEN, LEAD_CHOICE, get_report_key, get_unweighted_name
@@ -23,7 +23,6 @@ from metrics.views.common.number_formats import (
     format_count,
     format_interval,
     format_number,
-    get_list_separator,
 )
 from projects.models import BandScheme, Scale
 
@@ -179,7 +178,6 @@ def build_methods(facts: ReportFacts) -> list[tuple[str, str]]:
 
 
 def _build_methods_paragraph(facts: ReportFacts) -> str:
-    separator = "" if (translation.get_language() or "").startswith("zh") else " "
     numbers = [
         _describe_estimate(facts),
         headline_texts.describe_unweighted(get_unweighted(facts)),
@@ -188,7 +186,7 @@ def _build_methods_paragraph(facts: ReportFacts) -> str:
         _describe_missing_ratings(facts),
         _describe_rater_effects(facts["headline"]["name"]),
     ]
-    return separator.join(
+    return get_sentence_separator().join(
         filter(
             None,
             [_describe_raters(facts), _describe_scale(facts), *numbers, _describe_software(facts)],
@@ -237,7 +235,7 @@ def _describe_estimate(facts: ReportFacts) -> str:
     params = {
         "coefficient": display_names.get_coefficient_name(headline["name"]),
         "whose": _GROUP_NAMES[headline["population"]](),
-        "source": "; ".join(_list_sources(facts, headline["name"])),
+        "source": _("; ").join(_list_sources(facts, headline["name"])),
         "value": format_number(value["value"], 3),
         "interval": format_interval(value),
         "how": _describe_interval_method(headline["name"], value),

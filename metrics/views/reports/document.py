@@ -14,9 +14,10 @@ from zoneinfo import ZoneInfo
 from django.urls import reverse
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import ngettext, pgettext
 
 from core.hooks import Hook
+from core.text import get_list_separator, get_sentence_separator
 from metrics.agreement.explain import bands
 from metrics.agreement.headline import LEAD_CHOICE
 from metrics.question_scale import QuestionScale
@@ -169,11 +170,9 @@ def _describe_bands(facts: ReportFacts) -> str:
         return ""  # the insights say why
     if not _can_name_bands(facts):
         return _("Not enough data yet for a label.")
-    params = {
-        "band": display_names.get_band_name(bands.find_band(value["value"], scheme)),
-        "scheme": BandScheme(scheme).label,
-    }
-    return _("%(scheme)s: %(band)s.") % params
+    band = display_names.get_band_name(bands.find_band(value["value"], scheme))
+    text = _("%(what)s: %(value)s") % {"what": BandScheme(scheme).label, "value": band}
+    return text + _(".")
 
 
 def _can_name_bands(facts: ReportFacts) -> bool:
@@ -189,20 +188,27 @@ def _describe_target(facts: ReportFacts) -> str:
 
 def _build_basis_section(facts: ReportFacts, zone: ZoneInfo) -> ReportSection:
     declared, value = facts["declared"], facts["headline"]["value"]
-    labels = ", ".join(category["label"] for category in declared["categories"])
+    labels = get_list_separator().join(category["label"] for category in declared["categories"])
     rated_from_to = [format_time(at, zone) for at in facts["rated_from_to"]]
     dates_rated = " – ".join(dict.fromkeys(rated_from_to))
     if facts["has_untimed_ratings"]:
-        dates_rated += ". " + _("Ratings without a time are dated to their import.")
+        dates_rated += (
+            _(".")
+            + get_sentence_separator()
+            + _("Ratings without a time are dated to their import.")
+        )
     rows = [
         (_("Project"), facts["project"]["name"]),
         (_("As of"), format_time(facts["as_of"], zone)),
         (_("Ratings"), format_count(facts["n_ratings"])),
         (_("Dates rated"), dates_rated),
-        (_("People"), format_count(facts["n_people"])),
-        (_("Models"), ", ".join(facts["models"]) or format_count(0)),
+        (pgettext("population", "People"), format_count(facts["n_people"])),
+        (_("Models"), get_list_separator().join(facts["models"]) or format_count(0)),
         (_("Based on"), _describe_basis(value)),
-        (_("Scale"), f"{Scale(declared['scale']).label}: {labels}"),
+        (
+            _("Scale"),
+            _("%(what)s: %(value)s") % {"what": Scale(declared["scale"]).label, "value": labels},
+        ),
         (_("Weights"), Scale(declared["scale"]).describe_weights(declared["weights"])),
         (_("Current guidelines"), _format_version(facts["guidelines"])),
     ]

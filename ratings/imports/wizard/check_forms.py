@@ -15,6 +15,7 @@ from django import forms
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from core.text import get_list_separator
 from projects.models import Scale
 from projects.services import question_validation
 from projects.services.project_validation import flatten_messages
@@ -322,7 +323,8 @@ class StartForm(forms.Form):
             if missing and name in cleaned_data:
                 self.add_error(
                     name,
-                    _("Unlisted labels: %(labels)s.") % {"labels": ", ".join(missing)},
+                    _("Unlisted labels: %(labels)s.")
+                    % {"labels": get_list_separator().join(missing)},
                 )
         if self.has_only_items and bool(cleaned_data.get("categories")) != bool(
             cleaned_data.get("question_text")

@@ -43,7 +43,8 @@ def test_page_and_charts_change_their_language_together(
 # The formatting that site.js applies to each (unit, number).
 RELATIVE_TIME_SCRIPT = """([language, all]) => {
     const ago = new Intl.RelativeTimeFormat(language, { numeric: "auto" });
-    return all.map(([unit, number]) => ago.format(number, unit));
+    return all.map(([unit, number]) => ago.format(number, unit)
+        .replace(/(\\d)(?=[\\u4e00-\\u9fff])/, "$1 "));
 }"""
 UNITS = {"minute": range(-59, 60), "hour": range(-23, 24), "day": range(-6, 7)}
 

@@ -241,7 +241,7 @@ def test_period_is_as_new_as_counts(
         rate(question, "i1", rater, "minor", rated_at=utc(2026, 3, 1, 12))
     question_counting.count_items(question.pk)
     page = f"/projects/{question.project_id}/raters/a/?period=day"
-    assert "No ratings yet." in client_for(lead).get(page).content.decode()
+    assert "Counting …" in client_for(lead).get(page).content.decode()
     refresh.refresh_results(question.pk)
     rate(question, "i2", "a", "minor", rated_at=utc(2026, 3, 1, 12))
     rate(question, "i2", "b", "major", rated_at=utc(2026, 3, 1, 12))

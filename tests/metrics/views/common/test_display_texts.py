@@ -219,7 +219,7 @@ def test_glossary_page_needs_no_account(client: Client) -> None:
         assert f'id="{name}"' in text
     with translation.override(None):  # the language of a request stays active in its thread
         chinese = client.get("/glossary/", headers={"Accept-Language": "zh-hans"}).content.decode()
-    assert "超出偶然的一致性" in chinese
+    assert "扣除偶然一致后的一致性" in chinese
 
 
 # --- the panel beside a number
