@@ -188,7 +188,9 @@ def build_drift_brief_text(alert: Alert, rater: int) -> str:
 
 
 def list_drift_basis(alert: Alert) -> list[str]:
-    text = _("Based on %(n)s shared items up to %(noticed)s, %(before)s before the change.")
+    text = _(
+        "Based on %(n)s shared items since the change (up to %(noticed)s) and %(before)s before it."
+    )
     return [
         text % build_text_params(alert),
         *list_timing_sentences(alert),
@@ -267,7 +269,9 @@ def build_category_sentence(alert: Alert) -> str:
 
 
 def list_level_basis(alert: Alert) -> list[str]:
-    text = _("Based on %(n)s shared items up to %(noticed)s, %(before)s before the change.")
+    text = _(
+        "Based on %(n)s shared items since the change (up to %(noticed)s) and %(before)s before it."
+    )
     exclusion = _("Drifting raters count until their drift.")
     return [
         text % build_text_params(alert),

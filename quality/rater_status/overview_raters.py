@@ -31,7 +31,7 @@ from quality.models import Alert, AlertState, Consensus
 
 from .rater_list import RaterFilter, RaterList, RaterListEntry
 from .reasons import RaterStatus
-from .status_texts import STATUS_LABELS, describe_note, get_reason_text
+from .status_texts import describe_note, get_reason_text, get_status_label
 
 MAX_NAMED_RATERS = 3  # in an action
 ITEMS_PER_SITTING = 40
@@ -85,7 +85,7 @@ def _build_line(rater: RaterListEntry, filtered: FilteredAgreements | None) -> O
     return OverviewRater(
         rater.key,
         rater.name or rater.key,
-        STATUS_LABELS[rater.status],
+        get_status_label(rater.status, rater.note),
         rater.status in (RaterStatus.ACT, RaterStatus.CHECK),
         rater.status == RaterStatus.ACT,
         "paused" in rater.flags,

@@ -162,7 +162,7 @@ def _build_rows(
         RaterTableRow(
             listed=rater,
             card=summary,
-            status=status_texts.get_status_label(summary),
+            status=status_texts.get_status_label(summary.status, summary.note),
             reasons=status_texts.list_reason_texts(summary),
             other_reasons=status_texts.list_other_reason_texts(summary),
             note=status_texts.describe_note(summary.note, rater.pk),

@@ -160,6 +160,10 @@ def test_projects_are_sorted_by_need(site: Any, client_for: Any, lead: User):
     text = html.unescape(page.text)
     assert ">1 proposed warning or pause</a>" in text
     assert f'href="/inbox/?project={site["Several"].pk}">and 4 more</a>' in text
+    # Regression: a full stop before "and 1 more".
+    assert re.search(r'">ann [^<.]*(\.\d+[^<.]*)*</a>\s*<a [^>]*>and 1 more</a>', text)
+    chinese = html.unescape(client_for(lead).get("/", headers={"accept-language": "zh-hans"}).text)
+    assert re.search(r'">ann：[^<]*[^<。]</a>\s*<a [^>]*>另有 1 项</a>', chinese)
 
 
 @pytest.mark.parametrize("number", [3, 40])
