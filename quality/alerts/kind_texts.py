@@ -271,7 +271,7 @@ def build_category_sentence(alert: Alert) -> str:
 
 def list_level_basis(alert: Alert) -> list[str]:
     text = _("Based on %(n)s shared items up to %(noticed)s, %(before)s before the change.")
-    exclusion = _("Drifting raters count until their drift.")
+    exclusion = _("Raters count only until they drift.")
     return [
         text % build_text_params(alert),
         *list_timing_sentences(alert),

@@ -252,7 +252,7 @@ def _describe_estimate(facts: ReportFacts) -> str:
     text = _("Agreement among %(whose)s was %(coefficient)s = %(value)s (%(source)s).") % params
     if value["low"] is None:
         return text
-    interval = _("The 95%% confidence interval was %(interval)s (%(how)s; %(items)s items).")
+    interval = _("95%% confidence interval: %(interval)s by %(how)s, on %(items)s items.")
     return get_sentence_separator().join((text, interval % params))
 
 
