@@ -400,7 +400,7 @@ def test_monday_round_with_raters_to_check_takes_two_clicks(
     page = client.post(
         "/inbox/alerts/", form | {"do": "resolve", "reason": "trained"}, follow=True
     )  # fmt: skip
-    assert "4 alerts resolved. 12 raters are hidden from the inbox for 30 days." in page.text
+    assert "4 alerts confirmed. 12 raters are hidden from the inbox for 30 days." in page.text
     assert "Your inbox is empty" in page.text
 
 
