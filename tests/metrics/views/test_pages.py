@@ -740,7 +740,7 @@ def test_unknown_coefficient_is_refused_with_valid_ones(
     response = client_for(lead).get(f"/projects/{project.pk}/?coefficient=odd")
     text = response.content.decode()
     assert response.status_code == 404
-    assert "coefficient must be one of fleiss_kappa" in text
+    assert "“coefficient” must be one of fleiss_kappa" in text
     assert "Check the address." not in text
 
 
