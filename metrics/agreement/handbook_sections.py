@@ -153,8 +153,8 @@ Lists of questions show the headline of the last 12 weeks, Monday to Sunday, as 
 Weeks with fewer than 10 items are left out. The change over 4 weeks is the mean of the last four
 weeks, weighted by items, less the mean of the four weeks before. An item belongs to one week only,
 so the standard error is that of two independent means. A change of up to two standard errors is
-marked "May be chance". With three or more categories, the list also shows the two categories that
-are confused beyond their frequencies, if there are such (see below).
+marked "This may be chance". With three or more categories, the list also shows the two categories
+that are confused beyond their frequencies, if there are such (see below).
 
 ## Sentences about the results
 
