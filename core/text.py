@@ -215,6 +215,11 @@ def get_list_separator() -> str:
     return _(", ")
 
 
+def remove_full_stop(text: str) -> str:
+    """Return a sentence without its full stop, to be continued."""
+    return text.removesuffix(_("."))
+
+
 def get_sentence_separator() -> str:
     """Return the separator of sentences in the reader's language: nothing in Chinese, else " "."""
     return "" if (get_language() or "").startswith("zh") else " "

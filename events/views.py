@@ -60,7 +60,9 @@ class WebhookForm(forms.Form):
         required=False,
         choices=[(kind, kind) for kind in KINDS],
         widget=forms.SelectMultiple({"size": 8, "class": "mono", "translate": "no"}),
-        help_text=gettext_lazy("Leave blank for all events. Chats get only those for people."),
+        help_text=gettext_lazy(
+            "Leave blank for all events. Chat channels only receive events meant for people."
+        ),
     )
     with_items = forms.BooleanField(label=gettext_lazy("Include item content"), required=False)
 

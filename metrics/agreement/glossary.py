@@ -52,7 +52,11 @@ TERMS: dict[str, tuple[str, str]] = {
     ),
     "band": (
         pgettext_noop("band of a value", "Label"),
-        _("A conventional name for a range. Labels for kappa fit other coefficients only roughly."),
+        _(
+            "A conventional name for a range. Labels for kappa fit other coefficients only "
+            "roughly. “No label”: the value depends on how chance is counted, or fewer than ten "
+            "items have rare answers."
+        ),
     ),
     "bar": (
         _("Target"),

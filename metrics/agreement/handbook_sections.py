@@ -153,8 +153,8 @@ Lists of questions show the headline of the last 12 weeks, Monday to Sunday, as 
 Weeks with fewer than 10 items are left out. The change over 4 weeks is the mean of the last four
 weeks, weighted by items, less the mean of the four weeks before. An item belongs to one week only,
 so the standard error is that of two independent means. A change of up to two standard errors is
-marked "May be chance". With three or more categories, the list also shows the two categories that
-are confused beyond their frequencies, if there are such (see below).
+marked "This may be chance". With three or more categories, the list also shows the two categories
+that are confused beyond their frequencies, if there are such (see below).
 
 ## Sentences about the results
 
@@ -202,10 +202,14 @@ A sentence has a rule, and a test on data where it holds and on data where it se
   alert.
 * *Rates higher or lower than the others*: the rater's bias differs from that of the median rater
   beyond chance over all raters, and so does the rater's level without those of the others.
-* *Below the expected range* needs a kappa below the funnel's lower limit. *No clear difference on
-  the same items* is said of raters whom the test of low agreement covers and does not list; the
-  number is the estimated difference in kappa.
-* *Confirmed on* a day: a lead has confirmed the alert, and the ratings still support it.
+* *Below the expected range* needs a kappa below the funnel's lower limit. *On the same items, kappa
+  differs* is said of raters whom the test of low agreement covers and does not list; the number
+  is the estimated difference from the others' kappa with each other. Its 95% interval is of this
+  rater alone. It may lie below 0, *not enough to flag*: the test allows for the number of raters,
+  asks for 0.1 in kappa where the plain agreement is not lower, and must find the rater whichever
+  other rater is left out.
+* *Alert confirmed on* a day: a lead has confirmed the alert, and the ratings still support it. A
+  rater without another finding then has the label *Confirmed* instead of *OK*.
 * *Check* names raters with an alert, a bias, low agreement on the same items, too few equal repeats
   or a failed exam. If all of more than three raters are to check, none is named.
 * *Discuss disputed items*: there is no other task, and the value is in the lower half of the bands

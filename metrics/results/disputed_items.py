@@ -192,6 +192,10 @@ class PeerDifference:
     n_others: int
 
 
+N_RECENT_RATINGS = 300  # of a rater, searched for recent differences
+MAX_SORTED_RATINGS = 20_000  # of a rater, sorted by time in a request
+
+
 def list_recent_differences(
     question: Question,
     rater: Rater,
@@ -202,15 +206,19 @@ def list_recent_differences(
 ) -> list[PeerDifference]:
     """Return recent ratings of the rater from which most others differ, newest first.
 
-    At most ``limit``, among the 300 ratings that changed last. Imported ratings, which changed at
-    the same time, are in the order in which they were given.
+    At most ``limit``, among the N_RECENT_RATINGS that the rater gave last. Of more than
+    MAX_SORTED_RATINGS ratings, only those that changed last are searched for these.
     """
+    ratings = rating_filter.filter_ratings(
+        Rating.objects.filter(rater=rater, question=question, code__gte=0)
+    )
+    # An import stores ratings in the order of its file, so that the last changed are not the
+    # latest.
+    last_changed = ratings.order_by("-changed_at").values("pk")[:MAX_SORTED_RATINGS]
     own_ratings = list(
-        rating_filter.filter_ratings(
-            Rating.objects.filter(rater=rater, question=question, code__gte=0)
-        )
+        Rating.objects.filter(pk__in=last_changed)
         .select_related("item")
-        .order_by("-changed_at", "-rated_at")[:300]
+        .order_by("-rated_at", "-pk")[:N_RECENT_RATINGS]
     )
     item_ids = [rating.item_id for rating in own_ratings]
     all_ratings = Rating.objects.filter(question=question, item_id__in=item_ids, code__gte=0)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -221,7 +221,7 @@ def diagnose_outlying_raters(
     findings: Findings = []
     for name, is_below in ((OUTLYING_RATERS, True), (OTHER_RATERS, False)):
         rows = [
-            [test.rater, test.difference, test.n_items]
+            [test.rater, test.difference, test.n_items, test.low, test.high]
             for test in tests
             if test.is_below == is_below
         ]
@@ -235,7 +235,19 @@ def is_band_withheld(findings: Findings) -> bool:
     return any(finding["name"] in diagnosis.FINDINGS_WITHOUT_BAND for finding in findings)
 
 
-TestedRaters = dict[int, tuple[float, int]]  # rater id -> mean difference, number of items
+class RaterDifference(NamedTuple):
+    """Mean difference in kappa of a tested rater, the number of items, and the 95% interval.
+
+    Results of older releases have no interval.
+    """
+
+    value: float
+    n_items: int
+    low: float | None = None
+    high: float | None = None
+
+
+TestedRaters = dict[int, RaterDifference]  # by rater id
 
 
 def get_outlying_raters(findings: Findings) -> TestedRaters:
@@ -244,16 +256,16 @@ def get_outlying_raters(findings: Findings) -> TestedRaters:
 
 
 def get_other_raters(findings: Findings) -> TestedRaters:
-    """Return the raters in stored findings that were tested and do not agree less."""
+    """Return the raters in stored findings that were tested and are no outlying ones."""
     return _get_tested_raters(findings, OTHER_RATERS)
 
 
 def _get_tested_raters(findings: Findings, name: str) -> TestedRaters:
     return {
-        rater: (difference, n_items)
+        rater: RaterDifference(*figures)
         for finding in findings
         if finding["name"] == name
-        for rater, difference, n_items in finding["figures"]["raters"]
+        for rater, *figures in finding["figures"]["raters"]
     }
 
 

@@ -44,6 +44,7 @@ register.filter("number", number_formats.format_number)
 register.filter("signed", number_formats.format_signed)
 register.filter("count", number_formats.format_count)
 register.filter("expected_count", number_formats.format_expected_count)
+register.filter("expected_count_text", number_formats.describe_expected_count)
 register.filter("percent", number_formats.format_percent)
 register.filter("interval", number_formats.format_interval)
 

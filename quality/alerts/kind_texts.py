@@ -24,8 +24,11 @@ def build_same_answer_brief_text(alert: Alert, _rater: int) -> str:
 def list_same_answer_basis(alert: Alert) -> list[str]:
     texts = [
         _("“%(category)s” is %(share)s of this rater’s comparable answers."),
-        _("Up to %(noticed)s: “%(category)s” on %(same)s of %(n)s items where most others differ."),
-        _("There, %(others)s of the others’ answers differ."),
+        _(
+            "By %(noticed)s, this rater answered “%(category)s” on %(same)s of %(n)s items "
+            "where most others did not."
+        ),
+        _("On those items, %(others)s of the other answers differ."),
     ]
     n_same = alert.n - round(alert.size * alert.n)
     params = {**build_text_params(alert), "same": format_count(n_same)}
@@ -82,7 +85,7 @@ def list_outlier_basis(alert: Alert) -> list[str]:
         _("Based on %(n)s shared items up to %(noticed)s."),
         # With the others' levels removed it is no longer a coefficient and has no lower bound.
         _(
-            "Mean agreement score (own scale), adjusted for the others: %(at)s "
+            "Mean agreement score (on its own scale), adjusted for the others: %(at)s "
             "(95%% interval %(low)s to %(high)s; median %(middle)s)."
         ),
         _("Not flagged: %(bound)s or above."),
@@ -100,7 +103,7 @@ def list_outlier_explanations(alert: Alert) -> list[str]:
     return [
         *([_("Opposite answers: ask how they read the scale.")] if is_reversed(alert) else []),
         _("They may read the guidelines differently: ask first."),
-        _("The items are harder or of other kinds: see below."),
+        _("The items are harder or different: see below."),
     ]
 
 
@@ -113,7 +116,7 @@ def list_newcomer_basis(alert: Alert) -> list[str]:
     texts = [
         _("Based on %(n)s shared items up to %(noticed)s."),
         _(
-            "Mean agreement score (own scale), adjusted for the others: %(at)s "
+            "Mean agreement score (on its own scale), adjusted for the others: %(at)s "
             "(95%% interval %(low)s to %(high)s; median %(middle)s)."
         ),
         _("Rarely flagged: newcomers at %(bound)s or above."),
@@ -131,7 +134,7 @@ def list_newcomer_explanations(alert: Alert) -> list[str]:
     return [
         *([_("Opposite answers: ask how they read the scale.")] if is_reversed(alert) else []),
         _("New to the guidelines: discuss the items below."),
-        _("The items are harder or of other kinds: see below."),
+        _("The items are harder or different: see below."),
     ]
 
 
@@ -188,7 +191,9 @@ def build_drift_brief_text(alert: Alert, rater: int) -> str:
 
 
 def list_drift_basis(alert: Alert) -> list[str]:
-    text = _("Based on %(n)s shared items up to %(noticed)s, %(before)s before the change.")
+    text = _(
+        "Based on %(n)s shared items since the change (up to %(noticed)s) and %(before)s before it."
+    )
     return [
         text % build_text_params(alert),
         *list_timing_sentences(alert),
@@ -237,7 +242,7 @@ def _describe_other_drifts(alert: Alert) -> str:
 def list_drift_explanations(alert: Alert) -> list[str]:
     return [
         *list_guideline_changes(alert),
-        _("The items are harder or of other kinds: see below."),
+        _("The items are harder or different: see below."),
         _("One category used differently: see the shares."),
     ]
 
@@ -267,8 +272,10 @@ def build_category_sentence(alert: Alert) -> str:
 
 
 def list_level_basis(alert: Alert) -> list[str]:
-    text = _("Based on %(n)s shared items up to %(noticed)s, %(before)s before the change.")
-    exclusion = _("Drifting raters count until their drift.")
+    text = _(
+        "Based on %(n)s shared items since the change (up to %(noticed)s) and %(before)s before it."
+    )
+    exclusion = _("Raters count only until they drift.")
     return [
         text % build_text_params(alert),
         *list_timing_sentences(alert),
@@ -303,7 +310,7 @@ def _list_other_falling_raters(alert: Alert) -> list[str]:
 def list_level_explanations(alert: Alert) -> list[str]:
     return [
         *list_guideline_changes(alert),
-        _("The items are harder or of other kinds: see below."),
+        _("The items are harder or different: see below."),
     ]
 
 

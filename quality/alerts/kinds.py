@@ -144,7 +144,10 @@ KINDS: dict[str, AlertKindDefinition] = {
         link=get_rater_link,
         error_rate=text_parts.describe_rater_error_rate,
         causes=RATER_CAUSES,
-        hint=gettext_lazy("Once confirmed, later ratings don’t count in others’ drift."),
+        hint=gettext_lazy(
+            "After you confirm, this rater’s later ratings are no longer used to detect drift "
+            "in others."
+        ),
         sections=frozenset({DEVIATING_RATINGS, CATEGORY_USE}),
         chart=format_lazy("{} {}", _CHANGE_CHART, gettext_lazy("Adjusted for the others.")),
         about=ABOUT_RATER,

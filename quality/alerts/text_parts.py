@@ -9,6 +9,7 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from core.text import get_sentence_separator
 from metrics.views.common.number_formats import (
     format_count,
     format_number,
@@ -61,7 +62,7 @@ def list_timing_sentences(alert: Alert) -> list[str]:
     """Return sentences on the interval of the change and on when it began."""
     sentences = [_("Average change: %(low)s to %(high)s (95%% interval).")]
     if alert.since_earliest != alert.since_latest:
-        sentences.append(_("It began %(earliest)s to %(latest)s (95%% interval)."))
+        sentences.append(_("It began between %(earliest)s and %(latest)s (95%% interval)."))
     return [sentence % build_text_params(alert) for sentence in sentences]
 
 
@@ -85,13 +86,19 @@ def list_guideline_changes(alert: Alert) -> list[str]:
 
 
 def describe_rater_error_rate(alert: Alert) -> str:
-    """Return a sentence on the rate of false alerts per year of one rater's work."""
-    years = _count_years(alert)
+    """Return sentences on the rate of false alerts per year of one rater's work."""
+    sentences = (
+        describe_chance_alerts(_count_years(alert)),
+        _("Other changes cause one in at most 5%% of years (simulated).") % {},
+    )
+    return get_sentence_separator().join(sentences)
+
+
+def describe_chance_alerts(years: int) -> str:
+    """Return the sentence that chance causes at most one alert per rater in these years."""
     return ngettext(
-        "At most one false alert per rater and year from sampling noise; in at most 5%% of "
-        "years from other changes (simulated).",
-        "At most one false alert per rater in %(years)s years from sampling noise; in at "
-        "most 5%% of years from other changes (simulated).",
+        "Chance alone causes at most one false alert per rater and year.",
+        "Chance alone causes at most one false alert per rater in %(years)s years.",
         years,
     ) % {"years": format_count(years)}
 
@@ -122,8 +129,8 @@ def describe_question_error_rate(alert: Alert) -> str:
     """Return a sentence on the rate of false alerts per year of one question."""
     years = _count_years(alert)
     return ngettext(
-        "At most one false alert per question and year from sampling noise.",
-        "At most one false alert per question in %(years)s years from sampling noise.",
+        "Chance alone causes at most one false alert per question and year.",
+        "Chance alone causes at most one false alert per question in %(years)s years.",
         years,
     ) % {"years": format_count(years)}
 

@@ -36,6 +36,7 @@ from quality.alerts.kinds import (
     KINDS,
     describe_alert,
 )
+from quality.alerts.text_parts import describe_chance_alerts
 from quality.inbox import entry_counts
 from quality.models import Alert, AlertMeasure, AlertScan, AlertState, AlertStep, DriftState
 from quality.rater_status import status_texts
@@ -278,14 +279,7 @@ def _describe_option(option: sensitivity.ExpectedAlerts) -> list[str]:
     Only the rate for one rater while the project has no data.
     """
     years = round(option.years_per_false_alert)
-    sentences = [
-        ngettext(
-            "At most one false alert per rater and year.",
-            "At most one false alert per rater in %(years)s years.",
-            years,
-        )
-        % {"years": format_count(years)}
-    ]
+    sentences = [describe_chance_alerts(years)]
     if option.false_alerts_per_year is None or option.items is None:
         return sentences
     params = {

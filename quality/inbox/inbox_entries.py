@@ -38,6 +38,7 @@ from django.utils.translation import gettext_lazy
 
 from core.db.bulk import Statement, execute_statements, select_from
 from core.db.prepared_query import PreparedQuery
+from core.text import remove_full_stop
 from metrics.views.common.number_formats import format_count
 from projects.models import Project, Question, Rater
 from projects.models.roles import Capability
@@ -353,7 +354,10 @@ def _get_rater_reason(row: StoredEntry, scope: InboxScope) -> str:
 
 @dataclass(frozen=True)
 class TopEntry:
-    """The entry with the most impact in a project, and the number of its other entries."""
+    """The entry with the most impact in a project, and the number of its other entries.
+
+    ``text`` has no full stop where the number follows.
+    """
 
     text: str
     url: str
@@ -386,11 +390,11 @@ class ProjectInbox:
         """Return {project id: its top entry} of projects that ``rank_projects`` returned."""
         stored_entries = [self._first_entries[project].entry for project in project_ids]
         return {
-            row.project.pk: TopEntry(
-                row.text,
-                row.url,
-                self._first_entries[row.project.pk].n_entries - 1,
-                f"{reverse('inbox')}?project={row.project.pk}",
-            )
+            row.project.pk: _build_top_entry(row, self._first_entries[row.project.pk].n_entries - 1)
             for row in load_entries(stored_entries, self.scope)
         }
+
+
+def _build_top_entry(row: InboxEntry, n_more: int) -> TopEntry:
+    text = remove_full_stop(row.text) if n_more else row.text
+    return TopEntry(text, row.url, n_more, f"{reverse('inbox')}?project={row.project.pk}")

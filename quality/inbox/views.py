@@ -133,8 +133,8 @@ def _mark_checked(request: HttpRequest, scope: InboxScope, question_ids: list[in
             )
             n_raters += check.n_raters
     text = ngettext(
-        "%(n)s rater is out of the inbox for %(days)s days.",
-        "%(n)s raters are out of the inbox for %(days)s days.",
+        "%(n)s rater is hidden from the inbox for %(days)s days.",
+        "%(n)s raters are hidden from the inbox for %(days)s days.",
         n_raters,
     )
     return text % {"n": format_count(n_raters), "days": CHECKED_DAYS}

@@ -14,7 +14,7 @@ import numpy as np
 from django.db.models import F
 
 from metrics.agreement.rater_quality import between_raters
-from metrics.results.findings import get_other_raters, get_outlying_raters
+from metrics.results.findings import RaterDifference, get_other_raters, get_outlying_raters
 from projects.models import Question
 from quality.models import RaterConfusion, StoredRaterComparison
 
@@ -65,9 +65,6 @@ class ComparedRater(NamedTuple):
         return self.value is not None and self.n_items >= MIN_ITEMS
 
 
-OutlyingFigures = tuple[float, int]  # mean difference from the others, number of items
-
-
 class RaterComparison(NamedTuple):
     """Comparison of all raters of a question.
 
@@ -75,7 +72,7 @@ class RaterComparison(NamedTuple):
     ``spread``: standard deviation of one item in the funnel; ``weights``: weighting of all kappas
     here, that of the headline; ``higher_is_harsher``: whether higher categories are those of harsh
     raters, None where no label says so; ``outlying``: the raters who agree less with the others
-    than these do with each other, on the same items; ``like_the_others``: the other raters of whom
+    than these do with each other, on the same items; ``not_outlying``: the other raters of whom
     this was tested; ``labels``: the active categories in declared order; ``impacts``: {rater id:
     impact}, read with the comparison.
     """
@@ -86,8 +83,8 @@ class RaterComparison(NamedTuple):
     spread: float | None
     raters: dict[int, ComparedRater]
     higher_is_harsher: bool | None = None
-    outlying: Mapping[int, OutlyingFigures] = MappingProxyType({})
-    like_the_others: Mapping[int, OutlyingFigures] = MappingProxyType({})
+    outlying: Mapping[int, RaterDifference] = MappingProxyType({})
+    not_outlying: Mapping[int, RaterDifference] = MappingProxyType({})
     labels: Sequence[str] = ()
     impacts: Mapping[int, float] = MappingProxyType({})
 

@@ -13,6 +13,7 @@ from django.utils.translation import ngettext
 
 from core.text import get_list_separator
 from metrics.views.common.number_formats import (
+    describe_expected_count,
     format_count,
     format_expected_count,
 )
@@ -31,7 +32,7 @@ from quality.models import Alert, AlertState, Consensus
 
 from .rater_list import RaterFilter, RaterList, RaterListEntry
 from .reasons import RaterStatus
-from .status_texts import STATUS_LABELS, describe_note, get_reason_text
+from .status_texts import describe_note, get_reason_text, get_status_label
 
 MAX_NAMED_RATERS = 3  # in an action
 ITEMS_PER_SITTING = 40
@@ -85,7 +86,7 @@ def _build_line(rater: RaterListEntry, filtered: FilteredAgreements | None) -> O
     return OverviewRater(
         rater.key,
         rater.name or rater.key,
-        STATUS_LABELS[rater.status],
+        get_status_label(rater.status, rater.note),
         rater.status in (RaterStatus.ACT, RaterStatus.CHECK),
         rater.status == RaterStatus.ACT,
         "paused" in rater.flags,
@@ -144,17 +145,18 @@ def _suggest_items(selection: Selection, raters: list[RaterListEntry]) -> list[N
     consensus = Consensus.objects.filter(question=selection.question).first()
     n_items = min(len(rows), ITEMS_PER_SITTING)
     label = ngettext("Review %(n)s uncertain item", "Review %(n)s uncertain items", n_items)
-    n_errors = format_expected_count(sum(rows[:n_items]))
+    n_errors = describe_expected_count(sum(rows[:n_items]))
+    reason = _("%(n)s expected label errors") % {"n": n_errors}
     if n_items < len(rows):
         label = _("Review the %(n)s most uncertain items")
         if consensus is not None and consensus.expected_errors is not None:
             # Of all labels, as on their page.
-            all_errors = format_expected_count(consensus.expected_errors)
-            n_errors = _("%(right)s of %(n)s") % {"right": n_errors, "n": all_errors}
-    reason = _("about %(n)s label errors")
+            reason = _("%(n)s of the %(all)s expected label errors") % {
+                "n": n_errors,
+                "all": format_expected_count(consensus.expected_errors),
+            }
     if consensus is not None and consensus.assumes_independence:
-        reason = _("about %(n)s label errors, if independent")
-    reason %= {"n": n_errors}
+        reason = _("%(text)s, assuming independent errors") % {"text": reason}
     seconds = [rater.result.seconds for rater in raters if rater.result and rater.result.seconds]
     if seconds:
         minutes = math.ceil(n_items * statistics.median(seconds) / 60)

@@ -46,7 +46,7 @@ from .status import (
     get_alerts_by_question,
     get_failed_exams_by_question,
 )
-from .status_texts import STATUS_LABELS, get_reason_text
+from .status_texts import get_reason_text, get_status_label
 
 MAX_QUESTIONS_SHOWN = 8  # questions shown for a person: those with the most ratings
 MAX_QUESTIONS_WITH_STATUS = 500  # with more questions, people are not sorted by status
@@ -98,7 +98,7 @@ class Person:
 
     @property
     def status_label(self) -> str:
-        return str(STATUS_LABELS[self.status])
+        return get_status_label(self.status, self.worst.entry.note if self.worst else None)
 
     @property
     def reason(self) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+from metrics.results.findings import RaterDifference
 from quality.models import (
     Alert,
     AlertCause,
@@ -63,8 +64,7 @@ class StatusReason:
 
     ``value``, ``low``, ``high``: the size of the alert or drift, or the accuracy on gold, with its
     95% interval; ``n``: number of items on which it is based. ``alert``: the alert that states it,
-    if any. ``category``: label of a repeated answer; ``lacks_evidence``: the evidence is too little
-    for an alert.
+    if any. ``category``: label of a repeated answer.
     """
 
     code: ReasonCode
@@ -75,7 +75,6 @@ class StatusReason:
     n: int | None = None
     alert: Alert | None = None
     category: str = ""
-    lacks_evidence: bool = False
 
 
 class ResolvedAlert(NamedTuple):
@@ -104,7 +103,7 @@ class NoteCode(StrEnum):
 
     CONFIRMED = "confirmed"
     PEERS_EXPLAIN_BIAS = "peers_explain_bias"
-    LIKE_THE_OTHERS = "like_the_others"
+    NOT_OUTLYING = "not_outlying"
     UNCLEAR = "unclear"
 
 
@@ -112,12 +111,13 @@ class NoteCode(StrEnum):
 class StatusNote:
     """A sentence beside the status: a confirmed alert, or why a rater who seems to differ is OK.
 
-    ``value``: the own level, or the difference from the others on the same items;
+    ``value``: the own level; ``difference``: that from the others on the same items;
     ``resolved_alert``: the confirmed one.
     """
 
     code: NoteCode
     value: float | None = None
+    difference: RaterDifference | None = None
     resolved_alert: ResolvedAlert | None = None
 
 
@@ -182,6 +182,11 @@ def list_reasons(
     return sorted(filter(None, reasons), key=lambda reason: SEVERITY.index(reason.status))
 
 
+def is_confirmed_problem(status: RaterStatus, note: StatusNote | None) -> bool:
+    """Return whether nothing is left to do about a rater, but a lead has confirmed an alert."""
+    return status == RaterStatus.OK and note is not None and note.code == NoteCode.CONFIRMED
+
+
 def get_status(reasons: Sequence[StatusReason]) -> RaterStatus:
     """Return the most severe status among the reasons; OK without any."""
     implied = {reason.status for reason in reasons}
@@ -210,9 +215,9 @@ def find_note(
         return StatusNote(NoteCode.PEERS_EXPLAIN_BIAS, result.level)
     if not comparison.is_below_funnel(rater_id):
         return None
-    if rater_id in comparison.like_the_others:
-        difference, _n_items = comparison.like_the_others[rater_id]
-        return StatusNote(NoteCode.LIKE_THE_OTHERS, difference)
+    difference = comparison.not_outlying.get(rater_id)
+    if difference is not None and difference.low is not None:
+        return StatusNote(NoteCode.NOT_OUTLYING, difference=difference)
     return StatusNote(NoteCode.UNCLEAR)
 
 
@@ -244,7 +249,7 @@ def _build_drift_reason(drift: DriftState | None) -> StatusReason | None:
     if drift is None or not drift.watched:
         return None
     size = drift.size, drift.low, drift.high, drift.n
-    return StatusReason(ReasonCode.DRIFT, RaterStatus.CHECK, *size, lacks_evidence=True)
+    return StatusReason(ReasonCode.DRIFT, RaterStatus.CHECK, *size)
 
 
 def _repeats_answer(
@@ -275,15 +280,12 @@ def _build_same_answer_reason(
     code, result = ReasonCode.SAME_ANSWER, comparison.raters[rater_id]
     if any(alert.supported and get_alert_reason(alert) == code for alert in alerts.unresolved):
         return None
-    status = _get_severest([RaterStatus.CHECK, *_filter_effects(findings)])
-    was_alerted = any(get_alert_reason(resolved.alert) == code for resolved in alerts.resolved)
     return StatusReason(
         code,
-        status,
+        _get_severest([RaterStatus.CHECK, *_filter_effects(findings)]),
         result.share,
         n=result.n_items,
         category=comparison.get_main_answer(rater_id),
-        lacks_evidence=not was_alerted and status == RaterStatus.CHECK,
     )
 
 
@@ -329,10 +331,11 @@ def _list_level_reasons(
         return []
     reasons = []
     if not alerts.unresolved and _agrees_less(rater_id, comparison):
-        without_test = None, result.n_items if result else None
-        difference, n_items = comparison.outlying.get(rater_id, without_test)
+        difference = comparison.outlying.get(rater_id)
+        n_items = difference.n_items if difference else result and result.n_items
+        size = difference.value if difference else None
         code = ReasonCode.LOW_AGREEMENT
-        reasons.append(StatusReason(code, RaterStatus.CHECK, difference, n=n_items))
+        reasons.append(StatusReason(code, RaterStatus.CHECK, size, n=n_items))
     if result is not None and result.is_biased:
         reasons.append(_build_bias_reason(result, comparison.higher_is_harsher))
     return reasons

@@ -45,6 +45,7 @@ from .reasons import (
     StatusReason,
     find_note,
     get_status,
+    is_confirmed_problem,
     list_reasons,
 )
 
@@ -97,6 +98,11 @@ class RaterSummary:
         if self.rater.kind == Rater.Kind.MODEL:
             return RaterStatus.UNKNOWN
         return get_status(self.reasons)
+
+    @property
+    def is_fine(self) -> bool:
+        """Return whether the status is OK, and no lead has confirmed an alert."""
+        return self.status == RaterStatus.OK and not is_confirmed_problem(self.status, self.note)
 
     @property
     def is_reversed(self) -> bool:

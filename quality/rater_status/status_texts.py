@@ -12,6 +12,8 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
+from core.text import get_sentence_separator
+from metrics.results.findings import RaterDifference
 from metrics.views.common.display_names import get_undefined_reason
 from metrics.views.common.number_formats import (
     format_count,
@@ -21,7 +23,7 @@ from metrics.views.common.number_formats import (
 )
 from quality.alerts.kinds import get_brief_text
 from quality.alerts.text_parts import format_day
-from quality.models import AlertKind, AlertState
+from quality.models import AlertCause, AlertKind, AlertState
 from quality.rater_status import comparison
 from quality.rater_status.comparison import MIN_ITEMS
 from quality.rater_status.reasons import (
@@ -31,6 +33,7 @@ from quality.rater_status.reasons import (
     ResolvedAlert,
     StatusNote,
     StatusReason,
+    is_confirmed_problem,
 )
 from quality.rater_status.status import RaterSummary
 
@@ -71,20 +74,33 @@ def describe_note(note: StatusNote | None, rater_id: int) -> str:
         return ""
     if note.resolved_alert is not None:
         return _describe_confirmed_alert(note.resolved_alert, rater_id)
-    level = {"level": format_signed(note.value)}
     if note.code == NoteCode.PEERS_EXPLAIN_BIAS:
+        level = {"level": format_signed(note.value)}
         return _("Explained by who rated the same items; adjusted bias: %(level)s.") % level
     sentences = [_("Below the expected range.")]
-    if note.code == NoteCode.LIKE_THE_OTHERS:
-        sentences.append(_("No clear difference on the same items: %(level)s.") % level)
-    return " ".join(sentences)
+    if note.difference is not None:
+        sentences += _list_difference_sentences(note.difference)
+    return get_sentence_separator().join(sentences)
+
+
+def _list_difference_sentences(difference: RaterDifference) -> list[str]:
+    """Return sentences on a difference from the others that is no finding.
+
+    The interval is that of this rater alone, so it may exclude 0 without a finding.
+    """
+    level, low, high = map(format_signed, (difference.value, difference.low, difference.high))
+    text = _("On the same items, kappa differs from the others’ by %(level)s [%(low)s, %(high)s].")
+    sentences = [text % {"level": level, "low": low, "high": high}]
+    if difference.high is not None and difference.high < 0:
+        sentences.append(_("Not enough to flag."))
+    return sentences
 
 
 def _describe_confirmed_alert(resolved_alert: ResolvedAlert, rater_id: int) -> str:
     """Return the sentence on an alert that a lead has confirmed."""
     alert, resolved_at = resolved_alert
     zone = ZoneInfo(alert.question.project.time_zone)
-    return _("Confirmed on %(day)s: %(text)s.") % {
+    return _("Alert confirmed on %(day)s: %(text)s.") % {
         "day": format_day(resolved_at.astimezone(zone).date()),
         "text": get_brief_text(alert, rater_id),
     }
@@ -129,7 +145,7 @@ STATUS_LABELS: dict[str, Promise] = {
 # Texts of the reasons that no alert states.
 REASON_TEXTS: dict[str, Promise] = {
     ReasonCode.GOLD: gettext_lazy("below the pass mark on gold answers"),
-    ReasonCode.DRIFT: gettext_lazy("may be drifting"),
+    ReasonCode.DRIFT: gettext_lazy("may be drifting (too little evidence for an alert)"),
     ReasonCode.SAME_ANSWER: gettext_lazy("almost always answers “%(category)s”"),
     ReasonCode.REVERSED: gettext_lazy("answers the scale upside down"),
     ReasonCode.EXAM: gettext_lazy("Exam not passed"),
@@ -153,8 +169,10 @@ NOT_SCANNED_TEXTS: dict[str, Promise] = {
 }
 
 
-def get_status_label(summary: RaterSummary) -> str:
-    return str(STATUS_LABELS[summary.status])
+def get_status_label(status: RaterStatus, note: StatusNote | None) -> str:
+    """Return the label of a status; a confirmed problem is not called OK."""
+    label = AlertCause.REAL.label if is_confirmed_problem(status, note) else STATUS_LABELS[status]
+    return str(label)
 
 
 def get_reason_text(reason: StatusReason, rater_id: int) -> str:
@@ -168,8 +186,6 @@ def get_reason_text(reason: StatusReason, rater_id: int) -> str:
     text = str(REASON_TEXTS[reason.code])
     if reason.code == ReasonCode.SAME_ANSWER:
         text %= {"category": reason.category}
-    if reason.lacks_evidence:
-        text = _("%(text)s (too little evidence for an alert)") % {"text": text}
     return text
 
 

@@ -162,7 +162,7 @@ def _build_rows(
         RaterTableRow(
             listed=rater,
             card=summary,
-            status=status_texts.get_status_label(summary),
+            status=status_texts.get_status_label(summary.status, summary.note),
             reasons=status_texts.list_reason_texts(summary),
             other_reasons=status_texts.list_other_reason_texts(summary),
             note=status_texts.describe_note(summary.note, rater.pk),
@@ -316,8 +316,8 @@ def _mark_checked(
     ids = [rater.pk for rater in selected]
     mark_raters_checked(question_id=question.pk, rater_ids=ids, by=request.user)
     text = ngettext(
-        "%(n)s rater is out of the inbox for %(days)s days.",
-        "%(n)s raters are out of the inbox for %(days)s days.",
+        "%(n)s rater is hidden from the inbox for %(days)s days.",
+        "%(n)s raters are hidden from the inbox for %(days)s days.",
         len(selected),
     )
     messages.success(request, text % {"n": len(selected), "days": CHECKED_DAYS})

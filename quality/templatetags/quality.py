@@ -144,6 +144,7 @@ class RaterDescription:
 
     status: str
     status_label: str
+    is_fine: bool
     reason: str
     sentences: str
     gold: GoldScore | None
@@ -166,7 +167,8 @@ def describe_rater(question: Question, rater: Rater) -> RaterDescription | None:
     reasons = [status_texts.get_reason_text(reason, rater.pk) for reason in summary.reasons[:1]]
     return RaterDescription(
         summary.status.value,
-        status_texts.get_status_label(summary),
+        status_texts.get_status_label(summary.status, summary.note),
+        summary.is_fine,
         "".join(reasons),
         _describe_agreement(question, summary, rater_comparison),
         summary.gold if ReasonCode.GOLD in {reason.code for reason in summary.reasons} else None,

@@ -35,7 +35,7 @@ ALLOWED_WORDS = set(
     Concord Kappa Krippendorff Gwet Brennan Prediger McNemar Bowker Stuart Maxwell Landis Koch
     Enter Esc Ctrl Alt API REST CSV JSON Lines SVG PNG UTF NUL UTC Markdown Excel Parquet
     Windows ISO Latin GB Mac Roman Shift JIS EUC KR LE BE MB KB item rater label comment timestamp csv gz
-    Fleiss Altman Wald Cicchetti ICC ZIP PDF HTML XML Parquet gzip xlsx CoNLL avif flac gif jpg ogg png
+    Cohen Fleiss Altman Wald Cicchetti ICC ZIP PDF HTML XML Parquet gzip xlsx CoNLL avif flac gif jpg ogg png
     webp wav webm pyarrow Scott PABAK Pearson Spearman Kendall Lin
     Conger Cronbach Light
     JavaScript PIN
@@ -270,7 +270,7 @@ def test_computed_sentences_are_chinese(full_project, users, client_for):
     change = client.get(f"/projects/{full_project.pk}/change/").content.decode()
     assert "2026-05-04 当周" in change
     assert "由 " in change
-    assert "弗莱斯 Kappa" in client.get(f"/projects/{full_project.pk}/").content.decode()
+    assert "Fleiss Kappa" in client.get(f"/projects/{full_project.pk}/").content.decode()
 
 
 def test_all_pages_of_an_annotator_are_chinese(full_project, users, client_for):

@@ -25,7 +25,8 @@ def events(project: Project, make_project: Any) -> Project:
     for kind in KINDS:
         for owner in (project, other_project):
             data = {"question": "severity", "n": 3}
-            record_event(project_id=owner.pk, kind=kind, subject="alert/1", data=data)
+            subject = "rater/1" if KINDS[kind].is_mailed_to_rater else "alert/1"
+            record_event(project_id=owner.pk, kind=kind, subject=subject, data=data)
     feed.publish_events()
     return other_project
 

@@ -29,6 +29,9 @@ Of raters of the same items the values of d add up to 0. So never are all of the
 Of three raters, two who copy from each other leave the third below them, who does nothing wrong. So
 a rater is listed only if the test also finds the rater without any single other one, as long as
 enough items remain.
+
+The 95% interval of the mean of d is normal. Its standard error is that of the mean over the rater's
+items, or over the sums of d by cluster.
 """
 
 from __future__ import annotations
@@ -42,7 +45,7 @@ import numpy.typing as npt
 from scipy import special
 
 from metrics.agreement.counts.grouping import Ints, index_distinct, rank_rows
-from metrics.agreement.estimate import Floats
+from metrics.agreement.estimate import NORMAL_QUANTILE, Floats
 from metrics.agreement.weights import as_weight_matrix
 
 MIN_ITEMS = 30  # of a rater, with two or more others
@@ -59,12 +62,15 @@ class RaterOnSameItems:
     """Test of whether a rater agrees less with the others than they agree with each other.
 
     difference: the rater's kappa with the others less their kappa with each other, on the same
-    items (to first order); n_items: number of these items; is_below: the rater agrees less, by more
-    than chance explains.
+    items (to first order); low, high: its 95% interval, of this rater alone; n_items: number of
+    these items; is_below: the rater agrees less, by more than chance over all raters explains, and
+    whichever other rater is left out.
     """
 
     rater: int
     difference: float
+    low: float
+    high: float
     n_items: int
     is_below: bool
 
@@ -194,11 +200,25 @@ def compare_raters(
     tests = []
     for index in tested.tolist():
         own = ratings.select_items_of(index)
-        test = _test_rater(own, index, ERROR_RATE / tested.size)
-        is_below = test.is_below and _is_confirmed_without_each(own, index)
-        rater_key = int(raters[index])
-        tests.append(RaterOnSameItems(rater_key, test.difference, test.n_items, is_below))
+        tests.append(_compare_rater(own, index, ERROR_RATE / tested.size, key=int(raters[index])))
     return sorted(tests, key=lambda test: test.difference * test.n_items)
+
+
+def _compare_rater(own: _Ratings, rater: int, level: float, *, key: int) -> RaterOnSameItems:
+    """Return the complete test of a rater at this error rate, with the interval.
+
+    own: all ratings of the rater's items.
+    """
+    test = _test_rater(own, rater, level)
+    margin = NORMAL_QUANTILE * _compute_standard_error(own, rater, test.difference)
+    return RaterOnSameItems(
+        rater=key,
+        difference=test.difference,
+        low=test.difference - margin,
+        high=test.difference + margin,
+        n_items=test.n_items,
+        is_below=test.is_below and _is_confirmed_without_each(own, rater),
+    )
 
 
 def _test_rater(own: _Ratings, rater: int, level: float) -> _TestResult:
@@ -213,6 +233,22 @@ def _test_rater(own: _Ratings, rater: int, level: float) -> _TestResult:
     if not is_below and difference < 0:
         is_below = bool(_score_raters(own, rater + 1, rater).p[rater] < level / 2)
     return _TestResult(is_below, bool(scores.is_tested[rater]), difference, n_items)
+
+
+def _compute_standard_error(own: _Ratings, rater: int, difference: float) -> float:
+    """Return the standard error of a rater's mean difference over the items, or the clusters.
+
+    own: all ratings of the rater's items, three or more of each.
+    """
+    counts = own.count_by_category()
+    by_code = _compute_differences(counts, counts.sum(axis=1), _build_influence_on_kappa(own))
+    ratings = own.select(own.rater == rater)
+    deviations = by_code[ratings.item, ratings.code] - difference
+    if ratings.cluster is not None:
+        deviations = np.bincount(index_distinct(ratings.cluster)[1], deviations).astype(float)
+    n = max(len(deviations), 2)
+    variance = float((deviations**2).sum()) * n / (n - 1)
+    return float(np.sqrt(variance)) / max(len(ratings.item), 1)
 
 
 def _build_influence_on_kappa(ratings: _Ratings) -> Floats:

@@ -79,7 +79,7 @@ def build_sentences(comparison: PeriodComparison, explanation: ChangeExplanation
 def _describe_no_clear_change(comparison: PeriodComparison) -> str:
     """Return the sentence that the change may be chance, or that no recent change is clear."""
     if comparison.default_kind != LAST_TWO or comparison.n_changes < 2:
-        return _("May be chance.")
+        return _("This may be chance.")
     template = _("None of the last %(n)s changes is beyond chance.")
     return template % {"n": format_count(comparison.n_changes)}
 

@@ -55,7 +55,7 @@ def get_coefficient_name(name: str) -> str | Promise:
     title = _find_title(base)
     if title and weights in WEIGHTING_NAMES:
         separator = pgettext_lazy("phrases", ", ")
-        return format_lazy("{}{}{}", title, separator, _WEIGHTING_SUFFIXES[weights])
+        return format_lazy("{}{}{}", title, separator, WEIGHTING_SUFFIXES[weights])
     return name
 
 
@@ -65,7 +65,7 @@ def _find_title(name: str) -> Promise | None:
     return _(title) if title else None
 
 
-_WEIGHTING_SUFFIXES: dict[str, Promise] = {
+WEIGHTING_SUFFIXES: dict[str, Promise] = {
     "none": _("no weights"),
     "linear": _("linear weights"),
     "quadratic": _("quadratic weights"),

@@ -48,8 +48,8 @@ def describe_single_ratings(n: int) -> str:
     if not n:
         return ""
     return ngettext(
-        "%(n)s single rating counts for chance only.",
-        "%(n)s single ratings count for chance only.",
+        "%(n)s item with one rating is used only to estimate chance agreement.",
+        "%(n)s items with one rating are used only to estimate chance agreement.",
         n,
     ) % {"n": format_count(n)}
 

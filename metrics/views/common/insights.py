@@ -17,7 +17,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from core.text import get_list_separator
+from core.text import get_list_separator, get_sentence_separator
 from core.web.links import render_link
 from metrics.agreement.explain import bands
 from metrics.models import Diagnosis
@@ -32,6 +32,7 @@ from metrics.results.pair_results import MAX_HEATMAP_RATERS
 from projects.models import Question, Rater
 
 from . import display_names
+from .headline_texts import describe_single_ratings
 from .number_formats import format_count, format_number, format_percent
 
 
@@ -217,17 +218,15 @@ def _describe_unequal_numbers(finding: NamedFinding) -> str:
 
 def _describe_single_ratings(finding: NamedFinding) -> str:
     n = finding.figures["single_items"]
-    return ngettext(
-        "%(n)s single rating counts for chance only: Fleiss’ kappa is %(pooled)s with it, "
-        "%(paired)s without.",
-        "%(n)s single ratings count for chance only: Fleiss’ kappa is %(pooled)s with them, "
-        "%(paired)s without.",
+    values = ngettext(
+        "Fleiss’ kappa is %(pooled)s with it, %(paired)s without.",
+        "Fleiss’ kappa is %(pooled)s with them, %(paired)s without.",
         n,
     ) % {
-        "n": format_count(n),
         "pooled": format_number(finding.figures["fleiss_kappa"]),
         "paired": format_number(finding.figures["fleiss_kappa_paired"]),
     }
+    return get_sentence_separator().join((describe_single_ratings(n), values))
 
 
 def _describe_little_overlap(finding: NamedFinding) -> str:
@@ -294,9 +293,9 @@ def _describe_weightings(finding: NamedFinding) -> str:
     low, high = (bands.find_band(finding.figures[end], finding.scheme) for end in ("low", "high"))
     params = {
         "name": display_names.get_coefficient_name(finding.figures["coefficient"]),
-        "lowest": display_names.WEIGHTING_NAMES[finding.figures["lowest"]],
+        "lowest": display_names.WEIGHTING_SUFFIXES[finding.figures["lowest"]],
         "low": format_number(finding.figures["low"]),
-        "highest": display_names.WEIGHTING_NAMES[finding.figures["highest"]],
+        "highest": display_names.WEIGHTING_SUFFIXES[finding.figures["highest"]],
         "high": format_number(finding.figures["high"]),
         "low_word": display_names.get_band_name(low),
         "high_word": display_names.get_band_name(high),
@@ -304,15 +303,15 @@ def _describe_weightings(finding: NamedFinding) -> str:
     gap = finding.figures["high"] - finding.figures["low"]
     if gap >= MIN_WEIGHTS_GAP and low is not high:
         template = _(
-            "Weights matter: %(name)s is %(low)s (“%(low_word)s”) with “%(lowest)s”, "
-            "%(high)s (“%(high_word)s”) with “%(highest)s”."
+            "Weights matter: %(name)s is %(low)s (“%(low_word)s”) with %(lowest)s, "
+            "%(high)s (“%(high_word)s”) with %(highest)s."
         )
     elif gap < MIN_WEIGHTS_GAP and low is high:
         template = _(
             "Weights hardly matter: %(name)s is %(low)s to %(high)s, always “%(low_word)s”."
         )
     else:  # near a limit of two bands, or far apart in one
-        template = _("%(name)s is %(low)s with weights “%(lowest)s”, %(high)s with “%(highest)s”.")
+        template = _("%(name)s is %(low)s with %(lowest)s, %(high)s with %(highest)s.")
     return template % params
 
 
@@ -336,8 +335,8 @@ def _describe_consistency_without_agreement(finding: NamedFinding) -> str:
 def describe_definitions(figures: Mapping[str, Any]) -> str:
     """Return a sentence on how far three definitions of agreement beyond chance differ."""
     return _(
-        "Definitions matter: unweighted Fleiss’ kappa is %(by_rating)s with chance by "
-        "rating, %(by_item)s by item; alpha %(alpha)s."
+        "Unweighted Fleiss’ kappa depends on how chance is counted: %(by_rating)s by rating, "
+        "%(by_item)s by item; alpha is %(alpha)s."
     ) % {
         "by_rating": format_number(figures["fleiss_kappa"]),
         "by_item": format_number(figures["fleiss_kappa_gwet"]),

@@ -13,6 +13,7 @@ from typing import Any
 
 from django.utils.formats import number_format
 from django.utils.translation import get_language
+from django.utils.translation import gettext as _
 
 from core.text import get_list_separator
 from core.web import tables
@@ -21,6 +22,7 @@ from core.web.tables import Interval, export_as
 from . import display_names
 
 Estimate = Mapping[str, Any]
+MAX_COUNT_BELOW_ONE = 0.5  # a higher expected count is rounded to 1 or more
 
 
 def format_number(value: float | None, decimals: int = 2) -> str:
@@ -70,7 +72,14 @@ def format_expected_count(value: float | None) -> str:
         return format_count(None)
     if tables.is_exporting():
         return format_number(value)
-    return "< 1" if 0 < value <= 0.5 else format_count(round(value))
+    return "< 1" if 0 < value <= MAX_COUNT_BELOW_ONE else format_count(round(value))
+
+
+def describe_expected_count(value: float) -> str:
+    """Describe an expected count in words: "about 26", or "fewer than 1"."""
+    if value <= MAX_COUNT_BELOW_ONE:
+        return _("fewer than 1")
+    return _("about %(n)s") % {"n": format_count(round(value))}
 
 
 def format_percent(value: float | None, decimals: int = 0) -> str:

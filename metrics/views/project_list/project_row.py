@@ -183,7 +183,7 @@ class ProjectRow:
     @property
     def progress_text(self) -> str:
         """Sentence on the items that have the project's overlap of ratings, or more."""
-        return _("%(complete)s of %(total)s items have %(overlap)s ratings") % {
+        return _("%(complete)s of %(total)s items have at least %(overlap)s ratings") % {
             "complete": format_count(self.n_complete_items),
             "total": format_count(self.n_items),
             "overlap": self.project.overlap,

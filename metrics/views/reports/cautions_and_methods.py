@@ -8,7 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.utils import translation
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import ngettext, pgettext
 
 from core.text import get_list_separator, get_sentence_separator, lower_first
 from metrics.agreement import registry
@@ -246,23 +246,19 @@ def _describe_estimate(facts: ReportFacts) -> str:
     }
     if value["value"] is None:
         return (
-            _("Agreement of %(whose)s as %(coefficient)s (%(source)s) is undefined: %(why)s.")
+            _("Agreement among %(whose)s as %(coefficient)s (%(source)s) is undefined: %(why)s.")
             % params
         )
+    text = _("Agreement among %(whose)s was %(coefficient)s = %(value)s (%(source)s).") % params
     if value["low"] is None:
-        return _("Agreement of %(whose)s was %(coefficient)s = %(value)s (%(source)s).") % params
-    return (
-        _(
-            "Agreement of %(whose)s was %(coefficient)s = %(value)s (%(source)s), 95%% confidence "
-            "interval %(interval)s by %(how)s, on %(items)s items."
-        )
-        % params
-    )
+        return text
+    interval = _("95%% confidence interval: %(interval)s by %(how)s, on %(items)s items.")
+    return get_sentence_separator().join((text, interval % params))
 
 
 _GROUP_NAMES = {
-    "people": lambda: _("the people"),
-    "models": lambda: _("the models"),
+    "people": lambda: pgettext("in a sentence", "people"),
+    "models": lambda: _("models"),
     "all": lambda: lower_first(_("All raters together")),
 }
 

@@ -48,7 +48,8 @@ LINES = [
 
 def make_event(project: Any, kind: str = "alert.opened", **data: Any) -> Event:
     with transaction.atomic():
-        event = record_event(project_id=project.pk, kind=kind, data=data or ALERT)
+        subject = "rater/1" if KINDS[kind].is_mailed_to_rater else ""
+        event = record_event(project_id=project.pk, kind=kind, subject=subject, data=data or ALERT)
     feed.publish_events()
     return Event.objects.select_related("project").get(pk=event.pk)
 

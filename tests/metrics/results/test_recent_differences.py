@@ -1,4 +1,4 @@
-"""A rater's recent disagreements, also for imported ratings, which were all changed at one time."""
+"""A rater's recent disagreements, also for imported ratings, which are changed in file order."""
 
 from __future__ import annotations
 
@@ -16,11 +16,17 @@ pytestmark = pytest.mark.django_db
 NOW = datetime.datetime(2026, 3, 2, 9, tzinfo=datetime.UTC)
 
 
-def test_imported_ratings_are_sorted_by_their_own_times(question: Any, rate: Any) -> None:
+@pytest.mark.parametrize("batch_minutes", [0, 1])
+def test_imported_ratings_are_sorted_by_their_own_times(
+    question: Any, rate: Any, batch_minutes: int
+) -> None:
+    """Also where a large file was stored in several batches, each at its own time."""
     for number in range(6):
         for rater, label in (("ann", "none"), ("ben", "major"), ("cleo", "major")):
             rate(question, f"i{number}", rater, label)
-    Rating.objects.update(changed_at=NOW)
+    for number in range(6):
+        changed_at = NOW + datetime.timedelta(minutes=number * batch_minutes)
+        Rating.objects.filter(item__key=f"i{number}").update(changed_at=changed_at)
     days = {"i0": 3, "i1": 40, "i2": 1, "i3": 7, "i4": 20, "i5": 2}
     for key, days_ago in days.items():
         rating = Rating.objects.filter(item__key=key, rater__key="ann")

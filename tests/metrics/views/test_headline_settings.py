@@ -81,13 +81,13 @@ def test_bands_of_another_coefficient_are_marked_everywhere(
     project: Any, rated_question: Any, lead: Any, client_for: Any
 ) -> None:
     client = client_for(lead)
-    assert "Labels of another coefficient" not in get_statistics(client, project)
-    assert "Labels of another coefficient" not in client.get("/").content.decode()
+    assert "labels were defined for another coefficient" not in get_statistics(client, project)
+    assert "labels were defined for another coefficient" not in client.get("/").content.decode()
     fields = {"headline": "gwet_ac1", "headline_note": "One answer is rare."}
     Question.objects.update(scale_version=2, **fields)
     tasks.sweep_all()
-    assert "Labels of another coefficient" in get_statistics(client, project)
-    assert "Labels of another coefficient" in client.get("/").content.decode()
+    assert "labels were defined for another coefficient" in get_statistics(client, project)
+    assert "labels were defined for another coefficient" in client.get("/").content.decode()
 
 
 @pytest.mark.parametrize(

@@ -213,9 +213,9 @@ def test_statistics_count_missing_ratings(
 
     Item.objects.create(project=project, key="unrated")
     text = get_page_text(client_for(lead), f"/projects/{project.pk}/statistics/")
-    assert "1 of 5 items have 3 ratings" in text
+    assert "1 of 5 items have at least 3 ratings" in text
     assert "compare 3 items with two or more ratings" in text
-    assert "1 single rating counts for chance only" in text
+    assert "1 item with one rating is used only to estimate chance agreement" in text
     assert "?ratings=0" in text
 
 
@@ -740,7 +740,7 @@ def test_unknown_coefficient_is_refused_with_valid_ones(
     response = client_for(lead).get(f"/projects/{project.pk}/?coefficient=odd")
     text = response.content.decode()
     assert response.status_code == 404
-    assert "coefficient must be one of fleiss_kappa" in text
+    assert "“coefficient” must be one of fleiss_kappa" in text
     assert "Check the address." not in text
 
 

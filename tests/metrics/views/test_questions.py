@@ -158,7 +158,9 @@ def test_change_compares_last_four_weeks_with_four_before(
     )
     assert severity.weekly_trend.change.value < -0.2
     assert severity.weekly_trend.change.is_clear
-    assert "May be chance." not in get_overview(client_for(lead), two_questions).content.decode()
+    assert (
+        "This may be chance." not in get_overview(client_for(lead), two_questions).content.decode()
+    )
 
 
 def test_small_change_may_be_chance(
@@ -176,7 +178,7 @@ def test_small_change_may_be_chance(
     change = page.context["rows"][0].weekly_trend.change
     assert change.value < 0
     assert not change.is_clear
-    assert "May be chance." in page.content.decode()
+    assert "This may be chance." in page.content.decode()
 
 
 def test_weeks_of_few_items_are_left_out(

@@ -205,7 +205,7 @@ ALERT_TEXTS: dict[str, tuple[str, dict[str, Any], str, dict[str, Any]]] = {
     "has agreed about 0.36 less since": (
         "rater_drift", OF_AGREEMENT, "rater_drift", {},
     ),
-    "It began 2026-08-10 to 2026-08-24": (
+    "It began between 2026-08-10 and 2026-08-24": (
         "rater_drift", {}, "rater_drift", {"since_earliest": AUGUST, "since_latest": AUGUST},
     ),
     "The others’ ratings then don’t explain it.": (
@@ -223,10 +223,10 @@ ALERT_TEXTS: dict[str, tuple[str, dict[str, Any], str, dict[str, Any]]] = {
     "No alert about a single rater then.": (
         "question_fell", {}, "pair_diverged", {},
     ),
-    "in at most 5% of years from other changes (simulated)": (
+    "Other changes cause one in at most 5% of years (simulated).": (
         "rater_drift", {}, "question_fell", {},
     ),
-    "At most one false alert per question in 4 years": (
+    "Chance alone causes at most one false alert per question in 4 years": (
         "question_fell", {}, "question_fell", {"facts": {"level": 5000.0}},
     ),
     "A count: no chance involved.": (

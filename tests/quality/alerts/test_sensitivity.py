@@ -25,7 +25,7 @@ def test_lead_chooses_the_sensitivity(
     assert client_for(viewer).get(page).status_code == 403
     client = client_for(lead)
     text = client.get(page).text
-    assert "At most one false alert per rater in 20 years" in text
+    assert "Chance alone causes at most one false alert per rater in 20 years" in text
     assert "per year" in text
     assert "shared items." in text
     assert client.post(page, {"sensitivity": "odd"}).status_code == 400

@@ -68,8 +68,8 @@ def test_drifting_rater_gets_an_alert_with_its_numbers(
     }
     assert event.data["rater"] == "dan"
     assert event.data["promise"] == (
-        "At most one false alert per rater in 20 years from sampling noise; in at most 5% of"
-        " years from other changes (simulated)."
+        "Chance alone causes at most one false alert per rater in 20 years. "
+        "Other changes cause one in at most 5% of years (simulated)."
     )
     assert event.project_id == question.project_id
     drift_evidence = DriftState.objects.get(rater__key="ann")

@@ -86,10 +86,10 @@ def test_alert_page_shows_evidence_and_other_explanations(
 ) -> None:
     text = get_page_text(client.get(f"{base_url}alerts/{alert.pk}/"))
     for sentence in (
-        "Based on 1,060 shared items up to 2026-08-31, 400 before the change.",
+        "Based on 1,060 shared items since the change (up to 2026-08-31) and 400 before it.",
         "Average change: -0.50 to -0.22 (95% interval).",
-        "It began 2026-08-10 to 2026-08-24 (95% interval).",
-        "At most one false alert per rater in 20 years from sampling noise",
+        "It began between 2026-08-10 and 2026-08-24 (95% interval).",
+        "Chance alone causes at most one false alert per rater in 20 years.",
         "No similar alerts then.",
         "The guidelines didn’t change then.",
     ):

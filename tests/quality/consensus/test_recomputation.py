@@ -349,8 +349,8 @@ def test_labels_are_calibrated_on_gold_answers(
     assert (before.model["gold_items"], before.expected_errors < 6) == (0, True)
     html = client_for(lead).get(page).text
     assert "Without gold answers for 30 items" in html
-    assert "Assuming independent errors:" in html
-    assert ("Less than one of" in html) == (before.expected_errors <= 0.5)
+    assert "This assumes independent errors." in html
+    assert ("fewer than 1 of" in html) == (before.expected_errors <= 0.5)
     categories = list(question.categories.order_by("position"))
     for number in range(30):
         item = Item.objects.get(key=f"i{number:02}")
@@ -370,5 +370,5 @@ def test_labels_are_calibrated_on_gold_answers(
         assert sum(label.distribution) == pytest.approx(1)
     html = client_for(lead).get(page).text
     assert "gold answers of 30 items, for" in html
-    assert f"About {round(after.expected_errors)} of" in " ".join(html.split())
-    assert "Assuming independent errors:" not in html
+    assert f"Expected errors: about {round(after.expected_errors)} of" in " ".join(html.split())
+    assert "This assumes independent errors." not in html

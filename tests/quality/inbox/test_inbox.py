@@ -160,6 +160,10 @@ def test_projects_are_sorted_by_need(site: Any, client_for: Any, lead: User):
     text = html.unescape(page.text)
     assert ">1 proposed warning or pause</a>" in text
     assert f'href="/inbox/?project={site["Several"].pk}">and 4 more</a>' in text
+    # Regression: a full stop before "and 1 more".
+    assert re.search(r'">ann [^<.]*(\.\d+[^<.]*)*</a>\s*<a [^>]*>and 1 more</a>', text)
+    chinese = html.unescape(client_for(lead).get("/", headers={"accept-language": "zh-hans"}).text)
+    assert re.search(r'">ann：[^<]*[^<。]</a>\s*<a [^>]*>另有 1 项</a>', chinese)
 
 
 @pytest.mark.parametrize("number", [3, 40])
@@ -400,7 +404,7 @@ def test_monday_round_with_raters_to_check_takes_two_clicks(
     page = client.post(
         "/inbox/alerts/", form | {"do": "resolve", "reason": "trained"}, follow=True
     )  # fmt: skip
-    assert "4 alerts resolved. 12 raters are out of the inbox for 30 days." in page.text
+    assert "4 alerts confirmed. 12 raters are hidden from the inbox for 30 days." in page.text
     assert "Your inbox is empty" in page.text
 
 
@@ -419,7 +423,7 @@ def test_raters_are_marked_as_checked_in_the_inbox_by_leads_only(
     post("/inbox/alerts/", form | {"do": "investigate"})
     assert not RaterCheck.objects.exists()
     page = post("/inbox/alerts/", form | {"do": "check"}, follow=True)
-    assert "2 raters are out of the inbox for 30 days." in page.text
+    assert "2 raters are hidden from the inbox for 30 days." in page.text
     checks = RaterCheck.objects.order_by("rater__key").values_list("rater", "by")
     assert list(checks) == [(rater.pk, lead.pk) for rater in raters]
     alert.refresh_from_db()

@@ -54,7 +54,7 @@ def test_checked_rater_leaves_the_inbox_and_keeps_the_status(
     assert count_inbox_entries(client) == 0
     assert client.get("/").context["rows"][0].top_entry is None
     text = client.get(page).text
-    assert "out of the inbox" in text
+    assert "hidden from the inbox" in text
     assert "Mark as checked" not in text
     listed = client.get(reverse("raters", args=[project.pk]), {"show": "checked"})
     assert [row.key for row in listed.context["page"].object_list] == ["bob"]

@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from django.utils import timezone
 
+from metrics.results.findings import RaterDifference
 from quality.models import Alert
 from quality.rater_status import status_texts
 from quality.rater_status.comparison import ComparedRater, RaterComparison
 from quality.rater_status.reasons import (
     NO_ALERTS,
     RaterAlerts,
-    ResolvedAlert,
     StatusReason,
     list_reasons,
 )
@@ -67,7 +66,7 @@ def list_codes(comparison: RaterComparison, alerts: RaterAlerts = NO_ALERTS) -> 
     return [reason.code.value for reason in list_reasons_of_rater(comparison, alerts)]
 
 
-OUTLYING: dict[str, Any] = {"outlying": {1: (-0.3, 80)}}
+OUTLYING: dict[str, Any] = {"outlying": {1: RaterDifference(-0.3, 80)}}
 
 
 def test_bias_leads_unless_it_leaves_the_low_agreement() -> None:
@@ -104,7 +103,7 @@ def test_repeated_answer_is_the_reason_whatever_else_follows_from_it(
     assert [reason.code.value for reason in reasons] == expected
     if expected == ["same_answer"]:
         text = status_texts.get_reason_text(reasons[0], 1)
-        assert text == "almost always answers “no” (too little evidence for an alert)"
+        assert text == "almost always answers “no”", "an alert has another, stricter rule"
 
 
 def test_repeated_answer_is_as_severe_as_an_alert_that_it_explains() -> None:
@@ -115,14 +114,6 @@ def test_repeated_answer_is_as_severe_as_an_alert_that_it_explains() -> None:
     reasons = list_reasons_of_rater(comparison, alerts)
     assert {reason.status.value for reason in reasons} == {"act"}
     assert status_texts.get_reason_text(reasons[0], 1) == "almost always answers “no”"
-
-
-def test_evidence_is_not_called_too_little_after_an_alert() -> None:
-    comparison = make_comparison(value=0.01, repeats_answer=True, is_biased=False)
-    alert = Alert(kind="rater_same_answer", state="resolved", cause="not_rater")
-    alerts = RaterAlerts([], [ResolvedAlert(alert, timezone.now())])
-    (reason,) = list_reasons_of_rater(comparison, alerts)
-    assert status_texts.get_reason_text(reason, 1) == "almost always answers “no”"
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import html
 import io
+import re
 from typing import Any
 
 import numpy as np
@@ -65,6 +66,17 @@ def get_notes(client: Any, question: Question, key: str) -> dict[str, str]:
     return {"API": note, "file": in_file, **notes}
 
 
+def get_badge(page: str, key: str) -> tuple[str, bool]:
+    """Return the status of a rater on a page, and whether its badge is green."""
+    badge_match = re.search(
+        rf">\s*{key}\s*<.*?<span class=\"(badge[^\"]*|muted)\">(OK|Confirmed)</span>",
+        page,
+        re.DOTALL,
+    )
+    assert badge_match is not None
+    return badge_match[2], "badge--good" in badge_match[1]
+
+
 def test_guesser_agrees_less_and_is_not_mainly_harsh(
     question: Question, make_alert: Any, client_for: Any, lead: User
 ) -> None:
@@ -100,12 +112,15 @@ def test_confirmed_drift_stays_visible_and_a_dismissed_one_does_not(
     step = {"alert": alert, "state": "resolved", "reason": "trained", "by": lead}
     services.change_alert_state(**step, cause="real")
     note = (
-        f"Confirmed on {timezone.localdate()}: has rated lower since 2026-08-17, by about 0.36 "
+        f"Alert confirmed on {timezone.localdate()}: has rated lower since 2026-08-17, by about 0.36 "
         "categories, adjusted for the others."
     )
     client = client_for(lead)
     assert set(get_notes(client, question, "otto").values()) == {note}
     assert get_entries(question)["otto"].status == "ok"
+    base = f"/projects/{question.project_id}/"
+    for path in ("raters/", "raters/otto/", ""):
+        assert get_badge(client.get(base + path).text, "otto") == ("Confirmed", False), path
     page = client.get(f"/projects/{question.project_id}/raters/otto/").text
     assert "adjusted bias" not in page
     assert list_chart_annotations(question, None) == [("2026-08-17", "Alert: otto")]
@@ -117,6 +132,7 @@ def test_confirmed_drift_stays_visible_and_a_dismissed_one_does_not(
     Alert.objects.update(supported=True)
     services.change_alert_state(alert=alert, state="open", by=lead)
     services.change_alert_state(**step, cause="not_rater")
+    assert get_badge(client.get(f"{base}raters/").text, "otto") == ("OK", True)
     assert set(get_notes(client, question, "otto").values()) == {""}
     assert list_chart_annotations(question, None) == []
 
@@ -146,15 +162,30 @@ def test_low_kappa_without_a_reason_is_explained(
     rate_with_otto(question, p_guess=0.25)
     row = Diagnosis.objects.get(question=question)
     otto = Rater.objects.get(key="otto")
-    row.findings = [{"name": "other_raters", "figures": {"raters": [[otto.pk, -0.061, 150]]}}]
-    row.save()
+    client = client_for(lead)
+
+    def store_difference(*figures: float) -> None:
+        raters = [[otto.pk, figures[0], 150, *figures[1:]]]
+        row.findings = [{"name": "other_raters", "figures": {"raters": raters}}]
+        row.save()
+
+    def list_notes() -> set[str]:
+        return set(get_notes(client, question, "otto").values())
+
+    store_difference(-0.061, -0.13, 0.008)
     entry = get_entries(question)["otto"]
     assert (entry.status, entry.reasons) == ("ok", [])
-    note = "Below the expected range. No clear difference on the same items: -0.06."
-    client = client_for(lead)
-    assert set(get_notes(client, question, "otto").values()) == {note}
+    note = "Below the expected range. On the same items, kappa differs from the others’ by "
+    assert list_notes() == {f"{note}-0.06 [-0.13, +0.01]."}
     assert {other.note for key, other in get_entries(question).items() if key != "otto"} == {None}
-    # Without such a test, nothing is said about the same items.
+    # Regression: a difference whose interval excludes 0 was called "no clear difference".
+    store_difference(-0.107, -0.158, -0.052)
+    assert list_notes() == {f"{note}-0.11 [-0.16, -0.05]. Not enough to flag."}
+    store_difference(0.061, 0.01, 0.112)
+    assert list_notes() == {f"{note}+0.06 [+0.01, +0.11]."}
+    # Without such a test or its interval, nothing is said about the same items.
+    unclear = {"Below the expected range."}
+    store_difference(-0.061)
+    assert list_notes() == unclear
     Diagnosis.objects.filter(pk=row.pk).update(findings=[])
-    unclear = "Below the expected range."
-    assert set(get_notes(client, question, "otto").values()) == {unclear}
+    assert list_notes() == unclear

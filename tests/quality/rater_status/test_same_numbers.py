@@ -29,7 +29,7 @@ from metrics.views.dashboard.recommendation import ActionKind
 from projects.models import Member, Project, Question, Rater
 from quality import tasks
 from quality.rater_status.rater_list import RaterFilter, RaterList, RaterListEntry
-from quality.rater_status.status_texts import STATUS_LABELS, describe_note
+from quality.rater_status.status_texts import describe_note, get_status_label
 from tests.cast import LABELS, make_project, rate_many
 from tests.tools.full_run import choose_number
 
@@ -134,7 +134,7 @@ def check_raters(question: Question, client: Client, entries: list[RaterListEntr
     ] == [
         (
             entry.key,
-            str(STATUS_LABELS[entry.status]),
+            get_status_label(entry.status, entry.note),
             kappas[entry.key],
             describe_note(entry.note, entry.pk),
         )

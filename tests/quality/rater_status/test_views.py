@@ -196,7 +196,7 @@ def test_rater_below_the_others_is_not_shown_as_ok(
     rater_recomputation.recompute_question(question_with_outliers.pk, at_once=True)
     page = client.get(f"{base_url}raters/")
     rows = {row.listed.key: row for row in page.context["rows"]}
-    text = "almost always answers “none” (too little evidence for an alert)"
+    text = "almost always answers “none”"
     assert (rows["gus"].status, rows["gus"].card.status) == ("Check", "check")
     assert rows["gus"].reasons == [text]
     assert {rows[key].status for key in rows.keys() - {"gus"}} == {"OK", "Not enough data"}

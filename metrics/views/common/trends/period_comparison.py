@@ -285,7 +285,7 @@ def _build_change(selection: Selection, name: str, figures: Mapping[str, Any]) -
     }
     text = _("%(name)s went from %(before)s to %(after)s in %(period)s.") % params
     if not is_clear:
-        text = f"{text} {_('May be chance.')}"
+        text = f"{text} {_('This may be chance.')}"
     parameters = {
         "question": selection.question.key,
         "weights": name.removeprefix("fleiss_kappa").lstrip("_") or "none",

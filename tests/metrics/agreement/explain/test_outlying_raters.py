@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from metrics.agreement.explain import outlying_raters
 from metrics.agreement.explain.bands import are_in_adjacent_bands
-from metrics.agreement.explain.outlying_raters import find_outlying_raters
+from metrics.agreement.explain.outlying_raters import compare_raters, find_outlying_raters
 from metrics.agreement.weights import linear_weights, quadratic_weights
 from tests.metrics.agreement.insight_drift_answers import read_rows
 
@@ -71,6 +71,33 @@ def test_difference_equals_that_of_loops(weighting):
     difference, n_items = compute_slowly(codes, 3, weights)
     assert outlier.difference == pytest.approx(difference)
     assert outlier.n_items == n_items
+
+
+def get_test(codes, rater=0, clusters=None):
+    """Return the test of one rater, with the clusters of the items (n,)."""
+    item, raters, code = to_long(codes)
+    in_clusters = None if clusters is None else clusters[item]
+    tests = compare_raters(item, raters, code, 3, clusters=in_clusters)
+    return next(test for test in tests if test.rater == rater)
+
+
+@pytest.mark.parametrize("errors", [(0.1, 0.1, 0.1, 0.1), (0.2, 0.1, 0.1), (0.4, 0.1, 0.2, 0.2)])
+def test_interval_contains_the_difference_in_95_percent(errors):
+    difference = get_test(simulate(0, errors, n_items=40_000)).difference
+    tests = [get_test(simulate(seed, errors, n_items=150)) for seed in range(1, 301)]
+    share = np.mean([test.low <= difference <= test.high for test in tests])
+    assert 0.91 <= share <= 0.985  # 95% and four standard errors of 300 streams
+
+
+def test_interval_allows_for_clusters():
+    """Of documents that a rater misread as a whole; raters are alike, so the difference is 0."""
+    streams = [simulate_misread_documents(seed) for seed in range(100)]
+    for documents, expected in ((True, (0.85, 1.0)), (False, (0.0, 0.7))):
+        tests = [
+            get_test(codes, clusters=document if documents else None) for codes, document in streams
+        ]
+        share = np.mean([test.low <= 0 <= test.high for test in tests])
+        assert expected[0] <= share <= expected[1], documents
 
 
 def simulate_rare_category(seed, *, recognized=(0.9, 0.9, 0.9, 0.9), error=0.03, n_items=400):

@@ -170,7 +170,7 @@ def test_possible_chance_is_shown_pale(address: str, lead: Any, client_for: Any)
         assert ('class="pic pale"' in page, "Pale: may be chance" in page) == (pale, pale)
         sentence = r"Agreement went from 1.00 \[0.\d\d, 1.00\] \(the week of .*?\)\."
         assert re.search(sentence, page)
-        assert ("May be chance." in page) is pale
+        assert ("This may be chance." in page) is pale
         chart = client.get(f"{address.replace('change/', 'charts/change')}.json?{WEEKS}").json()
         assert f'"opacity": {0.35 if pale else 1}' in json.dumps(chart["spec"])
 
@@ -312,11 +312,11 @@ def test_page_without_clear_change_compares_last_two_periods(
     tasks.sweep_all()
     monkeypatch.setattr(period_comparison, "find_latest_change", lambda newest: None)
     # As the overview says of these two weeks, whatever is searched for beside them.
-    assert "May be chance." not in get_text(client.get(address))
+    assert "This may be chance." not in get_text(client.get(address))
     make_unclear(Attribution.objects.get())
     page = client.get(address)
     assert hint not in get_text(page)
-    assert "May be chance." in get_text(page)
+    assert "This may be chance." in get_text(page)
     assert 'class="pic pale"' in page.content.decode()
     assert "Without c, agreement would" not in get_text(page)
     (query,) = re.findall(r'data-chart="[^"?]*\?([^"]*pale=1[^"]*)"', page.content.decode())
@@ -345,7 +345,7 @@ def test_page_says_that_none_of_many_changes_is_clear(
     assert sentences[1].startswith("None of the last 52 changes is beyond chance.")
     few_changes = dataclasses.replace(context["change"], n_changes=0)
     sentences = views.build_sentences(few_changes, context["found"])
-    assert sentences[1] == "May be chance."
+    assert sentences[1] == "This may be chance."
 
 
 @pytest.mark.parametrize(
@@ -426,7 +426,7 @@ CHANGE_SENTENCES: dict[str, tuple[str, str]] = {
     "is undefined: ": (
         describe_change(None, 0.5), describe_change(0.0, 0.5),
     ),
-    "May be chance.": (
+    "This may be chance.": (
         describe_change(*FALL, is_clear=False, n_changes=1),
         describe_change(*FALL, is_clear=False, n_changes=2),
     ),

@@ -284,7 +284,7 @@ def test_uncertain_items_and_alerts_are_actions_of_those_who_may(
         "Resolve alert",
     ]
     reason, url = actions["Review 7 uncertain items"]
-    assert reason == "about 3 label errors"
+    assert reason == "about 3 expected label errors"
     assert client_for(lead).get(url).status_code == 200
     assert list(get_actions(client_for(viewer), project)) == [
         "Clarify none vs. minor",
@@ -307,16 +307,19 @@ def test_review_is_suggested_for_one_sitting_with_its_time(
     RaterResult.objects.filter(question=confused_question).update(seconds=6.0)
     rater_recomputation.recompute_question(confused_question.pk, at_once=True)
     reason, _url = get_actions(client_for(lead), project)["Review the 40 most uncertain items"]
-    assert reason == "about 4 min · about 20 label errors", "a majority has no errors of all labels"
+    assert reason == "about 4 min · about 20 expected label errors", (
+        "a majority has no errors of all labels"
+    )
     Consensus.objects.update_or_create(
         question=confused_question, defaults={"expected_errors": 25.2}
     )
     reason, _url = get_actions(client_for(lead), project)["Review the 40 most uncertain items"]
-    assert reason == "about 4 min · about 20 of 25 label errors", "the number of the page Labels"
-    for gold_items, caveat in ((0, ", if independent"), (40, "")):
+    all_errors = "about 4 min · about 20 of the 25 expected label errors"
+    assert reason == all_errors, "the number of the page Labels"
+    for gold_items, caveat in ((0, ", assuming independent errors"), (40, "")):
         Consensus.objects.update(model={"gold_items": gold_items})
         reason, _url = get_actions(client_for(lead), project)["Review the 40 most uncertain items"]
-        assert reason == f"about 4 min · about 20 of 25 label errors{caveat}"
+        assert reason == f"{all_errors}{caveat}"
 
 
 def test_wide_interval_gets_no_verbal_rating(

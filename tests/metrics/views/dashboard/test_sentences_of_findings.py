@@ -169,7 +169,7 @@ CASES: dict[str, tuple[str, tuple[str, ...], str, Callable[..., Rows], Callable[
         rate_rarely_yes, rate_hard_items_often,
     ),
     "single ratings": (
-        "count for chance only: Fleiss’ kappa", YES_NO, "nominal", rate_single_yes, rate_single_alike,
+        "chance agreement. Fleiss’ kappa is", YES_NO, "nominal", rate_single_yes, rate_single_alike,
     ),
     "unequal numbers": (
         "ratings: Fleiss’ kappa is", YES_NO, "nominal",
@@ -209,7 +209,7 @@ CASES: dict[str, tuple[str, tuple[str, ...], str, Callable[..., Rows], Callable[
         rate_nearly_the_same, rate_near_misses,
     ),
     "definitions": (
-        "Definitions matter", YES_NO, "nominal",
+        "kappa depends on how chance is counted: ", YES_NO, "nominal",
         rate_rare_items_often, rate_items_alike_by_number,
     ),
     "statistics agree": (

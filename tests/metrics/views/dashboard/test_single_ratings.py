@@ -40,8 +40,8 @@ def test_single_ratings_explain_difference_of_kappa_and_alpha(
     update_question(question.pk)
     page = client_for(lead).get(f"/projects/{project.pk}/statistics/").text
     findings = get_section_text(page, "findings")
-    assert "13 single ratings count for chance only" in findings
-    assert "count for chance only" in findings
+    assert "13 items with one rating are used only to estimate chance agreement" in findings
+    assert "used only to estimate chance agreement" in findings
     assert "Harder items" not in findings
     assert "Krippendorff’s alpha" in get_section_text(page, "beside")
 
@@ -124,9 +124,12 @@ def test_single_ratings_that_enter_chance_are_counted_beside_the_value(
     for number in range(3):
         rate(question, f"single {number}", "ann", "minor")
     update_question(question.pk)
-    expected = "26 ratings of 10 items. 3 single ratings count for chance only."
+    expected = (
+        "26 ratings of 10 items. "
+        "3 items with one rating are used only to estimate chance agreement."
+    )
     assert expected in read_headline()
-    assert "26 ratings of 10 items · 3 single ratings count for chance only." in read_headline("")
+    assert expected.replace(".", " ·", 1) in read_headline("")
     assert expected in read_headline("statistics/?exclude=bot")
     alpha = read_headline("statistics/?coefficient=krippendorff_alpha_ordinal")
     assert "26 ratings of 10 items. 95% CI" in alpha

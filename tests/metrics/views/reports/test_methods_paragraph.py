@@ -47,7 +47,7 @@ def test_complete_unweighted_ratings_cite_fleiss_alone(make_project: Any, rate: 
     assert FLEISS in paragraph
     assert "Cuzick" not in paragraph
     assert "Gwet 2021" not in paragraph
-    assert "single rating" not in paragraph
+    assert "with one rating" not in paragraph
     assert "Raters were fixed" in paragraph
     assert not any("Cuzick" in reference for reference in references)
 
@@ -57,7 +57,7 @@ def test_unequal_numbers_and_single_ratings_are_stated(make_project: Any, rate: 
     rate_items(question, rate, [3] * 30 + [2] * 10 + [1] * 7)
     paragraph, references = build_paragraph(question)
     assert cautions_and_methods.FLEISS_CUZICK in paragraph
-    assert "7 single ratings count for chance only." in paragraph
+    assert "7 items with one rating are used only to estimate chance agreement." in paragraph
     assert cautions_and_methods.FLEISS_CUZICK in references
 
 
@@ -221,7 +221,7 @@ METHODS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "95% confidence interval": (
         {}, {"value": {"low": None, "high": None}},
     ),
-    "Agreement of the people was Fleiss’ kappa = 0.700": (
+    "Agreement among people was Fleiss’ kappa = 0.700": (
         {"value": {"low": None, "high": None}}, {"headline": {"population": "all"}},
     ),
     "percentile bootstrap over items (2,000 replicates)": (
@@ -230,7 +230,7 @@ METHODS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "5 items with fewer than two ratings were not compared.": (
         SINGLES, {"details": {"by_ratings": {"3": 95, "2": 5}}},
     ),
-    "5 single ratings count for chance only.": (
+    "5 items with one rating are used only to estimate chance agreement.": (
         SINGLES, SINGLES | {"headline": {"name": "krippendorff_alpha_nominal"}},
     ),
     "Raters were fixed, items a random sample.": (
@@ -270,7 +270,7 @@ RESULTS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "5 items with fewer than two ratings were not compared.": (
         SINGLES, {},
     ),
-    "5 single ratings count for chance only.": (
+    "5 items with one rating are used only to estimate chance agreement.": (
         SINGLES | {"headline": {"name": "gwet_ac1"}},
         SINGLES | {"headline": {"name": "krippendorff_alpha_nominal"}},
     ),

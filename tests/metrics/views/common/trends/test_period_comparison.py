@@ -88,7 +88,7 @@ def test_a_change_that_may_be_chance_is_no_fall(
     (change,) = client_for(lead).get(f"/projects/{project.pk}/").context["changes"]
     assert re.fullmatch(
         r"Fleiss’ kappa, quadratic weights went from 0.84 \(28 items\) to 0.65 \(28 items\) "
-        r"in the week of 2026-05-11. May be chance.",
+        r"in the week of 2026-05-11. This may be chance.",
         change.text,
     )
     # The same items again differ by nothing.
