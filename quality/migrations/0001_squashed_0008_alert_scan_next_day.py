@@ -11,9 +11,12 @@ class Migration(migrations.Migration):
         ("quality", "0003_gates"),
         ("quality", "0004_alert_impact"),
         ("quality", "0005_rater_expected_errors"),
+        ("quality", "0006_rater_impact"),
+        ("quality", "0007_rater_checks"),
+        ("quality", "0008_alert_scan_next_day"),
     ]
     dependencies = [
-        ("projects", "0001_squashed_0008_idempotent_response_user"),
+        ("projects", "0009_project_tags"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
     operations = build_squashed_operations(replaces)
