@@ -124,7 +124,7 @@ def test_repeated_answer_is_as_severe_as_an_alert_that_it_explains() -> None:
         (make_comparison(), False, "Agreement 0.50; team median 0.70."),
         (make_comparison(value=0.7), False, "Agreement 0.70; team median 0.70."),
         (
-            make_comparison()._replace(outlying={1: (-0.2, 80)}),
+            make_comparison()._replace(outlying={1: RaterDifference(-0.2, 80)}),
             False,
             "Agrees less than the others: 0.50",
         ),
