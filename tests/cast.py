@@ -53,7 +53,7 @@ def make_project(
             label=label,
             position=code,
             value=code,
-            hotkey=str(code + 1),
+            hotkey=str(code + 1) if code < 9 else "",
         )
         for code, label in enumerate(labels)
     )

@@ -48,8 +48,8 @@ def show_inbox(request: HttpRequest) -> HttpResponse:
     if number > paginator.num_pages:
         raise Http404(_("Page not found."))
     page = paginator.page(number)
-    positions = page.object_list
-    stored_entries = inbox_entries.read_entries(scope, len(positions), page.start_index() - 1)
+    start = max(page.start_index() - 1, 0)  # the index of an empty page is 0
+    stored_entries = inbox_entries.read_entries(scope, len(page), start)
     shown_entries = inbox_entries.load_entries(stored_entries, scope)
     shown_projects = {row.project.pk for row in shown_entries}
     led = scope.projects.select(Capability.MANAGE)
