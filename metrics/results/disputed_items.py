@@ -206,20 +206,9 @@ def list_recent_differences(
 ) -> list[PeerDifference]:
     """Return recent ratings of the rater from which most others differ, newest first.
 
-    At most ``limit``, among the N_RECENT_RATINGS that the rater gave last. Of more than
-    MAX_SORTED_RATINGS ratings, only those that changed last are searched for these.
+    At most ``limit``, among the N_RECENT_RATINGS that the rater gave last.
     """
-    ratings = rating_filter.filter_ratings(
-        Rating.objects.filter(rater=rater, question=question, code__gte=0)
-    )
-    # An import stores ratings in the order of its file, so that the last changed are not the
-    # latest.
-    last_changed = ratings.order_by("-changed_at").values("pk")[:MAX_SORTED_RATINGS]
-    own_ratings = list(
-        Rating.objects.filter(pk__in=last_changed)
-        .select_related("item")
-        .order_by("-rated_at", "-pk")[:N_RECENT_RATINGS]
-    )
+    own_ratings = _load_recent_ratings(question, rater, rating_filter)
     item_ids = [rating.item_id for rating in own_ratings]
     all_ratings = Rating.objects.filter(question=question, item_id__in=item_ids, code__gte=0)
     rows = rating_filter.filter_ratings(all_ratings.exclude(rater=rater))
@@ -238,6 +227,23 @@ def list_recent_differences(
                 )
             )
     return differences[:limit]
+
+
+def _load_recent_ratings(
+    question: Question, rater: Rater, rating_filter: RatingFilter
+) -> list[Rating]:
+    """Return the N_RECENT_RATINGS that the rater gave last, the newest first.
+
+    Of more than MAX_SORTED_RATINGS ratings, only those that changed last are searched for these.
+    """
+    ratings = rating_filter.filter_ratings(
+        Rating.objects.filter(rater=rater, question=question, code__gte=0)
+    )
+    # An import stores ratings in the order of its file, so that the last changed are not the
+    # latest.
+    last_changed = ratings.order_by("-changed_at").values("pk")[:MAX_SORTED_RATINGS]
+    recent = Rating.objects.filter(pk__in=last_changed).select_related("item")
+    return list(recent.order_by("-rated_at", "-pk")[:N_RECENT_RATINGS])
 
 
 def get_label(code: int, scale: QuestionScale) -> str:
