@@ -28,7 +28,7 @@ django.setup()
 
 from metrics.agreement.counts.tally import count_patterns
 from metrics.agreement.explain.diagnosis import diagnose
-from metrics.agreement.explain.outlying_raters import find_outlying_raters
+from metrics.agreement.explain.outlying_raters import compare_raters
 from metrics.results.headline import trends
 
 GOAL, RATER_GOAL, CONFUSION_GOAL = 0.05, 0.01, 0.01
@@ -62,7 +62,8 @@ def has_outlier(rng: np.random.Generator, design: Design) -> bool:
     item, rater = np.indices(codes.shape).reshape(2, -1)
     # The last rater rates the first half of the items only.
     included = (rater < codes.shape[1] - 1) | (item < len(codes) / 2)
-    return bool(find_outlying_raters(item[included], rater[included], codes.ravel()[included], 2))
+    tests = compare_raters(item[included], rater[included], codes.ravel()[included], 2)
+    return any(test.is_below for test in tests)
 
 
 def has_confusion(rng: np.random.Generator, design: Design) -> bool:

@@ -26,7 +26,8 @@ from projects.models import Project, Question
 from projects.models.roles import Capability
 from quality.alerts import services
 from quality.alerts.kinds import KINDS
-from quality.models import CHECKED_DAYS, Alert, AlertState
+from quality.models import Alert, AlertState
+from quality.rater_status.status_texts import describe_checked_raters
 
 from . import entry_counts, inbox_entries
 from .inbox_entries import InboxScope
@@ -132,12 +133,7 @@ def _mark_checked(request: HttpRequest, scope: InboxScope, question_ids: list[in
                 question_id=question_id, rater_ids=check.rater_ids, by=request.user
             )
             n_raters += check.n_raters
-    text = ngettext(
-        "%(n)s rater is hidden from the inbox for %(days)s days.",
-        "%(n)s raters are hidden from the inbox for %(days)s days.",
-        n_raters,
-    )
-    return text % {"n": format_count(n_raters), "days": CHECKED_DAYS}
+    return describe_checked_raters(n_raters)
 
 
 def _build_step(alert: Alert, action: str, reason: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, pgettext_lazy
+from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
 
 from core.text import get_sentence_separator
 from metrics.results.findings import RaterDifference
@@ -23,7 +23,7 @@ from metrics.views.common.number_formats import (
 )
 from quality.alerts.kinds import get_brief_text
 from quality.alerts.text_parts import format_day
-from quality.models import AlertCause, AlertKind, AlertState
+from quality.models import CHECKED_DAYS, AlertCause, AlertKind, AlertState
 from quality.rater_status import comparison
 from quality.rater_status.comparison import MIN_ITEMS
 from quality.rater_status.reasons import (
@@ -173,6 +173,16 @@ def get_status_label(status: RaterStatus, note: StatusNote | None) -> str:
     """Return the label of a status; a confirmed problem is not called OK."""
     label = AlertCause.REAL.label if is_confirmed_problem(status, note) else STATUS_LABELS[status]
     return str(label)
+
+
+def describe_checked_raters(n: int) -> str:
+    """Return the message after ``n`` raters were marked as checked."""
+    text = ngettext(
+        "%(n)s rater is hidden from the inbox for %(days)s days.",
+        "%(n)s raters are hidden from the inbox for %(days)s days.",
+        n,
+    )
+    return text % {"n": format_count(n), "days": CHECKED_DAYS}
 
 
 def get_reason_text(reason: StatusReason, rater_id: int) -> str:

@@ -35,7 +35,7 @@ from projects.selectors import build_selection_error
 from projects.services.rater_changes import set_raters_paused
 from quality.alerts.kinds import get_brief_text
 from quality.alerts.services import mark_raters_checked
-from quality.models import CHECKED_DAYS, Alert, GoldIntervention
+from quality.models import Alert, GoldIntervention
 from quality.rater_status.comparison import MIN_ITEMS
 from quality.rater_status.status import RaterSummary, list_rater_summaries
 
@@ -315,12 +315,7 @@ def _mark_checked(
     question = get_list_or_404(questions)[0]
     ids = [rater.pk for rater in selected]
     mark_raters_checked(question_id=question.pk, rater_ids=ids, by=request.user)
-    text = ngettext(
-        "%(n)s rater is hidden from the inbox for %(days)s days.",
-        "%(n)s raters are hidden from the inbox for %(days)s days.",
-        len(selected),
-    )
-    messages.success(request, text % {"n": len(selected), "days": CHECKED_DAYS})
+    messages.success(request, status_texts.describe_checked_raters(len(selected)))
 
 
 def _set_paused(

@@ -156,23 +156,6 @@ class _TestResult(NamedTuple):
     n_items: int
 
 
-def find_outlying_raters(
-    item: npt.ArrayLike,
-    rater: npt.ArrayLike,
-    code: npt.ArrayLike,
-    k: int,
-    *,
-    weights: npt.ArrayLike | None = None,
-    clusters: npt.ArrayLike | None = None,
-) -> list[RaterOnSameItems]:
-    """Return the raters who agree less with the others than they agree with each other.
-
-    The arguments are those of compare_raters.
-    """
-    tests = compare_raters(item, rater, code, k, weights=weights, clusters=clusters)
-    return [test for test in tests if test.is_below]
-
-
 def compare_raters(
     item: npt.ArrayLike,
     rater: npt.ArrayLike,

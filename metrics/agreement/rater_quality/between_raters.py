@@ -248,9 +248,9 @@ def _compute_correlations(
     numbers = np.arange(k, dtype=float) if values is None else np.asarray(values, float)
     is_first, is_second = tables.rater_a == rater, tables.rater_b == rater
     own = tables.tables[is_first].sum(axis=0) + tables.tables[is_second].sum(axis=0).T
-    others = np.union1d(tables.rater_b[is_first], tables.rater_a[is_second])
-    are_others = np.isin(tables.rater_a, others) & np.isin(tables.rater_b, others)
-    among_others = tables.tables[are_others].sum(axis=0)
+    other_raters = np.union1d(tables.rater_b[is_first], tables.rater_a[is_second])
+    has_no_own = np.isin(tables.rater_a, other_raters) & np.isin(tables.rater_b, other_raters)
+    among_others = tables.tables[has_no_own].sum(axis=0)
     return (
         _compute_correlation(own, numbers),
         _compute_correlation(among_others + among_others.T, numbers),

@@ -97,8 +97,8 @@ def test_guesser_agrees_less_and_is_not_mainly_harsh(
     )
     entry = get_entries(question)["otto"]
     assert list_codes(entry) == ["low_agreement", "harsh"]
-    others = [entry for key, entry in get_entries(question).items() if key != "otto"]
-    assert [list_codes(entry) for entry in others] == [[]] * 4
+    entries_of_others = [entry for key, entry in get_entries(question).items() if key != "otto"]
+    assert [list_codes(entry) for entry in entries_of_others] == [[]] * 4
 
 
 def test_confirmed_drift_stays_visible_and_a_dismissed_one_does_not(

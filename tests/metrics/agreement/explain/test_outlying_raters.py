@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from metrics.agreement.explain import outlying_raters
 from metrics.agreement.explain.bands import are_in_adjacent_bands
-from metrics.agreement.explain.outlying_raters import compare_raters, find_outlying_raters
+from metrics.agreement.explain.outlying_raters import compare_raters
 from metrics.agreement.weights import linear_weights, quadratic_weights
 from tests.metrics.agreement.insight_drift_answers import read_rows
 
@@ -18,6 +18,12 @@ def to_long(codes):
     """Return item, rater and code of the ratings of an array, -1 for none."""
     item, rater = np.nonzero(codes >= 0)
     return item, rater, codes[item, rater]
+
+
+def find_outlying_raters(item, rater, code, k, **options):
+    """Return the tests of the raters who are below the others."""
+    tests = compare_raters(item, rater, code, k, **options)
+    return [test for test in tests if test.is_below]
 
 
 def find_outliers(codes, k, weights=None):
